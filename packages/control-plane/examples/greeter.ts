@@ -77,7 +77,8 @@ try {
   const written = Promise.withResolvers<string>();
   const stop = await runGreeter(config, written.resolve);
 
-  // The control plane validates objects like a real API server. This Greeting has an empty name, so the request fails.
+  // The control plane validates objects like a real API server, so the creation of this Greeting with an empty name
+  // fails.
   const refused = await custom
     .createNamespacedCustomObject({
       ...GROUP,

@@ -90,7 +90,10 @@ const command: Command = new Command('control-plane')
       ),
   });
 
-/** Removes the value of an unknown flag from an argument. The parser would print the value, which may be a secret. */
+/**
+ * Removes the value of an unknown flag from an argument. The parser would print the value, and the value may be a
+ * secret.
+ */
 const knownOrBare = (argument: string): string => {
   const [, flag] = /^(--[^=]+)=/.exec(argument) ?? [];
   return flag === undefined || command.options.some(({ long }) => long === flag) ? argument : flag;
@@ -165,9 +168,8 @@ const plane = await start().catch((error: unknown) =>
   fail(error instanceof StoreError ? `${error.message}; use another --data-dir` : error),
 );
 
-// With many writes, V8 would let its young generation grow to 48 MB permanently, and its heap to twice the live size.
-// These flags limit the young generation to 16 MB, and start a garbage collection when the heap has 1.5 times the live
-// size.
+// The flags limit the young generation to 16 MB, and the heap to 1.5 times its live size. By default, many writes
+// permanently enlarge the young generation to 48 MB, and the heap to twice its live size.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=50');
 
@@ -186,7 +188,7 @@ async function stop(): Promise<void> {
 
 process.on('SIGTERM', () => void stop());
 process.on('SIGINT', () => void stop());
-// If the parent process opened an IPC channel, this process ends together with the parent.
+// A parent with an IPC channel ends this process by its own end.
 if (process.channel !== undefined) process.on('disconnect', () => void stop());
 
 process.stdout.write(`ready ${plane.url}\n`);

@@ -42,8 +42,8 @@ export interface ControlPlaneOptions {
   /** Returns a random number in [0, 1), for generated names, uids and tokens. Default: `Math.random`. */
   readonly random?: () => number;
   /**
-   * `memory` (default), or a folder for the store, the certificates and the tokens. `maxBytes` is the maximum size of
-   * the store in the folder. With a snapshot, the store is in memory and starts with the content of the snapshot.
+   * `memory` (default), or a folder for the store, the certificates and the tokens. `maxBytes` limits the size of the
+   * store in the folder. With a snapshot, the store is in memory and contains the snapshot.
    */
   readonly store?:
     | 'memory'
@@ -64,7 +64,7 @@ export interface ControlPlaneOptions {
   readonly controllers?: boolean | readonly string[];
   /**
    * When the controllers start. By default, the controllers start before the control plane is returned. A server
-   * process passes a promise, so that it can answer requests before the controllers start.
+   * process passes a promise to answer requests before the controllers start.
    */
   readonly controllersAfter?: Promise<unknown>;
   /** The rates of evictions from unreachable nodes, with the names and defaults of the flags of kube-controller-manager. */
@@ -73,14 +73,14 @@ export interface ControlPlaneOptions {
   readonly crds?: readonly object[];
   /**
    * Additional alpha API versions to serve, as in `--runtime-config` of kube-apiserver. The only supported version is
-   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. By default, `runtimeConfig` is none.
+   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. By default, the list is empty.
    */
   readonly runtimeConfig?: readonly string[] | undefined;
   /** The token of the administrator. By default, `adminToken` is the stored token of the folder, or a random token. */
   readonly adminToken?: string;
   /**
-   * Whether a request from this process without credentials has the permissions of the administrator. By default,
-   * `trustInProcess` is true. If `trustInProcess` is false, the user of this request is anonymous.
+   * Whether a request from this process without credentials has the permissions of the administrator. The default is
+   * true. With false, the user of this request is anonymous.
    */
   readonly trustInProcess?: boolean;
   /** `requestLog` is called once for every answered request. */
@@ -88,8 +88,8 @@ export interface ControlPlaneOptions {
   /** `onControllerError` is called when work of a controller failed and will be retried. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /**
-   * `onStoreFailure` is called once when writes to the store fail permanently. A full store is not such a failure. No
-   * write is acknowledged after the call.
+   * Called once when writes to the store fail permanently, but not when the store is full. No write is acknowledged
+   * after the call.
    */
   readonly onStoreFailure?: (error: Error) => void;
   /** Sends calls to admission webhooks. By default, `webhookTransport` is HTTPS. */

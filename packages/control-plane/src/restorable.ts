@@ -20,8 +20,8 @@ export interface RestorablePlane
    */
   restore(snapshot: StoreSnapshot, options?: RestoreOptions): Promise<void>;
   /**
-   * Ends all connections immediately, as after a crash. All requests are refused until `restart`. The current control
-   * plane may still write its store, so copy the files before the next turn of the event loop.
+   * Ends all connections immediately, as after a crash. All requests are refused until `restart`. Copy the files of the
+   * store before the next turn of the event loop, because the control plane may still write.
    */
   crash(): void;
   /** Starts a control plane with a store after `crash`. */

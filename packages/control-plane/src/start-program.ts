@@ -21,8 +21,8 @@ const NO_MAGLEV = '--no-maglev';
 /**
  * Starts a program. The function checks the version of Node.js, and then loads the rest of the program.
  *
- * This module and the modules that call it have no static import of a Node.js module. If an import contained a name
- * that does not exist in an older Node.js, this Node.js would stop with a `SyntaxError` before any code runs.
+ * This module and the modules that call it have no static import of a Node.js module. In an older Node.js, an import of
+ * a missing name ends the process with a `SyntaxError` before any code runs.
  * @param load imports the module with the rest of the program
  */
 export function startProgram(name: string, load: () => Promise<unknown>): void {
@@ -33,11 +33,11 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
     return;
   }
   process.getBuiltinModule('node:v8').setFlagsFromString(NO_MAGLEV);
-  // With this cache, Node.js does not compile the modules at every start. For a program in TypeScript sources, the
-  // cache also contains the code without types.
+  // With the compile cache, Node.js compiles modules once instead of at every start. For TypeScript sources, the cache
+  // contains JavaScript.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // Node.js would print its version as the last line, but the last line must be the cause of the failure.
+    // The handler prints the cause as the last line. By default, Node.js prints its version as the last line.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

@@ -15,7 +15,7 @@ import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 
 /**
- * The authorizers and the tokens of service accounts. Both are created before the registry, because the registry uses them.
+ * The authorizers and the tokens of service accounts. The registry uses both, so both are created before the registry.
  */
 export interface Authority {
   readonly authorize: Authorizer;

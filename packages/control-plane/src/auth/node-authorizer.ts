@@ -27,7 +27,7 @@ const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/** The pod field with which the pods of a node are found. The authorizer parses no pods of foreign nodes. */
+/** The pod field with the name of the node. With this field, the authorizer parses only the pods of one node. */
 const NODE_FIELD = 'spec.nodeName';
 
 /** Checks whether a pod of the node refers to the object. */
@@ -130,8 +130,8 @@ const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
 };
 
 /**
- * Decides about requests of a kubelet for objects of its node. For requests that are no such requests, `nodeVerdict`
- * returns undefined, and the next authorizers decide.
+ * Decides about requests of a kubelet for objects of its node. For any other request, the result is undefined, and the
+ * next authorizers decide.
  */
 export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   const { user, group, resource, path } = access;

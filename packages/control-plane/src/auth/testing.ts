@@ -1,6 +1,6 @@
 import type { ControlPlane } from '../plane.ts';
 
-/** The JSON of a response in tests. With `?.`, a test can read any path, and its assertion checks the value. */
+/** The JSON of a response in tests. A test reads any path with `?.`, and asserts the value. */
 interface Loose {
   readonly [key: string]: Loose;
 }

@@ -12,8 +12,8 @@ const ACCOUNT_KEY = 'service-account.key';
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
 /**
- * Checks a stored authority. Clients would reject certificates of an invalid authority, and the server log would not show
- * the reason.
+ * Checks a stored authority. With an invalid authority, clients would reject the server, and its log would not show the
+ * reason.
  */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);

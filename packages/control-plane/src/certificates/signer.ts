@@ -136,10 +136,7 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
   ),
 ];
 
-/**
- * Returns the end of a certificate. The requested duration is limited to the range from ten minutes to a year. The
- * validity of eight hours or longer starts in the past.
- */
+/** Returns the end of a certificate. The requested duration is limited to the range from ten minutes to a year. */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;
   return new Date(now + ms - (ms < SHORT_MS ? 0 : BACKDATE_MS));

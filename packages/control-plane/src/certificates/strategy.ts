@@ -157,7 +157,7 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
 }
 
 /**
- * Keeps the approval conditions in a write of the status if the write does not change the number of approval conditions
+ * Restores the old approval conditions after a write of the status that keeps their number
  * (`preserveConditionInstances`). Mutates the object.
  */
 function keepApproval(object: ApiObject, old: ApiObject): void {

@@ -37,7 +37,7 @@ import { statefulSetController } from './workloads/stateful-set/index.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
 export type { EvictionRules } from './runtime/eviction-rules.ts';
 
-/** All controllers. Controllers that watch every kind come last, because they share the caches of the other controllers. */
+/** All controllers. Controllers of every kind come last, because they share the caches of the other controllers. */
 const CONTROLLERS: readonly Controller[] = [
   disruption,
   scheduler,
@@ -136,9 +136,9 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 }
 
 /**
- * The controllers of the control plane, which use its own API. `chosen` is a list of names, or true for all
- * controllers, or false for no controllers. Names of kube-controller-manager are valid too. `*` selects all
- * controllers, and a leading `-` excludes a controller (`['*', '-job-controller']`).
+ * Creates the controllers of a control plane. `chosen` is a list of names, true for all controllers, or false for none.
+ * Names of kube-controller-manager are valid. `*` selects all controllers, and a leading `-` excludes a controller
+ * (`['*', '-job-controller']`).
  * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
  * @throws Error for an unknown name.
  */

@@ -7,7 +7,7 @@ import { record, records, text, texts } from './schema/fields.ts';
  * versions, and an empty status. Mutates the CRD.
  */
 export function defaultCrd(crd: ApiObject): void {
-  // A missing spec is treated like an empty spec.
+  // A missing spec counts as an empty spec.
   if (!isRecord(crd.spec)) crd.spec = {};
   const spec = record(crd.spec);
   const names = record(spec.names);

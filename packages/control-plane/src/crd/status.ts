@@ -147,9 +147,8 @@ export function initialCrdStatus(crd: ApiObject): CrdStatus {
 }
 
 /**
- * Returns the status of a CRD that the naming and establishing controllers write. The status contains the accepted names,
- * the conditions NamesAccepted and Established, and the stored versions. If nothing changes, the result equals the old
- * status.
+ * Returns the status of a CRD from the naming and establishing controllers: the accepted names, the conditions
+ * NamesAccepted and Established, and the stored versions. Without a change, the result equals the old status.
  * @param others all CRDs of the server
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {

@@ -16,12 +16,12 @@ import { labelProblems, subdomainProblems } from './words.ts';
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** Fields of a version that the internal type stores at the top of the spec if all versions have equal values. */
+/** Fields of a version that the internal type stores once in the spec if all versions have equal values. */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * Whether error paths of this field start at the top of the spec (`spec.validation.openAPIV3Schema…`). If all versions
- * have the same value, the internal type of the server stores the value at the top.
+ * Whether error paths of this field start in the spec (`spec.validation.openAPIV3Schema…`), because all versions have
+ * equal values.
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
@@ -200,7 +200,7 @@ function findVersionCauses(list: unknown): StatusCause[] {
   }
   const [first] = versions;
   if (first === undefined) return causes;
-  // Early CRDs had only one version, so the internal type also contains the name of the first version at its top.
+  // Early CRDs had one version, so the internal type contains the name of the first version in the spec.
   const name = text(first.name);
   const nameProblems = name === '' ? [] : labelProblems(name);
   if (nameProblems.length > 0) causes.push(invalid('spec.version', name, nameProblems.join(',')));
@@ -304,7 +304,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // The update itself adds a new storage version to `storedVersions`, so the check does not require the new version.
+    // The update adds a new storage version to `storedVersions`, so the check does not require this version.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

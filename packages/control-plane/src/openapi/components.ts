@@ -141,8 +141,8 @@ export class Components {
   }
 
   /**
-   * Returns a schema in the form of a property. A shared definition becomes a reference with the description of the
-   * property.
+   * Returns a schema in the form of a property. A reference, with the description of the property, replaces a shared
+   * definition.
    */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;

@@ -16,7 +16,7 @@ const FLAGS = [
 
 /** The parts of the published schema of a custom kind that its CRD lacks. */
 export interface Published {
-  /** Whether the document is OpenAPI v2. In OpenAPI v2, keywords that its clients misinterpret are omitted. */
+  /** Whether the document is OpenAPI v2, which omits keywords that its clients misinterpret. */
   readonly isV2: boolean;
   /** The fields that every whole object has. */
   readonly resourceFields: JsonObject;
@@ -50,12 +50,12 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
-    // Clients that write protobuf send every boolean of a CRD, including false values. Like the real server, this
-    // server publishes only the value true.
+    // Clients that write protobuf send every boolean of a CRD, including false. Like the real server, this server
+    // publishes only true.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
-    // With OpenAPI v2, kubectl refuses unknown fields of an object with known fields. An object that keeps unknown
-    // fields gets no known fields, so that kubectl accepts it.
+    // kubectl refuses unknown fields of an object with known fields. For kubectl, an object that keeps unknown fields
+    // therefore gets no known fields in OpenAPI v2.
     const isOpen = isV2 && isTrue(made, 'x-kubernetes-preserve-unknown-fields');
     if (!isTrue(made, 'x-kubernetes-embedded-resource') || isOpen) return made;
     made.properties = { ...(isRecord(made.properties) ? made.properties : {}), ...structuredClone(resourceFields) };

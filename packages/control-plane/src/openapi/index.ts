@@ -33,8 +33,8 @@ export interface GroupVersionEntry {
 }
 
 /**
- * The index of `/openapi/v3`. There is one document for each group version. The URL of a document contains a hash, so that
- * clients can cache the document.
+ * The index of `/openapi/v3`. There is one document for each group version. The URL of a document contains a hash for
+ * the caches of clients.
  */
 export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
   const hashes = new Map(entries.map(({ group, version, hash }) => [rootPath(group, version).slice(1), hash]));
@@ -84,8 +84,7 @@ export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
 }
 
 /**
- * The text of the OpenAPI v2 document, from the texts of all group versions. A shared definition is equal in each of
- * these texts.
+ * The text of the OpenAPI v2 document, from the texts of all group versions. A shared definition is equal in each text.
  */
 export function openApiV2(pieces: readonly V2Piece[]): string {
   const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));

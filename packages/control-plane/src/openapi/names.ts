@@ -1,8 +1,8 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 
 /**
- * The name of a kind's schema in the documents. For a built-in kind, this is the name of the definition. For a custom
- * kind, the name starts with the reversed group.
+ * The name of a kind's schema in the documents. A built-in kind has the name of its definition. The name of a custom
+ * kind starts with the reversed group.
  */
 export function schemaName(kind: KindDefinition): string {
   const id = kind.schema?.$id;

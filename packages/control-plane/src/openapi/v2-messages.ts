@@ -80,7 +80,7 @@ const PARAMETER = {
   name: one(4, 'string'),
 };
 const parameter: Struct = { fields: { ...PARAMETER, ...primitive(5) }, extensions: 22 };
-/** A parameter in a query or a form. A parameter in a query or a form may have a name without a value. */
+/** A parameter in a query or a form, which may have a name without a value. */
 const emptyParameter: Struct = {
   fields: { ...PARAMETER, allowEmptyValue: one(5, 'bool'), ...primitive(6) },
   extensions: 23,

@@ -54,7 +54,7 @@ function writeStruct(
 
 const SCALARS: ReadonlySet<FieldType> = new Set(['string', 'bool', 'double', 'int64']);
 
-/** Whether a value is the zero value of a scalar. A zero value is not written unless its presence matters. */
+/** Whether a value is the zero value of a scalar. The encoder writes a zero value only if its presence matters. */
 const isZero = (type: FieldType, value: unknown): boolean =>
   SCALARS.has(type) && (value === '' || value === 0 || value === false);
 

@@ -103,10 +103,7 @@ function remove(document: Json, pointer: string): void {
   else throw refused();
 }
 
-/**
- * Replaces a value. A missing key of a map is added. This behavior differs from RFC 6902, but equals the library of
- * kube-apiserver.
- */
+/** Replaces a value. As in the library of kube-apiserver, and unlike RFC 6902, a missing key of a map is added. */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;
   const { container, token } = find(document, pointer);

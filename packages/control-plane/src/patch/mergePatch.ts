@@ -11,15 +11,15 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
     const before = own(result, key);
     if (value === null) delete result[key];
     else if (isRecord(value)) put(result, key, merge(before, value));
-    // If a list replaces an object, the list is copied unchanged. In all other cases, null values are removed.
+    // A list that replaces an object is copied unchanged. In all other cases, null values are removed.
     else put(result, key, isRecord(before) ? (cloneJson(value) as Json) : withoutNulls(value));
   }
   return result;
 }
 
 /**
- * Removes null values from a value of the patch, also inside lists. Null values are removed if the object has no value
- * to merge with.
+ * Removes null values from a value of the patch, including nulls in lists. Used if the object has no value to merge
+ * with.
  */
 function withoutNulls(value: unknown): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);

@@ -7,11 +7,12 @@ import { goTypeName } from './errors.ts';
 import { mergeMaps } from './strategic/merge.ts';
 
 /**
- * Applies a strategic merge patch to a copy of `target`. Maps are merged by key. If `x-kubernetes-patch-strategy` of
- * the schema is `merge`, a list is merged by `x-kubernetes-patch-merge-key`. Otherwise, the patch replaces the list.
+ * Applies a strategic merge patch to a copy of `target`. Maps are merged by key. A list with
+ * `x-kubernetes-patch-strategy: merge` is merged by `x-kubernetes-patch-merge-key`. The patch replaces any other list.
  * The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and `$deleteFromPrimitiveList/…`.
  *
- * @throws StatusError 400 for an invalid directive, 500 (as in the real server) for a missing merge key or an unknown `$patch`
+ * @throws StatusError 400 for an invalid directive, 500 (as in the real server) for a missing merge key or an unknown
+ * `$patch`
  */
 export function applyStrategicMergePatch(target: JsonObject, patch: JsonObject, schema: JsonSchema): JsonObject {
   const body: unknown = patch;

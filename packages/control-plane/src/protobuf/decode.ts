@@ -237,8 +237,8 @@ function dropEmptyMeta(meta: Fields): void {
 }
 
 /**
- * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields, including empty
- * fields. The defaulting of the kind removes values that JSON would omit.
+ * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields, so the defaulting of
+ * the kind removes values that JSON would omit.
  * @throws StatusError 400 if the bytes are not a valid message, or if the field numbers of the kind are unknown
  */
 export function decodeProtobuf(

@@ -58,7 +58,7 @@ describe('encodeProtobuf', () => {
 });
 
 const SCALARS: Readonly<Record<string, unknown>> = {
-  // The type string includes quantities, because quantities are strings in the models.
+  // A quantity counts as a string, because the models have no type for quantities.
   string: '5',
   boolean: true,
   number: 1.5,

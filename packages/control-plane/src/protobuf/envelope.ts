@@ -10,7 +10,7 @@ export function envelopeProblem(body: Uint8Array): string | undefined {
   return 'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]';
 }
 
-/** Types that exist in every group, and whose message belongs to meta.k8s.io. */
+/** Types of every group with a message of meta.k8s.io. */
 const SHARED = /Options$|^(Status|PartialObjectMetadata(List)?|API(Versions|Group|GroupList|ResourceList))$/;
 
 /**

@@ -149,7 +149,7 @@ for (const { pack, text } of goFiles) parseGo(text, pack, goFields);
 const jsonFields = new Map(
   Object.values(definitions).map((model) => [lastThree(model.id), new Set(Object.keys(model.fields))]),
 );
-// These messages have free-form schemas in the models, so the models do not limit their fields.
+// The models have free-form schemas for these messages, so they do not limit the fields.
 for (const name of [...jsonFields.keys()]) if (name.includes('.JSON')) jsonFields.delete(name);
 
 const rows: Record<string, string> = {};

@@ -1,6 +1,6 @@
 /**
- * Writes a message from its end to its start, so that each length is known when it is written. The caller must write
- * the fields in descending order of their numbers, and must write the content of a field before its tag and length.
+ * Writes a message from its end to its start, because each length precedes its content. The caller must write the
+ * fields in descending order of their numbers, and must write the content of a field before its tag and length.
  */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(1024);

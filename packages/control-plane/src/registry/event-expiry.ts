@@ -70,8 +70,8 @@ function lastWrite(json: string): number {
 
 /**
  * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. With 0, events never expire.
- * All events share one timer. For events that exist when the store is opened, the latest time in the event counts as
- * the last write. `expireEvents` returns a function that stops the deletion.
+ * All events share one timer. For an event in a reopened store, the latest time in the event counts as the last write.
+ * Returns a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;

@@ -126,7 +126,7 @@ class KubernetesService {
 
   /**
    * Creates missing objects, and restores the addresses of changed objects.
-   * @param isStart Whether the server has just started, so that a changed port is also restored
+   * @param isStart Whether the server has just started. Only a start restores a changed port
    */
   async reconcile(isStart: boolean): Promise<void> {
     await this.#ensure(serviceOf(this.#advertised));
@@ -174,8 +174,8 @@ class KubernetesService {
   }
 
   /**
-   * Creates the object if it does not exist, and returns the stored object. The UID is derived from the time. These
-   * objects take no random number, so the random sequence of a test stays the same.
+   * Creates the object if it does not exist, and returns the stored object. The UID is derived from the time, because a
+   * random UID would change the random sequence of tests.
    */
   async #ensure(object: ApiObject): Promise<ApiObject> {
     const { resource } = this.#served(object);
@@ -212,11 +212,11 @@ class KubernetesService {
 
 /**
  * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice. Restores these objects after their
- * deletion, or after a change of their addresses. As in the real server, this function is a part of the API server and
- * needs no controllers. `keepKubernetesService` returns a function that stops it.
+ * deletion, or after a change of their addresses. As in the real server, no controller is needed. Returns a function
+ * that stops the restoration.
  *
- * kube-apiserver compares the objects every ten seconds. In this control plane, only a change starts a timer until the
- * end of this interval. An unchanged Service needs no timer and no write.
+ * kube-apiserver compares the objects every ten seconds. Here, only a change starts a timer for the end of the
+ * interval. An unchanged Service needs no timer and no write.
  * @param onError receives the error of a failed comparison. The next comparison follows after the interval
  * @see kubernetes pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */

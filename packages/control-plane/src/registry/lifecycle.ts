@@ -18,8 +18,8 @@ export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
     }
     const record = registry.store.get(NAMESPACES, '', namespace);
     if (record === undefined) throw notFound({ group: '', plural: 'namespaces' }, namespace);
-    // This check must be fast, because it runs for every create request. Only a terminating namespace contains this
-    // word.
+    // This check must be fast, because it runs for every create request. Only the text of a terminating namespace
+    // contains this word.
     if (!record.json.includes('"deletionTimestamp"')) return undefined;
     const { metadata } = JSON.parse(record.json) as { metadata: { deletionTimestamp?: string } };
     if (metadata.deletionTimestamp === undefined) return undefined;

@@ -42,7 +42,7 @@ export interface AdmissionAttributes {
 
 /**
  * The second round of mutating admission. A plugin requests the second round after a change that may affect other
- * plugins. All mutating plugins run again, and each plugin decides which webhooks or policies it calls again.
+ * plugins. In this round, each mutating plugin decides which webhooks or policies it calls again.
  */
 export class Reinvocation {
   /** The number of the round: 0 for the first round, 1 for the second round. */
@@ -111,9 +111,9 @@ export class Repeats {
 }
 
 /**
- * A step between a request and the store. `admit` may change the object, and `validate` may only refuse it. Both refuse
- * with a StatusError. A plugin may return a promise. If the object was changed during the promise, the write is
- * repeated.
+ * A step between a request and the store. `admit` may change the object, and `validate` may only refuse it. A
+ * StatusError refuses the request. A plugin may return a promise. A change of the object during the promise causes a
+ * new attempt of the write.
  */
 export interface AdmissionPlugin {
   readonly name: string;

@@ -5,9 +5,9 @@ import type { JsonSchema } from '../apimachinery/objects/kind.ts';
  * that are quantities, and atomic structures. Sources are the marks `+listType`, `patchStrategy` and `+structType` of
  * the types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
  *
- * A row is `owner: field=keys`. For a list of type map, the row contains the keys. The row of a set contains the word
- * `set`. With `~` before the field, a strategic merge patch replaces the list. With `+`, a strategic merge patch merges
- * the list and retains keys.
+ * A row is `owner: field=keys`, or `owner: field=set` for a set.
+ * - `~` before the field: a strategic merge patch replaces the list
+ * - `+` before the field: a strategic merge patch merges the list and retains keys
  */
 const LISTS = `
 admissionregistration.v1.MutatingAdmissionPolicySpec: matchConditions=name

@@ -9,14 +9,13 @@ import type { StoredRecord } from '../store/record.ts';
 export class ServedKind {
   readonly kind: KindDefinition;
   readonly apiVersion: string;
-  /** The key of its objects in the store. All versions of a resource share this key. */
+  /** The key of the resource in the store. All versions share the key. */
   readonly resource: string;
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
   /**
-   * Objects that were stored before this revision have an older schema. When the server reads such older objects, it
-   * prunes them and sets defaults.
+   * Objects that were stored before this revision have an older schema. A read prunes these objects and sets defaults.
    */
   readonly #since: number;
 
@@ -177,7 +176,7 @@ export class KindRegistry {
     for (const listener of [...this.#listeners]) listener(touched);
   }
 
-  /** Calls `listener` when the served kinds change. `onChange` returns a function that removes it. */
+  /** Calls `listener` when the served kinds change. Returns a function that removes the listener. */
   onChange(listener: KindListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

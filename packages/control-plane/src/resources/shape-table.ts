@@ -1,6 +1,6 @@
 /**
- * Defines how the Go types of the server encode their fields. A row describes a structure: `owner:
- * dropped|structures|kept|omitted|nulls`.
+ * Defines how the Go types of the server encode their fields. A row describes a structure:
+ * `owner: dropped|structures|kept|omitted|nulls`.
  *
  * - dropped: omitted when zero (`""`, 0, false, empty list or map)
  * - structures: always present, as `{}` when nothing is set
@@ -10,8 +10,8 @@
  *
  * A structure with many fields has several rows.
  *
- * All other fields are optional: they are present if they are set, with any value. Source: field types and `omitempty`
- * / `omitzero` marks of k8s.io/api and k8s.io/apimachinery v0.36.
+ * All other fields are present if they are set. Source: field types and `omitempty` / `omitzero` marks of k8s.io/api
+ * and k8s.io/apimachinery v0.36.
  */
 export const SHAPES = `
 admissionregistration.v1.ApplyConfiguration: expression

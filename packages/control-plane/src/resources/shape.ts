@@ -112,8 +112,8 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 }
 
 /**
- * Whether the values come from an untyped Go object, whose large integers Go's converter truncates. In typed objects,
- * Go's decoder refuses large integers.
+ * Whether values come from an untyped Go object. Go's converter truncates large integers of untyped objects, and Go's
+ * decoder refuses large integers of typed objects.
  */
 let isConverting = false;
 
@@ -171,8 +171,8 @@ const decodeInteger =
   };
 
 /**
- * Converts an integer as Go's converter does. Go reads an integer of more than 64 bits as a float, and converts the
- * float to the smallest integer.
+ * Converts an integer as Go's converter does. An integer of more than 64 bits is a float in Go, and becomes the
+ * smallest integer.
  */
 function convertedInteger(value: unknown): bigint | undefined {
   if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
@@ -352,8 +352,8 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 const SCHEMA = 'V1JSONSchemaProps';
 
 /**
- * Decodes a nested schema. Go has a special decoder for nested schemas, so the paths in errors start at the nested
- * schema. The decoder of nested schemas does not report unknown fields.
+ * Decodes a nested schema. As with Go's special decoder, paths in errors start at the nested schema, and unknown fields
+ * are not reported.
  */
 function readSchema(value: unknown): unknown {
   dropUnknown(value, SCHEMA, '');

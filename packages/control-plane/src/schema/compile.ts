@@ -22,14 +22,14 @@ export interface CompiledSchema {
   /** The paths that {@link prune} would remove, for strict field validation. Does not mutate. */
   unknownFields(object: ApiObject): string[];
   /**
-   * Sets the defaults in the schema. If a field does not allow null, the default replaces a null. Without a default,
-   * the null is removed. With `keepNulls` (server-side apply), nulls remain. Mutates the object.
+   * Sets the defaults in the schema. A null in a field that does not allow null is replaced by the default, or removed.
+   * With `keepNulls` (server-side apply), nulls remain. Mutates the object.
    */
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
-   * Returns the errors of an object. As in kube-apiserver, the order is: types, formats, limits, required fields and
-   * enums, then the errors of `scale`, list keys and CEL rules. With `old`, transition rules are also evaluated. Rule
-   * errors of an unchanged value go to `warn`.
+   * Returns the errors of an object. The order of kube-apiserver is types, formats, limits, required fields and enums,
+   * then `scale`, list keys and CEL rules. With `old`, transition rules are evaluated, and rule errors of an unchanged
+   * value go to `warn`.
    */
   validate(
     object: ApiObject,
@@ -37,10 +37,7 @@ export interface CompiledSchema {
     scale?: readonly StatusCause[],
     warn?: (text: string) => void,
   ): StatusCause[];
-  /**
-   * Returns `earlier` errors, and then the errors of list keys and CEL rules. This function is used if the types are
-   * not validated.
-   */
+  /** Returns `earlier` errors, and then the errors of list keys and CEL rules. Used if the types are not validated. */
   validateRules(
     earlier: readonly StatusCause[],
     object: ApiObject,
@@ -72,11 +69,10 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
   const rulesAfter: CompiledSchema['validateRules'] = (earlier, object, old, warn) => {
     const causes = [...earlier];
     const lists = validateLists(object, node, '', []);
-    // A list with errors may be stored again if its old version was already invalid (ratcheting of kube-apiserver).
+    // A list with errors may be stored again if its old version has errors (ratcheting of kube-apiserver).
     if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
     if (options.celRules === false || !node.rulesBelow) return causes;
-    // A separate check reports a missing name. Without a name, rules are not evaluated, as for any missing required
-    // field.
+    // A separate check reports a missing name. As for any missing required field, rules are then not evaluated.
     const isNameless = (object.metadata.name ?? '') === '';
     if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
       causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));

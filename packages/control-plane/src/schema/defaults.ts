@@ -4,8 +4,8 @@ import type { SchemaNode } from './model/node.ts';
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 
 /**
- * Sets the defaults in a schema. The function visits parents first, so that a default object gets the defaults of its
- * fields. If the schema does not allow null, a null counts as absent.
+ * Sets the defaults in a schema. The function visits parents first, because the fields of a default object may have
+ * defaults. A null that the schema does not allow counts as absent.
  */
 export function setDefaults(value: unknown, node: SchemaNode): void {
   if (!node.defaultsBelow) return;
@@ -33,7 +33,7 @@ export function setDefaults(value: unknown, node: SchemaNode): void {
 }
 
 /**
- * Removes a null if the schema does not allow it and no default has replaced it. Only fields of objects are removed,
+ * Removes nulls that the schema does not allow and no default has replaced. Only fields of objects are removed, and
  * never items of lists.
  */
 export function dropNulls(value: unknown, node: SchemaNode): void {

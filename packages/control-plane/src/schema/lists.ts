@@ -46,10 +46,7 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
   return causes;
 }
 
-/**
- * Returns the old items of a list by their keys. Without list keys, the items of the old and the new list cannot be
- * matched.
- */
+/** Returns the old items of a list by their keys. A list without keys has no matching items. */
 export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(old) || node.listType !== 'map') return undefined;
   return new Map(old.map((item) => [itemKey(item, node), item]));

@@ -4,9 +4,9 @@ import type { SchemaNode } from './model/node.ts';
 const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
- * Finds the fields of a value that are not in the schema. Without `keep`, unknown fields are removed. A schema with
- * x-kubernetes-preserve-unknown-fields keeps unknown properties, but values of its known properties are pruned.
- * `resource` means that the value is a whole resource, whose apiVersion, kind and metadata are always known.
+ * Finds the fields of a value that are not in the schema. Removes the fields unless `keep` is set. A schema with
+ * x-kubernetes-preserve-unknown-fields keeps unknown properties, but prunes values of known properties. With
+ * `resource`, apiVersion, kind and metadata are known.
  */
 export function pruneValue(
   value: unknown,

@@ -19,8 +19,8 @@ import type { RuleSpec, SchemaNode } from './model/node.ts';
 interface Rule {
   readonly spec: RuleSpec;
   /**
-   * The compiled rule. For a rule that does not compile, the value is an error text. Rules that do not compile come
-   * from a CRD that was stored before the server validated rules.
+   * The compiled rule. For a rule that does not compile, the value is an error text. Only a CRD that was stored before
+   * the validation of rules contains such a rule.
    */
   readonly program: Program | string;
   readonly usesOld: boolean;
@@ -55,8 +55,7 @@ function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Prog
   try {
     return compileCel(spec.messageExpression, variables);
   } catch (error) {
-    // A CRD with an invalid message expression is refused. A CRD with such an expression can be stored from before this
-    // check, and its plain message is used.
+    // The server refuses a CRD with an invalid message expression. A CRD from before this check uses its plain message.
     if (error instanceof CelCompileError) return undefined;
     throw error;
   }
@@ -183,8 +182,7 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // A stored value may violate a rule as long as the value does not change. For an unchanged value, the violation
-      // is only a warning (ratcheting).
+      // An unchanged value may violate a rule. The violation is then only a warning (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {
@@ -195,8 +193,8 @@ function checkRules(
 }
 
 /**
- * Evaluates the rules of a node and of the nodes below. @param parent whether the parent is unchanged. Values without
- * an old value, such as items of lists without keys, need this parameter
+ * Evaluates the rules of a node and of the nodes below. @param parent whether the parent is unchanged. The parameter
+ * applies to values without an old value, such as items of lists without keys
  */
 function visit(
   value: unknown,
@@ -233,9 +231,8 @@ function visit(
 }
 
 /**
- * Evaluates the CEL rules of a schema for an object. With an old value, transition rules are also evaluated. Rules are
- * compiled once for each schema. If a value has not changed, its rule errors go to `warn`. `isResource` means that the
- * value is a whole object with metadata.
+ * Evaluates the CEL rules of a schema for an object. With an old value, transition rules are evaluated too, and rule
+ * errors of unchanged values go to `warn`. `isResource` means that the value is a whole object with metadata.
  */
 export function validateRules(
   value: unknown,

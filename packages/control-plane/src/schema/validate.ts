@@ -17,8 +17,8 @@ import type { SchemaNode } from './model/node.ts';
 import { RegExpError } from './model/regexp.ts';
 
 /**
- * The errors of a value for one schema. `matches` is the number of successful checks. The number of successful checks
- * selects the best of several alternatives.
+ * The errors of a value for one schema. `matches` is the number of successful checks, which selects the best of several
+ * alternatives.
  */
 interface Verdict {
   readonly causes: StatusCause[];

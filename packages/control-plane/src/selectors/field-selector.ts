@@ -91,10 +91,7 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
-/**
- * Cluster-scoped built-in kinds with a special list of selectable fields. The list of selectable fields lacks the
- * namespace.
- */
+/** Cluster-scoped built-in kinds whose special list of selectable fields lacks the namespace. */
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',

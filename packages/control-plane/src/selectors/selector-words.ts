@@ -6,10 +6,12 @@ const ANY = '*';
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
 
 /**
- * Returns the index keys of an object with a label selector. With these keys, the index finds the objects whose
- * selector matches given labels. The result contains alternative sets, of which one is sufficient. A set has one key
- * for each allowed value of a label. A selector without values has one key for the namespace. An absent selector
- * selects nothing.
+ * Returns the index keys of an object with a label selector. With the keys, the index finds objects whose selector
+ * matches given labels.
+ * - The result contains alternative sets, of which one is sufficient.
+ * - A set has one key for each allowed value of a label.
+ * - A selector without values has one key for the namespace.
+ * - An absent selector selects nothing.
  */
 export function wordsOfSelector(namespace: string, selector: SelectorObject | null | undefined): string[][] {
   if (selector === undefined || selector === null) return [];

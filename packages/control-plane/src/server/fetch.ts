@@ -58,8 +58,8 @@ async function readBody(request: Request): Promise<Uint8Array> {
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**
- * The stream keeps a reference to the request, because the garbage collector could otherwise remove it. Without the
- * request, its signal would no longer follow the signal of the caller.
+ * The stream refers to the request, because a garbage collection of the request would disconnect its signal from the
+ * signal of the caller.
  */
 function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<Uint8Array> {
   const { signal } = request;
@@ -116,7 +116,7 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   const { body, status } = response;
   if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
-  // `Response` adds a content type to a text, and this response must have none.
+  // A text would get a content type from `Response`, but this response must have none.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
   if (status === 204) return new Response(null, { status, headers });
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));

@@ -42,10 +42,10 @@ function seeded(): () => number {
   };
 }
 
-/** If a response is missing after this number of clock advances, the test fails. */
+/** Maximum number of clock advances without a response. The test then fails. */
 const PATIENCE = 20;
 
-/** Sends a request and reads its whole response. Of the response of a watch, only the first events are read. */
+/** Sends a request and reads its whole response. For a watch, only the first events are read. */
 async function send({
   method,
   path,

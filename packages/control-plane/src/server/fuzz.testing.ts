@@ -252,7 +252,7 @@ export const request: fc.Arbitrary<Sent> = fc.constantFrom(...samples.collection
     })
     .map(({ method, name, sub, prefix, query: asked, types, mutations, harm, operations, bytes }) => {
       const { object } = collection;
-      // If the definition were deleted, the custom kind would be missing for the rest of the run.
+      // The definition of the custom kind is never deleted, because the kind would be missing for the rest of the run.
       const named = method === 'DELETE' && object.kind === 'CustomResourceDefinition' ? 'f.other.dev' : name;
       const item = method === 'POST' && sub === '' ? '' : `/${named}`;
       let path = `${collection.path}${item}${sub === '' || item === '' ? '' : `/${sub}`}`;

@@ -70,8 +70,7 @@ function checkTimeout(request: ServerRequest, info: RequestInfo): void {
 }
 
 /**
- * Returns the only name that a selector allows. `selectedName` returns '' if no such name exists, or if the name is not
- * a valid part of a path.
+ * Returns the only name that a selector allows. The result is '' without such a name, or for an invalid part of a path.
  */
 function selectedName(fields: readonly FieldDemand[]): string {
   const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';

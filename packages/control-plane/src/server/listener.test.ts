@@ -28,7 +28,7 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
   });
 }
 
-/** This time is longer than any step of these tests, even on a slow machine. */
+/** Longer than any step of these tests, even on a slow machine. */
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 

@@ -141,8 +141,8 @@ function send(answer: ServerResponse, response: NodeResponse): void {
 }
 
 /**
- * Joins all writes of one turn of the event loop into one chunk. A busy watch needs one system call for each turn, and
- * not one for each event.
+ * Joins all writes of one turn of the event loop into one chunk. A busy watch needs one system call per turn instead of
+ * one per event.
  */
 function sinkOf(response: NodeResponse): Sink {
   let corked = false;

@@ -12,7 +12,7 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
-  /** The number of requests since the last written line that the log could not write. */
+  /** The number of requests since the last line that are missing in the log. */
   let dropped = 0;
   let pending = 0;
   const flush = (): void => {
@@ -22,8 +22,8 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
     buffered = '';
     const lines = pending;
     pending = 0;
-    // A full disk must not end the server, so a failed write of the log is ignored. A later line of the log contains
-    // the number of missing requests.
+    // A full disk must not end the server, so a failed write is ignored. A later line contains the number of missing
+    // requests.
     try {
       if (dropped > 0) writeSync(file, `\n${JSON.stringify({ dropped })}\n`);
       dropped = 0;

@@ -115,8 +115,8 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    // The router refuses unknown subresources and formats before the server adds the warning. Requests for custom kinds
-    // do not use this router.
+    // The router refuses unknown subresources and formats without a warning. Requests for custom kinds do not use this
+    // router.
     const routed = kind.custom || (info.subresource === '' && reachesHandler(request));
     if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };
@@ -264,8 +264,7 @@ export class ResourceHandler {
   }
 
   /**
-   * Handles a read after the data of the response is durable. If a full disk prevented this, the store has dropped the
-   * data, and the read is repeated.
+   * Waits until the data of a read is durable. If the disk is full, the store drops the data, and the read is repeated.
    */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {

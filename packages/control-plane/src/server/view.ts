@@ -77,8 +77,8 @@ const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['versi
 });
 
 /**
- * Throws an error for a custom object with a field `items`, because the real server mistakes such an object for a list.
- * The request is performed, but the response cannot contain the object.
+ * Throws for a custom object with a field `items`, which the real server mistakes for a list. The request takes effect,
+ * but its response is an error.
  */
 function checkItems(text: string, { kind }: ServedKind): void {
   if (!kind.custom || !text.includes('"items":[')) return;

@@ -46,7 +46,7 @@ test('settled writes exist after a restart, and revisions continue', async () =>
   expect(again.revision()).toBe(revision);
   expect(again.list('/xs').records.map(({ name, labels }) => [name, labels])).toEqual([['b', { app: 'b' }]]);
   expect(again.put('/xs', draft('c')).revision).toBe(revision + 1);
-  // Watches that started before the restart of the store must start again.
+  // A watch from before the restart of the store must start again.
   expect(again.since('/xs', revision - 1)).toBeUndefined();
 });
 

@@ -49,8 +49,8 @@ const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * If the parent program of a control plane is killed, the control plane ends a moment later. A new start in this moment
- * must wait for the lock.
+ * Time limit for the lock of the folder. The control plane of a killed parent program ends a moment later, so a new
+ * start waits for its lock.
  */
 const LOCK_WAIT_MS = 2_000;
 
@@ -84,8 +84,8 @@ function takeLock(dir: string, waitMs: number): DatabaseSync {
 }
 
 /**
- * Creates a folder and its parents. The function does not use the option `recursive` of Node.js, because this option
- * causes an endless loop in file systems such as `/proc`.
+ * Creates a folder and its parents. The option `recursive` of Node.js is not used, because it never returns in file
+ * systems such as `/proc`.
  */
 function makeFolder(dir: string): void {
   if (existsSync(dir)) return;
@@ -199,8 +199,7 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
 
 /**
  * A store in memory with a file. All writes of one turn of the event loop are one transaction. Responses and watch
- * events wait until the transaction is complete. A crash cannot undo a write after a client has received the response
- * or event.
+ * events wait until the transaction is complete. A client therefore never sees a write that a crash can undo.
  */
 export class FileStore extends MemoryStore {
   readonly #database: DatabaseSync;
@@ -234,10 +233,9 @@ export class FileStore extends MemoryStore {
   }
 
   /**
-   * Opens or creates the store of a data folder. If the disk is full, the store continues, and refuses writes until
-   * space is free.
-   * @param options `onFailure` is called once when writes to the file fail permanently. After the call to `onFailure`,
-   * no write is acknowledged.
+   * Opens or creates the store of a data folder. With a full disk, the store refuses writes until space is free.
+   * @param options `onFailure` is called once when writes to the file fail permanently. After that, no write is
+   * acknowledged.
    * @throws StoreError if another process has the lock, or if the file is damaged, newer, or from another program
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {
@@ -296,7 +294,7 @@ export class FileStore extends MemoryStore {
     this.#pending.push({ event, deliver });
     if (this.#settled !== undefined) return;
     this.#settled = Promise.withResolvers();
-    // Callers that await the promise handle its failure. Without callers, this handler prevents an unhandled rejection.
+    // Callers that await the promise handle its failure. This handler prevents an unhandled rejection without callers.
     this.#settled.promise.catch(() => undefined);
     setImmediate(() => this.#commit());
   }

@@ -18,10 +18,7 @@ export interface HistoryLimits {
  */
 const MAX_INDEXES = 16;
 
-/**
- * Changes by the value of one index. The index contains a change under the value of its new state and under the value
- * of its previous state.
- */
+/** Changes by the value of one index. A change is stored under the values of its new and its previous state. */
 class ChangeIndex {
   readonly #question: Omit<Pin, 'value'>;
   readonly #logs = new Map<string, ChangeLog>();
@@ -64,7 +61,7 @@ class ChangeIndex {
 
 /**
  * The latest changes of one resource, with the oldest change first. New changes remove old changes, so no timer is
- * needed. The indexes are by object and by the requirements of earlier replays. A replay reads only matching changes.
+ * needed. Indexes by object, and by the requirements of earlier replays, let a replay read only matching changes.
  */
 export class History {
   readonly #limits: HistoryLimits;
@@ -117,8 +114,8 @@ export class History {
   }
 
   /**
-   * The changes after a revision that may meet the requirements. `since` returns undefined if some of the changes are
-   * no longer available.
+   * The changes after a revision that may meet the requirements. Undefined if some of these changes are no longer
+   * available.
    */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;

@@ -5,10 +5,9 @@ import { RecordIndex } from './record-index.ts';
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * The records of each label. For a label that no request has selected, only the keys of its records are stored. The
- * first selection creates its index, which exists as long as records have the label. Each record is added to an index
- * only once. The total cost depends on the number of writes, and not on the order of selections. A write updates only
- * the indexes of the labels of its object.
+ * The records of each label. The first selection of a label creates its index, which exists as long as records have the
+ * label. Other labels need only the keys of their records. The total cost depends on the number of writes, and not on
+ * the order of selections.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();
@@ -39,7 +38,7 @@ export class LabelIndexes {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;
     const index = new RecordIndex(`${LABEL}${label}`);
-    // No record has the label any more, so the index of the label is removed.
+    // The index of a label is removed when no record has the label.
     if (carriers === undefined) return index;
     for (const key of carriers) {
       const record = recordOf(key);

@@ -19,8 +19,8 @@ function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, 
 }
 
 /**
- * The listeners of a resource, indexed by their requirements. The time to process an event depends only on the number
- * of listeners that may match. A change is sent to listeners that match its new or its previous state.
+ * The listeners of a resource, indexed by their requirements. The cost of an event depends only on the number of
+ * listeners that may match its new or its previous state.
  */
 export class Listeners {
   readonly #all: Group = new Set();

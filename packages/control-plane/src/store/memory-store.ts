@@ -133,17 +133,14 @@ export class MemoryStore implements Store {
     this.#resource(resource).table.set(record);
   }
 
-  /**
-   * Called once for each write, in order. `deliver` sends the event of the write, and must be called in the order of
-   * the writes.
-   */
+  /** Called once for each write, in order. `deliver` sends the event, and must be called in the order of the writes. */
   protected journal(_event: StoreEvent, deliver: () => void): void {
     deliver();
   }
 
   /**
-   * Undoes writes that could not be stored, starting with the newest. Revisions never decrease, so the revisions of
-   * undone writes are not used again.
+   * Undoes writes that could not be stored, starting with the newest. The revisions of undone writes are never used
+   * again.
    */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);
@@ -154,7 +151,7 @@ export class MemoryStore implements Store {
 
   #record(draft: RecordDraft): StoredRecord {
     const revision = this.#revision + 1;
-    // The counter is incremented only after the text was created without an error.
+    // The counter increases only after the text was created without an error.
     const json = draft.render(revision);
     this.#revision = revision;
     const { namespace, name, labels, fields } = draft;

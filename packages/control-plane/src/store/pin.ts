@@ -33,9 +33,8 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * Returns indexes with which a search can find the records that meet all requirements. One of the returned indexes is
- * sufficient. Without an index, the search must read all records. With a namespace, each index covers only this
- * namespace.
+ * Returns the indexes for a search, of which one is sufficient. Without an index, the search must read all records.
+ * With a namespace, each index covers only this namespace.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');

@@ -5,7 +5,7 @@ import type { StoredRecord } from './record.ts';
 /** The smallest character. A key with this suffix is the next possible key. */
 const AFTER_KEY = '\u0000';
 
-/** The keys in at least one of the trees. If `inside` is false, the keys that are in no tree. */
+/** The keys in at least one of the trees, or, with `inside` false, the keys in no tree. */
 export interface KeySet {
   readonly trees: readonly OrderedKeys[];
   readonly inside: boolean;
@@ -82,9 +82,8 @@ function seekInside(trees: readonly OrderedKeys[], from: string): string | undef
 }
 
 /**
- * Returns the first key from `from` on that is in no tree. If fewer than n of the first n keys are in the trees, one of
- * these keys is in no tree. A binary search finds the smallest such n. The cost is logarithmic, even if the trees
- * contain many consecutive keys.
+ * Returns the first key from `from` on that is in no tree. A binary search finds the smallest n for which fewer than n
+ * of the first n keys are in the trees. The cost is logarithmic, even for many consecutive keys in the trees.
  */
 function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
   const start = all.rank(from);

@@ -1,7 +1,6 @@
 /**
- * The stored data of one object. The stored form of an object is JSON text. Reads and watches send the stored JSON text
- * unchanged. Writers parse the text, so they change only a copy. Labels and selectable fields are stored separately, so
- * that a selector needs no parsing.
+ * The stored data of one object. Reads and watches send the stored JSON text unchanged, and writers parse it. Labels
+ * and selectable fields are stored separately, so a selector needs no parsing.
  */
 export interface StoredRecord {
   readonly namespace: string;

@@ -214,7 +214,7 @@ test('an event reaches listeners that match its new or previous state, independe
 const steps = fc.array(
   fc.record({
     namespace: fc.constantFrom('a', 'a-b', 'c'),
-    // The run of keys is longer than the run that a search skips key by key.
+    // The run of keys is longer than the number of keys that a search skips one by one.
     name: fc.oneof(
       fc.constantFrom('1', '2', '3', '4'),
       fc.integer({ min: 100, max: 180 }).map((number) => String(number)),
@@ -315,7 +315,7 @@ test('a replay contains all matching changes in order, also with a limited histo
         const state = new State(max);
         const start = revision;
         play(state, new Map(), first);
-        // An early index must follow later changes. A late index must include earlier changes.
+        // An early index must follow later changes, and a late index must include earlier changes.
         if (back % 2 === 0) state.history.since(state.history.compactedRevision, where);
         play(state, new Map(), later);
         const from = Math.max(start, revision - back);
@@ -341,6 +341,6 @@ function search(records: StoredRecord[], { namespace, where = [], after, limit =
     .filter((one) => after === undefined || keyOf(one) > keyOf(after))
     .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
   const remaining = Math.max(0, found.length - limit);
-  // For a filtered list, the result only states whether more records exist.
+  // For a filtered list, the result states only whether more records exist.
   return { records: found.slice(0, limit), remaining: where.length > 0 ? Math.min(1, remaining) : remaining };
 }

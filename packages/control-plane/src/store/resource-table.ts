@@ -187,8 +187,8 @@ export class ResourceTable {
   }
 
   /**
-   * The keys of a range whose records meet all requirements, in order. The smallest index provides the keys. If many
-   * keys of the smallest index fail a requirement, the search jumps to the next key that may meet all requirements.
+   * The keys of a range whose records meet all requirements, in order. The smallest index provides the keys. After many
+   * failing keys, the search jumps to the next key that may meet all requirements.
    */
   *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
     const { to } = range;
@@ -239,8 +239,7 @@ export class ResourceTable {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
       const choice = choiceOf(demand);
-      // An index does not help if the range already has only one namespace, or if the requirement is negative, because
-      // most records meet it.
+      // An index does not help within one namespace, or for a negative requirement, which most records meet.
       if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
       const { trees } = this.#index(choice.field).allowed(choice);
       const count = trees.reduce((sum, tree) => sum + tree.count(range), 0);

@@ -12,9 +12,7 @@ export interface RecordDraft {
   readonly fields?: Readonly<Record<string, string>> | undefined;
 }
 
-/**
- * A change. `record` is the new state. For a deletion, `record` is the last state, with the revision of the deletion.
- */
+/** A change. `record` is the new state, or the last state with the revision of the deletion. */
 export interface StoreEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly resource: string;
@@ -50,8 +48,8 @@ export interface PageOptions {
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
   /**
-   * The number of records after `after`, if the caller knows it. If the number is known, the store does not count the
-   * records of an older revision.
+   * The number of records after `after`, if the caller knows it. With this number, the store does not count the records
+   * of an older revision.
    */
   readonly left?: number | undefined;
   /**
@@ -63,8 +61,8 @@ export interface PageOptions {
 
 /**
  * Stores objects. A write takes effect immediately and in order. A read and a later write are one transaction if there
- * is no `await` between them. When `settled()` resolves, the writes are durable and were delivered to the listeners.
- * All resources have one counter of revisions. The counter never decreases, even after a restart.
+ * is no `await` between them. `settled()` resolves when the writes are durable and delivered to the listeners. All
+ * resources share one counter of revisions, which never decreases.
  *
  * The name of a resource is `group/plural`.
  */
@@ -92,20 +90,19 @@ export interface Store {
   /** Deletes an object. `render` returns its last state, with the revision of the deletion. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
   /**
-   * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full. With a full disk, the
+   * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full. In this case, the
    * writes have no effect
    */
   settled(): Promise<void>;
   /**
-   * Returns the changes after `revision`, oldest first. `since` returns undefined if some changes are no longer
-   * available. With requirements, the result contains all changes of which the new or the previous record meets the
-   * requirements. The result may contain a few other changes.
+   * Returns the changes after `revision`, oldest first. Undefined if some changes are no longer available. With
+   * requirements, the result contains at least the changes whose new or previous record meets them.
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**
    * Calls `listener` for every later change of the resource, in order, after it is durable. With requirements,
-   * `listener` gets all changes of which the new or the previous record meets the requirements, and a few other
-   * changes. `subscribe` returns a function that removes the listener.
+   * `listener` gets at least the changes whose new or previous record meets them. Returns a function that removes the
+   * listener.
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;

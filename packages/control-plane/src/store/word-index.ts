@@ -3,8 +3,8 @@ import type { StoredRecord } from './record.ts';
 /** Returns the words of a record. An index finds records by their words. */
 export interface Words {
   /**
-   * Returns alternative sets of words. The index stores the record under all words of one set. The index selects the
-   * set with the rarest words. `of` is called once for each record. Without a set, the record is not in the index.
+   * Returns alternative sets of words. The index stores the record under all words of the set with the rarest words.
+   * `of` is called once for each record. Without a set, the index omits the record.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }

@@ -8,11 +8,10 @@ export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
-  /** Metadata of the list. By default, `listMeta` is the resourceVersion of the single object. */
+  /** Metadata of the list. The default is the resourceVersion of the single object. */
   readonly listMeta?: Record<string, unknown>;
   /**
-   * The objects in their stored version, from which the server prints the cells. By default, `stored` is the objects
-   * themselves.
+   * The objects in their stored version, from which the server prints the cells. The default is the objects themselves.
    */
   readonly stored?: readonly ApiObject[] | undefined;
   /** Whether column definitions are omitted, as in later events of a watch. */

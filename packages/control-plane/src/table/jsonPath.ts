@@ -181,8 +181,8 @@ function parseFilter(text: string): (item: unknown) => boolean {
 }
 
 /**
- * The maximum number of values that a path may find in one object. A path with several `..` could find an unlimited
- * number of values in deep objects.
+ * The maximum number of values that a path may find in one object. A path with several `..` can find very many values
+ * in deep objects.
  */
 const MAX_VALUES = 100_000;
 
@@ -232,8 +232,8 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 
 /**
  * Compiles a JSON path as in kubectl and in columns of CRDs (`.spec.size`,
- * `.status.conditions[?(@.type=="Ready")].status`). The returned function finds all values at the path in an object,
- * and returns an empty list if there are too many values.
+ * `.status.conditions[?(@.type=="Ready")].status`). The returned function finds all values at the path in an object, or
+ * none if there are too many.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {

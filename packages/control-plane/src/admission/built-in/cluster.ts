@@ -5,7 +5,9 @@ import { lookupMarked, markedBy } from './lookup.ts';
 
 const NOT_READY = 'node.kubernetes.io/not-ready';
 
-/** TaintNodesByCondition: taints a new node as not ready, so that no pod is scheduled to it before it reports Ready. */
+/**
+ * TaintNodesByCondition: taints a new node as not ready, and no pod is scheduled to the node before the node is Ready.
+ */
 export const nodeTaintAdmission: AdmissionPlugin = {
   name: 'TaintNodesByCondition',
   admit({ operation, served, subresource, object: node }) {
@@ -26,9 +28,7 @@ const PROTECTION: Readonly<Record<string, string>> = {
   'storage.k8s.io/volumeattributesclasses': 'kubernetes.io/vac-protection',
 };
 
-/**
- * StorageObjectInUseProtection: adds a finalizer to volumes and claims, so that they are not deleted while they are in use.
- */
+/** StorageObjectInUseProtection: adds a finalizer to volumes and claims, which prevent a deletion during their use. */
 export const storageProtectionAdmission: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
   admit({ operation, served, subresource, object }) {

@@ -19,8 +19,7 @@ export function lookup(
 const MARKED = 'marked';
 
 /**
- * Returns an index of the objects for which `isMarked` is true. Few objects meet this condition, so a lookup does not
- * read all objects.
+ * Returns an index of the objects for which `isMarked` is true. A lookup reads only the marked objects, which are few.
  */
 export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
   of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),

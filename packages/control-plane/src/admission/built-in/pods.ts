@@ -61,9 +61,8 @@ function mirrorProblem(pod: ApiObject): string | undefined {
 }
 
 /**
- * ServiceAccount: a pod runs as a service account of its namespace (by default `default`) and gets its token. In a new
- * namespace, the default account may not exist yet. Without the default account, the plugin accepts the pod, whereas
- * kube-apiserver waits for the account.
+ * ServiceAccount: a pod runs as a service account of its namespace (by default `default`) and gets its token. A new
+ * namespace may have no default account yet: the plugin accepts the pod, whereas kube-apiserver waits for the account.
  */
 export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'ServiceAccount',
@@ -173,7 +172,7 @@ function covers(toleration: Plain, key: string): boolean {
 }
 
 /**
- * DefaultTolerationSeconds: adds tolerations to a pod, so that it stays on a lost node for five minutes. A toleration
+ * DefaultTolerationSeconds: adds tolerations to a pod, so the pod stays on a lost node for five minutes. A toleration
  * of the pod takes precedence over the default toleration of its taint.
  */
 export const tolerationAdmission: AdmissionPlugin = {

@@ -10,8 +10,8 @@ import type { Registry } from '../../resources/registry.ts';
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
 /**
- * A claim of an address or port expires after this time if its Service is not stored, in milliseconds. This time is
- * longer than the timeout of webhooks.
+ * If a Service is not stored within this time, its claims of addresses and ports expire. The time is in milliseconds
+ * and longer than the timeout of webhooks.
  */
 const PENDING_MS = 60_000;
 
@@ -27,8 +27,8 @@ interface Claim {
 }
 
 /**
- * The Services that own each address and node port. When a Service changes, its old entries remain in the index. Before
- * a second Service gets an address or port, `claim` checks whether the first Service still has it.
+ * The Services that own each address and node port. The index keeps old entries of changed Services. `claim` checks an
+ * old entry before another Service gets the address or port.
  */
 class Claims {
   readonly #registry: Registry;
@@ -50,8 +50,8 @@ class Claims {
   }
 
   /**
-   * Claims an address or port for a service, unless it belongs to another service. With `isTrial`, only checks whether
-   * the address or port is free.
+   * Claims an address or port for a service if no other service has it. With `isTrial`, only checks whether the address
+   * or port is free.
    */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();
@@ -84,7 +84,7 @@ class Claims {
 
 const portThing = (port: number): string => `port ${port}`;
 
-/** Returns the addresses and node ports of a service. Each of them may belong to only one service. */
+/** Returns the addresses and node ports of a service. An address or node port may belong to only one service. */
 function held(service: ApiObject): string[] {
   const spec = look(service, 'spec');
   const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
@@ -101,9 +101,9 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 }
 
 /**
- * Prevents two Services from sharing an address or a node port. If the client chose a value that is in use, the server
- * refuses the request. A port or address that the server chose is replaced by a free one. As in the real server, the
- * plugin runs between mutating and validating admission.
+ * Prevents two Services from sharing an address or a node port. The plugin refuses a used value that the client chose,
+ * and replaces a used value that the server chose. As in the real server, the plugin runs between mutating and
+ * validating admission.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;
@@ -132,11 +132,11 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Whether the server, rather than the client, may have chosen this node port. */
+/** Whether the server may have chosen this node port, and not the client. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 
-/** Claims the node ports of a service. If a port that the server chose is occupied, the server chooses a free port. */
+/** Claims the node ports of a service. If the server chose an occupied port, the plugin chooses a free port. */
 function claimPorts(kind: KindDefinition, service: ApiObject, name: string, isFree: (thing: string) => boolean): void {
   const spec = look(service, 'spec');
   const { uid = '' } = service.metadata;

@@ -40,7 +40,7 @@ export interface Scope {
 /** The result of an expression, or its error. */
 export type Outcome =
   | { readonly value: unknown }
-  | { readonly error: string /** The text of the error without the expression. */; readonly why: string };
+  | { readonly error: string /** The error text without the expression. */; readonly why: string };
 
 /** An expression of a webhook or a policy. */
 export class Expression {
@@ -109,7 +109,7 @@ export class LazyVariables extends LiteralMap {
     if (expression === undefined) return undefined;
     let outcome = this.#outcomes.get(name);
     if (outcome === undefined) {
-      // The error for a variable that refers to itself.
+      // A variable that refers to itself has this error.
       const why = `variable ${JSON.stringify(name)} depends on itself`;
       this.#outcomes.set(name, { error: why, why });
       outcome = expression.evaluate(this.#scope);
@@ -122,8 +122,8 @@ export class LazyVariables extends LiteralMap {
 }
 
 /**
- * Evaluates the match conditions for a request. `conditionsHold` returns true if all are true, false if one is false,
- * or an error.
+ * Evaluates the match conditions for a request. The result is true if all conditions are true, false if one condition
+ * is false, or an error.
  */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];

@@ -58,8 +58,8 @@ export class GuardIndex<T> {
   readonly #shares = new Map<string, number>();
 
   /**
-   * @param delayMs The delay until the index shows a change. The real server reads its policies in the background, so a
-   * policy takes effect with a delay after its write.
+   * @param delayMs The delay until the index shows a change. In the real server, a written policy takes effect with a
+   * delay, because the server reads its policies in the background.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;

@@ -51,12 +51,12 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** A property of a request by which the index selects fewer guards. */
+/** A property of a request with which the index finds fewer guards. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
 /**
- * Alternative sets of index keys. The index needs only one of the alternative sets. A guard without a set applies to
- * every request for its resources.
+ * Sets of index keys by property. The index uses only one set for each guard. A guard without a set applies to every
+ * request for its resources.
  */
 export interface NarrowWords {
   readonly by: Narrowing;

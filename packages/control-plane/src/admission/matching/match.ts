@@ -51,8 +51,8 @@ export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): bo
   resourceNames.length === 0 || resourceNames.includes(name);
 
 /**
- * Returns the version of a resource that the rules match, or undefined if the rules match no version. The requested version
- * takes precedence. With `exact`, only the requested version is checked.
+ * Returns the version of a resource that matches the rules, or undefined without a matching version. The requested
+ * version takes precedence. With `exact`, only the requested version is checked.
  */
 export function versionNamed(
   kinds: KindRegistry,
@@ -108,8 +108,8 @@ export const objectPasses = (
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
 /**
- * Whether a kind is exempt from webhooks and policies. The kinds that configure webhooks and policies are exempt, so
- * that users can always repair a wrong configuration.
+ * Whether a kind is exempt from webhooks and policies. The configurations of webhooks and policies are exempt, so users
+ * can always repair a wrong configuration.
  */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 

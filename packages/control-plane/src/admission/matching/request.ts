@@ -24,7 +24,7 @@ export function presented(
 ): ApiObject | null {
   if (object === undefined) return null;
   if (operation === 'CONNECT') {
-    // Options objects, such as DeleteOptions, have no metadata.
+    // The review contains no metadata for options objects such as DeleteOptions, which have none.
     const { metadata: _metadata, ...options } = object;
     return options as ApiObject;
   }

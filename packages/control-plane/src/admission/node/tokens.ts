@@ -14,8 +14,8 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
 }
 
 /**
- * Returns the CSI driver of the volume that is bound to a claim. `driverOfClaim` returns '' if the claim has no volume,
- * or if the volume has another plugin.
+ * Returns the CSI driver of the volume that is bound to a claim. The result is '' if the claim has no volume, or a
+ * volume without a CSI driver.
  * @throws StatusError 404
  */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
@@ -25,8 +25,8 @@ function driverOfClaim(registry: Registry, namespace: string, claim: string): st
 }
 
 /**
- * Returns the CSI driver that mounts a volume of the pod, or '' if no CSI driver mounts it. In-tree plugins are not
- * translated to their CSI drivers.
+ * Returns the CSI driver of a volume in a pod, or '' without a CSI driver. The function does not translate in-tree
+ * plugins to CSI drivers.
  */
 function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   const { name = '', namespace = '' } = pod.metadata;

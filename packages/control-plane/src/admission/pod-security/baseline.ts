@@ -94,7 +94,10 @@ export const hostPorts: Check = ({ spec }) => {
   };
 };
 
-/** Returns the hosts that the probes and hooks of a container name. Without a host, they connect to the pod itself. */
+/**
+ * Returns the hosts that the probes and hooks of a container name. A probe or hook without a host connects to the pod
+ * itself.
+ */
 function hostsOf(container: Plain): string[] {
   const lifecycle = look(container, 'lifecycle');
   const handlers = [

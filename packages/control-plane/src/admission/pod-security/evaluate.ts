@@ -9,8 +9,8 @@ const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
 /**
- * The checks of the level `baseline` in their order. Some checks of `baseline` have a stricter variant, which the level
- * `restricted` uses from the given version on.
+ * The checks of the level `baseline` in their order. The level `restricted` uses a stricter variant of some checks from
+ * the given version on.
  */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],

@@ -37,7 +37,7 @@ function parseMinor(version: string): number | 'latest' | undefined {
 
 /**
  * Returns the policy in the labels of a namespace, and the errors in these labels.
- * - An invalid level of `enforce` means restricted. An invalid level in a label that does not enforce means privileged.
+ * - An invalid level of `enforce` means restricted. An invalid level of `audit` or `warn` means privileged.
  * - An invalid version means the latest version.
  * - If `warn` has no level, a stricter `enforce` also applies to warnings.
  */

@@ -6,7 +6,7 @@ import { inShort, violations } from './evaluate.ts';
 import { policyOf, type Standard, sameStandard, showStandard, strictness } from './level.ts';
 import { podOf } from './pods.ts';
 
-/** When the level of a namespace becomes stricter, at most this number of its pods are checked. */
+/** Maximum number of checked pods after the level of a namespace becomes stricter. */
 const MOST_PODS = 3000;
 
 /** Checks a write of a namespace. Invalid labels are refused. A stricter level causes warnings about existing pods. */
@@ -24,7 +24,7 @@ export function assessNamespace(registry: Registry, attributes: AdmissionAttribu
   for (const warning of existingPods(registry, name, enforce)) warn(warning);
 }
 
-/** Orders pods so that the list starts with one pod of each controller, because pods of one controller are similar. */
+/** Orders pods so that the list starts with one pod of each controller. Pods of one controller are similar. */
 function byController(pods: readonly ApiObject[]): ApiObject[] {
   const seen = new Set<string>();
   const [first, others]: [ApiObject[], ApiObject[]] = [[], []];

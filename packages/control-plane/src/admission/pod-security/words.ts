@@ -40,7 +40,7 @@ export function setters(podDoes: boolean, containers: readonly Plain[]): string 
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }
 
-/** Whether a field is set. Null counts as absent, because Go does not distinguish them. */
+/** Whether a field is set. Null counts as absent, because Go does not distinguish null and absent fields. */
 export const has = (holder: Plain, field: string): boolean => holder[field] !== undefined && holder[field] !== null;
 
 /** Returns the security contexts of the pod and of its containers that contain this field. */

@@ -86,7 +86,7 @@ export class BoundPolicies<P extends PolicyBase> {
       list.some((rule) => ruleMatches(rule, served, subresource, operation) && nameMatches(rule, name));
     if (excluded.length > 0 && about(excluded)) return false;
     const named = rules.filter(({ resourceNames = [] }) => resourceNames.length > 0);
-    // If no rule has resource names, the index has already checked all rules.
+    // Without resource names in the rules, the index has already checked all rules.
     if (rules.length > 0 && named.length === rules.length && !about(rules)) return false;
     return namespacePasses(namespaceSelector, this.#registry, attributes) && objectPasses(objectSelector, attributes);
   }

@@ -71,8 +71,8 @@ function applyConfiguration(object: ApiObject, value: unknown, structure: Served
 }
 
 /**
- * Returns the kind whose schema is used to merge an apply configuration into an object. For subresources, the real server
- * knows only the type of Bindings.
+ * Returns the kind whose schema is used to merge an apply configuration into an object. Among the subresources, the
+ * real server knows only the type of Bindings.
  */
 function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   if (of instanceof ServedKind) return of.kind;
@@ -83,7 +83,7 @@ function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   );
 }
 
-/** Applies the operations in order. If one of the operations fails, the input object is unchanged. */
+/** Applies the operations in order. A failed operation leaves the input object unchanged. */
 function applyOperations(object: ApiObject, value: unknown): ApiObject {
   if (!Array.isArray(value))
     throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array');

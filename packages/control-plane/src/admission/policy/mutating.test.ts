@@ -66,7 +66,6 @@ describe('a mutation', () => {
     const { status, body } = await create();
     expect(status).toBe(201);
     expect(body).toMatchObject({ metadata: { labels: { a: 'b', added: 'x', 'x/y': '2' } }, data: { k: 'v' } });
-    // Fields from a policy have no manager.
     expect(JSON.stringify(body.metadata?.managedFields)).not.toContain('added');
   });
 

@@ -80,7 +80,7 @@ function attempt(make: () => ApiObject, addProblem: (message: string) => void, o
   }
 }
 
-/** Converts the mutated object to the version of the request and validates it like a request body. */
+/** Converts a mutated object to the version of the request, and validates the object like a request body. */
 function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: string): ApiObject {
   const changed = structuredClone(made);
   if (attributes.carries !== undefined) return readCarried(changed, attributes);
@@ -88,8 +88,8 @@ function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: str
 }
 
 /**
- * MutatingAdmissionPolicy: runs the policies in order. Policies with reinvocation run again if later policies changed the
- * object. As in the real server, no manager in managedFields owns the changed fields.
+ * MutatingAdmissionPolicy: runs the policies in order. A policy with reinvocation runs again after later policies
+ * changed the object. As in the real server, the changed fields have no manager in managedFields.
  */
 export function mutatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'mutating', compileMutatingPolicy);
@@ -100,7 +100,7 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // Each round creates new policy objects, so the comparison of two rounds uses the bindings.
+      // Each round creates new policy objects, so the comparison uses the bindings, which are the same in both rounds.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

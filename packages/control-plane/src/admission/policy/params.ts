@@ -18,8 +18,8 @@ export class ParamsError extends Error {
 }
 
 /**
- * Returns the objects that a binding passes to its policy. The policy is evaluated once for each of them. `paramsOf`
- * returns `[null]` for a policy without parameters.
+ * Returns the objects that a binding passes to its policy. The policy is evaluated once for each parameter object.
+ * `paramsOf` returns `[null]` for a policy without parameters.
  * @param namespace the namespace of the request
  */
 export function paramsOf(

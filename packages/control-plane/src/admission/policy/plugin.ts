@@ -18,8 +18,8 @@ const CODES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Returns the error for a refused request. The message is the message of an admission plugin, and the reason of the
- * validation determines the status code.
+ * Returns the error for a refused request. The error has the message of an admission plugin, and a status code that
+ * depends on the reason of the validation.
  */
 function refusal({ served, name, object }: AdmissionAttributes, message: string, reason: string): StatusError {
   const { kind } = served;

@@ -21,7 +21,7 @@ interface MatchResourcesObject {
 
 /** Selects the requests to which a policy or a binding applies. */
 export interface MatchResources {
-  /** The rules for requests. If the list of a binding is empty, the binding applies to every resource. */
+  /** The rules for requests. A binding with an empty list applies to every resource. */
   readonly rules: readonly MatchRule[];
   readonly excluded: readonly MatchRule[];
   readonly namespaceSelector: LabelSelector | undefined;

@@ -11,7 +11,7 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/** A container must set these requests or limits if a quota limits them. */
+/** The names of limited requests and limits. Each container must set the requests and limits that a quota limits. */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -28,8 +28,7 @@ const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
 /**
- * Returns the usage that a request adds to its namespace. If an update decreases the usage, the function returns zero
- * for the decreased resource.
+ * Returns the usage that a request adds to its namespace. For a resource that an update decreases, the result is zero.
  */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
@@ -77,7 +76,7 @@ const limiting = ({ store }: Registry, namespace: string, resources: Iterable<st
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 /**
- * Adds the usage of a request to all quotas of its namespace. If the usage exceeds one quota, no quota is changed.
+ * Adds the usage of a request to all quotas of its namespace. If one quota is exceeded, all quotas stay unchanged.
  * @throws StatusError 403
  */
 function charge(registry: Registry, attributes: AdmissionAttributes): void {
@@ -126,9 +125,7 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
 const shown = (amounts: Amounts, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
 
-/**
- * ResourceQuota: adds the usage of a request to the quotas. This plugin runs last, so that refused requests do not count.
- */
+/** ResourceQuota: adds the usage of a request to the quotas. The plugin runs last, so refused requests do not count. */
 export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',
   validate(attributes) {

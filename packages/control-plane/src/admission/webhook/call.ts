@@ -12,12 +12,12 @@ import type { WebhookTransport } from './transport.ts';
 const GROUP = 'admission.k8s.io';
 
 /**
- * Joins a path with the root as the client of Go does. As in the client of Go, empty and relative steps and a final
- * slash are removed.
+ * Joins a path with the root as the client of Go does. The result has no empty steps, no relative steps and no final
+ * slash.
  */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
-/** Returns the URL of a webhook, and the address of the connection if the address differs from the URL. */
+/** Returns the URL of a webhook, and the address to connect to if it is not in the URL. */
 function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
   const { url, service } = hook.clientConfig;
   if (service === undefined) {
@@ -116,14 +116,14 @@ export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusE
     message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
     ...(reason === '' ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
-    // The code must be at least 400, because a lower code would be a success.
+    // The code is at least 400, because a lower code would be a success.
     code: Math.max(code, 400),
   });
   refusal.status.metadata = metadata ?? {};
   return refusal;
 }
 
-/** Returns the error for a request if the call of a webhook failed and its failure policy is Fail. */
+/** Returns the error for a request after a failed webhook call with the failure policy Fail. */
 export function failureOf({ name }: Hook, { message }: WebhookFailure): StatusError {
   const why = `failed calling webhook ${JSON.stringify(name)}: ${message}`;
   return new StatusError({

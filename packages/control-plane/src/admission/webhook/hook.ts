@@ -36,10 +36,7 @@ export interface ClientConfig {
 /** A compiled webhook. */
 export interface Hook {
   readonly name: string;
-  /**
-   * The name of the configuration. The order of the calls depends on the name of the configuration, and on the position
-   * of the webhook in it.
-   */
+  /** The name of the configuration. Calls are ordered by configuration, and then by position in the configuration. */
   readonly configuration: string;
   readonly position: number;
   readonly clientConfig: ClientConfig;
@@ -95,7 +92,7 @@ export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
     return [{ item, about: { rules, namespaceSelector, objectSelector } }];
   });
 
-/** A webhook that matches a request, with the version of the kind that the rules of the webhook select. */
+/** A webhook that matches a request, with the version of the kind that the rules select. */
 export interface Invocation {
   readonly hook: Hook;
   readonly as: ServedKind;

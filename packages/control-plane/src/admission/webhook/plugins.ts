@@ -27,7 +27,7 @@ class Hooks {
     this.#mutates = sort === 'mutating';
   }
 
-  /** `isEmpty` is true if the cluster has no webhooks, which is the most frequent case. */
+  /** `isEmpty` is true if the cluster has no webhooks, which is the usual case. */
   get isEmpty(): boolean {
     return this.#hooks.isEmpty;
   }
@@ -67,7 +67,7 @@ class Hooks {
       object: () => presented(object, as, attributes),
       oldObject: () => presented(old, as, attributes),
       request: () => describeRequest(attributes, as, this.#registry.uid()),
-      // In match conditions, the real server sets the variable for the namespace to an empty object.
+      // As in the real server, the namespace in match conditions is an empty object.
       namespaceObject: () => ({}),
       ...authorizerScope(this.#registry, attributes, as),
     };
@@ -85,8 +85,8 @@ function tolerate(error: unknown, hook: Hook): void {
 }
 
 /**
- * MutatingAdmissionWebhook: calls the webhooks in order. Each webhook gets the object from the previous webhook. In a
- * second round, webhooks with reinvocation get the object that later webhooks changed.
+ * MutatingAdmissionWebhook: calls the webhooks in order. Each webhook gets the result of the previous webhook. A second
+ * round calls webhooks with reinvocation, if later webhooks changed the object.
  */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'mutating');
@@ -109,7 +109,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
         if (made !== undefined) {
           changed = made.changed;
           object = made.object;
-          // The patch may have changed the labels of the object, so further webhooks may match.
+          // The patch may have changed the labels, so further webhooks may match.
           waiting = hooks.find({ ...attributes, object }).filter((other) => isAfter(other, current));
         }
       } catch (error) {

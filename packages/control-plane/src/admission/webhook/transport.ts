@@ -29,13 +29,12 @@ const REPLY_LIMIT = 10 * 1024 * 1024;
 const agents = new Map<string, Agent>();
 
 /**
- * Trusts each certificate of the bundle, including certificates that do not belong to a CA. The TLS library of Go
- * trusts such certificates too.
+ * Trusts each certificate of the bundle, even a certificate that is not from a CA. The TLS library of Go does the same.
  */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
-/** Returns the connections for a CA bundle. Connections are kept for only a few bundles. */
+/** Returns the connections for a CA bundle. The number of bundles with open connections is limited. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);
@@ -76,9 +75,8 @@ const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
  * Sends calls over HTTPS. If the webhook closed an idle connection before its response, the call is repeated once on a
  * new connection.
  *
- * The client of Go notices the end of a connection while the connection is idle. In Node.js, the event may still be in
- * the queue, so a webhook may receive a call twice. Webhooks must support repeated calls, because clients also repeat
- * requests.
+ * The client of Go detects a closed idle connection before a call. Node.js may detect it only after the call, so a
+ * webhook may receive a call twice. Webhooks must support repeated calls anyway, because clients repeat requests.
  */
 export const httpsTransport: WebhookTransport = (call) => send(call, true);
 

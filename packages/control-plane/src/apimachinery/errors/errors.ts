@@ -13,7 +13,7 @@ export const qualifiedResource = (kind: Named): string =>
 const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
-/** Returns the details of a Status. The order of the fields and the omitted fields are the same as in the real server. */
+/** Returns the details of a Status. The order of fields, and the omitted fields, are those of the real server. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
   return { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind, ...more };
 }
@@ -61,15 +61,15 @@ export function joinCauses(causes: readonly StatusCause[]): string {
 }
 
 /**
- * Returns the kind for an error message. If the server stores objects of a kind as another kind, the message contains
- * the stored kind.
+ * Returns the kind for an error message. For a kind that is stored as another kind, the message contains the stored
+ * kind.
  */
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
 /**
- * Returns a 422 error with its causes. If the server stores objects of the kind as another kind, the error contains the
- * group of the stored kind.
+ * Returns a 422 error with its causes. For a kind that is stored as another kind, the error contains the group of the
+ * stored kind.
  */
 export const invalid = (
   kind: Pick<KindDefinition, 'group' | 'kind'> & Partial<Pick<KindDefinition, 'storedAs'>>,
@@ -171,7 +171,7 @@ export const tooLargeResourceVersion = (asked: string, current: number): StatusE
 export const unauthorized = (): StatusError =>
   new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 });
 
-/** Formats the value in a cause like `%q` of Go, or else as JSON. */
+/** Formats the value in a cause: a string like `%q` of Go, and any other value as JSON. */
 const shown = (value: unknown): string => (value === undefined ? 'null' : stringifyJson(value));
 
 export const invalidValue = (field: string, value: unknown, message: string): StatusCause => ({

@@ -1,7 +1,8 @@
 import { deepestBracket } from '../objects/nesting.ts';
 
 /**
- * Returns the error text of Go for invalid JSON. V8 has different error texts, so `jsonProblem` parses the JSON again.
+ * Returns the error text of Go for invalid JSON. The error texts of V8 are different, so the function parses the JSON
+ * again.
  */
 export function jsonProblem(text: string): string {
   const deepest = deepestBracket(text);

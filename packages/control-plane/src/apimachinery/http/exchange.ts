@@ -5,10 +5,7 @@ export interface ServerRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
-  /**
-   * Returns all values of a header. A client may send a header several times. `fetch` joins repeated headers, so the
-   * method splits their values at commas.
-   */
+  /** Returns all values of a header. The method splits values at commas, because `fetch` joins repeated headers. */
   headerValues(name: string): readonly string[];
   headerNames(prefix: string): string[];
   /** Reads the whole body of the request. @throws StatusError 413 if the body is larger than 3 MiB */

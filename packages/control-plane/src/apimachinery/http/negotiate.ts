@@ -9,7 +9,7 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** Whether the JSON is indented and has no final line break. `bare` is true if no format was negotiated. */
+  /** True if no format was negotiated. The JSON is then indented and has no final line break. */
   readonly bare?: boolean;
   /** The form of the response: a table, or only metadata. If `as` is undefined, the response contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
@@ -24,8 +24,8 @@ interface Clause {
 }
 
 /**
- * Whether the clause `a` comes before the clause `b` in the order of Go. Higher quality comes first, then types without
- * a wildcard.
+ * Whether the clause `a` comes before the clause `b` in the order of Go. A higher quality comes first. For equal
+ * qualities, a type without a wildcard comes first.
  */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
@@ -99,8 +99,8 @@ export const unsupportedBody = (accepted: readonly string[]): StatusError =>
   });
 
 /**
- * Whether the response is indented. The query parameter `pretty` decides. Without this parameter, browsers and command line
- * tools get indented JSON.
+ * Whether the response is indented. The query parameter `pretty` decides. By default, browsers and command line tools
+ * get indented JSON.
  */
 function isPretty(request: ServerRequest): boolean {
   const pretty = request.query.get('pretty');

@@ -9,8 +9,8 @@ const runes = (text: string): number => [...text].length;
 const cut = (text: string): string => (text.length > CUT ? [...text].slice(0, CUT).join('') : text);
 
 /**
- * The warnings of one answer, without duplicates. Warnings that are empty or contain control characters are omitted. If
- * their total length exceeds the limit, all warnings are shortened.
+ * The warnings of one response, without duplicates, empty warnings, and warnings with control characters. Above the
+ * limit of the total length, all warnings are shortened.
  */
 export class Warnings {
   readonly #seen = new Set<string>();

@@ -40,7 +40,7 @@ function addAll(to: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) addAmount(to, name, quantity);
 }
 
-/** Raises each value of the sum to the amount of an init container, if that amount is larger. */
+/** Raises each value of the sum to the amount of an init container, if the init container needs more. */
 function raiseTo(sum: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) {
     const before = sum.get(name);
@@ -49,8 +49,8 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
 }
 
 /**
- * Returns the sum of the requests or limits of the containers in a pod spec. All normal containers run at the same time. An
- * init container runs with the restartable init containers before it. The larger of both sums is used.
+ * Returns the sum of the requests or limits of the containers in a pod spec. The result is the larger of two sums: all
+ * normal containers together, or an init container with the restartable init containers before it.
  */
 function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));
@@ -76,8 +76,8 @@ function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
 const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 
 /**
- * Returns the requests or limits of a pod. Amounts of the pod itself take precedence over the amounts of its
- * containers. The overhead of the pod is added.
+ * Returns the requests or limits of a pod. Amounts of the pod itself take precedence over amounts of its containers.
+ * The result includes the overhead of the pod.
  */
 export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amounts {
   const spec = look(pod, 'spec');
@@ -93,8 +93,8 @@ export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amount
 }
 
 /**
- * Sets resources of a pod, as `defaultHugePagePodLimits` and `defaultPodRequests` do. The limits for huge pages come from
- * the containers of the pod. The requests come from its containers, or from the limits of the pod. Mutates the pod.
+ * Sets resources of a pod, as `defaultHugePagePodLimits` and `defaultPodRequests` do. Limits for huge pages come from
+ * the containers. Requests come from the containers, or from the limits of the pod. Mutates the pod.
  */
 export function defaultPodResources(spec: Plain): void {
   const { resources } = spec;

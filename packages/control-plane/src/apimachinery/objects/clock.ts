@@ -1,4 +1,4 @@
-/** A timer that can be stopped. Stopping it twice, or after it fired, has no effect. */
+/** A timer that can be stopped. To stop a timer twice, or after it fired, has no effect. */
 export interface Timer {
   cancel(): void;
 }
@@ -6,7 +6,7 @@ export interface Timer {
 /** A source of time, which code gets as an argument. Only the function `main` of a program creates a clock. */
 export interface Clock {
   now(): Date;
-  /** Calls `fn` once, `ms` milliseconds from now. */
+  /** Calls `fn` once after `ms` milliseconds. */
   setTimeout(fn: () => void, ms: number): Timer;
 }
 

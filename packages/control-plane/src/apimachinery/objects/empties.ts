@@ -2,9 +2,9 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * The fields that a body set to an empty list or map, by their object. The stored form omits empty fields, as the types
- * of the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields, for example in
- * error messages and defaults. Bodies of kinds without such fields have no extra cost.
+ * The fields that a request body set to an empty list or map, by object. Stored objects omit empty fields. During a
+ * request, error messages and defaults distinguish `[]` and `{}` from absent fields. Kinds without such fields have no
+ * extra cost.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
@@ -27,8 +27,8 @@ export function forgetEmpty(record: Plain, field: string): void {
 }
 
 /**
- * Returns the value of a field as the body contained it. For an empty list or map in the body, `given` returns `[]` or
- * `{}`. For a field that the body did not contain, the result is null.
+ * Returns the value of a field in the body, including an empty list or map. If the body does not contain the field, the
+ * result is null.
  */
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;

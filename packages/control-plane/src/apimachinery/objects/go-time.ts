@@ -21,14 +21,11 @@ function quote(text: string): string {
 }
 
 /**
- * The text does not match the layout. The reader throws `Misfit` at the invalid part. The caller converts the
- * mismatch to a message with the whole text.
+ * The text does not match the layout. The reader throws `Misfit` at the invalid part, and the caller creates a message
+ * with the whole text.
  */
 class Misfit extends Error {
-  /**
-   * The part of the layout that the reader expected. `part` is undefined if the text matches the layout but is not a
-   * valid time.
-   */
+  /** The expected part of the layout. Undefined if the text matches the layout but is no valid time. */
   readonly part: string | undefined;
 
   constructor(message: string, part?: string) {
@@ -135,8 +132,8 @@ function read(text: string, micro: boolean): GoTime {
 }
 
 /**
- * Reads a time as Go's `time.Parse` does. The layout is RFC 3339 to the second, where a fraction is allowed. With `micro`,
- * the fraction must have exactly six digits.
+ * Reads a time as Go's `time.Parse` does. The layout is RFC 3339 with an optional fraction. With `micro`, the fraction
+ * must have six digits.
  * @throws RangeError with the message of Go
  */
 export function parseGoTime(text: string, micro: boolean): GoTime {

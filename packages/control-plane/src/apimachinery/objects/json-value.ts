@@ -2,9 +2,7 @@
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * Reads an own property. The function never reads `constructor` or `__proto__` of an untrusted object from the prototype.
- */
+/** Reads an own property. For names such as `constructor`, the function never returns a value of the prototype. */
 export const own = (object: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 

@@ -25,8 +25,8 @@ const MAX_DIGITS = 20;
 export const mayHoldLarge = (text: string): boolean => MAYBE_LARGE.test(text);
 
 /**
- * Returns an integer in the form that the server uses: a bigint beyond 2^53, and a double beyond 64 bits. Go reads untyped
- * JSON the same way.
+ * Returns an integer in the form that the server uses: a bigint beyond 2^53, and a double beyond 64 bits. Go reads
+ * untyped JSON in the same form.
  */
 export function exactInteger(digits: string, rounded: number): number | bigint {
   if (Number.isSafeInteger(rounded) || digits.length > MAX_DIGITS) return rounded;
@@ -55,8 +55,8 @@ export function stringifyJson(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {
-    // `JSON.stringify` throws an error for a bigint. The error is caught, because a check in advance would visit every
-    // value of every object.
+    // `JSON.stringify` throws for a bigint. A check in advance would visit every value of every object, so the error is
+    // caught.
     if (!(error instanceof TypeError && /BigInt/.test(error.message))) throw error;
     return JSON.stringify(value, writeExact, indent);
   }

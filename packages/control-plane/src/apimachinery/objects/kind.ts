@@ -3,10 +3,12 @@ import type { StatusCause } from './status.ts';
 
 /**
  * A JSON schema in the dialect of `apiextensions.k8s.io/v1` (`JSONSchemaProps`), with its `x-kubernetes-*` extensions.
- * Built-in kinds use the same dialect. For strategic merge patches they also have `x-kubernetes-patch-merge-key` and
- * `x-kubernetes-patch-strategy`. Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one
- * object with its name as `$id`. A definition may contain itself, as JSONSchemaProps does. A function that visits a
- * schema must stop at the depth of the data, or cache its results by schema object. In a document with references, write `$id` as a reference.
+ * - Schemas of built-in kinds also have `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy` for strategic
+ *   merge patches.
+ * - Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one object with its name as
+ *   `$id`, and may contain itself, as JSONSchemaProps does.
+ * - A function that visits a schema must stop at the depth of the data, or cache its results by schema object.
+ * - In a document with references, write `$id` as a reference.
  */
 export interface JsonSchema {
   /** Name of a shared definition, for example `io.k8s.api.core.v1.PodSpec`. */
@@ -27,8 +29,7 @@ export interface JsonSchema {
 /** A column of `kubectl get`. A column of a custom kind has a JSON path, and a column of a built-in kind has a function. */
 export interface PrinterColumn {
   /**
-   * If `hidden` is true, the rows have a cell for this column, but the Table does not define the column. The real
-   * server does the same.
+   * If true, rows have a cell for the column, but the Table does not define the column. The real server does the same.
    */
   readonly hidden?: boolean;
   readonly name: string;
@@ -58,9 +59,8 @@ export interface StrategyContext {
 }
 
 /**
- * The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. Each
- * built-in kind, or small family of kinds, has a file with its definition. Each version of a CRD is converted to a
- * definition.
+ * The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. Built-in
+ * kinds have definitions in files, and each version of a CRD is converted to a definition.
  */
 export interface KindDefinition {
   readonly group: string;
@@ -78,27 +78,24 @@ export interface KindDefinition {
    */
   readonly verbs?: readonly string[];
   /**
-   * Schema of the whole object. If `schema` is absent, the kind has no schema, and all fields are kept. Custom kinds
-   * are validated with their schema. The schema of a built-in kind defines only fields, merge keys and list types.
-   * `setDefaults`, `validate` and `validateUpdate` check the values of built-in kinds.
+   * Schema of the whole object. Without a schema, all fields are kept. The schema validates custom kinds. For a
+   * built-in kind, the schema defines only fields, merge keys and list types, and `setDefaults`, `validate` and
+   * `validateUpdate` check the values.
    */
   readonly schema?: JsonSchema;
   /** Built-in kinds: name of the client model from which the schema was generated, for example `V1Pod`. */
   readonly model?: string;
-  /**
-   * Whether this is a custom kind. Unknown fields of custom kinds are pruned by the schema, and some responses differ from
-   * those for built-in kinds.
-   */
+  /** Whether this is a custom kind. For custom kinds, the schema prunes unknown fields, and some responses differ. */
   readonly custom: boolean;
   /**
-   * Whether the server sets `metadata.generation`, and increments it when the spec (everything except metadata and status)
-   * changes.
+   * Whether the server sets `metadata.generation`, and increments the number at each change outside of metadata and
+   * status.
    */
   readonly hasGeneration?: boolean;
   readonly subresources?: {
     /**
-     * Whether the kind has a status subresource. With a status subresource, writes to the main resource do not change
-     * `status`. Writes to the status change only `status`.
+     * Whether the kind has a status subresource. In this case, writes to the main resource never change `status`, and
+     * writes to the status change only `status`.
      */
     readonly status?: boolean;
     readonly scale?: {
@@ -107,26 +104,23 @@ export interface KindDefinition {
       readonly labelSelectorPath?: string;
     };
   };
-  /**
-   * Whether a change between an empty and an absent list or map increments the generation (`reflect.DeepEqual` in
-   * Kubernetes).
-   */
+  /** Whether the generation distinguishes empty and absent lists and maps (`reflect.DeepEqual` in Kubernetes). */
   readonly generationTellsEmpty?: boolean;
   /** Metadata fields of Deployments and EndpointSlices that also increment the generation when they change. */
   readonly generationCounts?: 'annotations' | 'labels';
-  /** Whether a change of a field that the server then drops also changes the generation. */
+  /** Whether the generation changes even if the server drops the changed field. */
   readonly generationCountsDropped?: boolean;
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresources/find.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
   /** Annotations that are fields in the internal form of the object. Tables and metadata-only answers omit them. */
   readonly innerAnnotations?: readonly string[];
-  /** The conditions of the row of an object in a Table. If absent or empty, the row has no conditions. */
+  /** Returns the conditions of an object's row in a Table. Without this function, a row has no conditions. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
   /** Functions that return the value of a field, for field selectors other than `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
-   * Selectable fields of other versions of the kind. The server stores them with each object, but this version has no field
+   * Selectable fields of other versions of the kind. The server stores these fields, but this version has no field
    * selectors for them.
    */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
@@ -156,20 +150,19 @@ export interface KindDefinition {
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
-   * Replaces the default marking at the first delete request. For example, a deleted CRD gets a finalizer and exists
-   * until a controller removes the finalizer. A delete of a collection does not call this function. Mutates the object.
+   * Marks the object at the first delete request, instead of the default marking. For example, a CRD gets a finalizer.
+   * A delete of a collection does not call this function. Mutates the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
-  /** For custom kinds: whether the CRD is being deleted. During the deletion of the CRD, no object may be created. */
+  /** Whether the CRD of a custom kind is being deleted. No object may then be created. */
   readonly terminating?: boolean;
   /** The warning for a delete without a propagationPolicy. */
   readonly propagationWarning?: string;
   /** The default propagationPolicy for dependents; `Background` if absent. `Unsupported`: the kind has no dependents. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
-   * Sets defaults that depend on other fields. The schema contains the defaults that depend on no other field. Built-in
-   * kinds first convert the object to the form of the types of the real server (see `shape.ts`): quantities become
-   * canonical, and nulls are removed. Mutates the object.
+   * Sets defaults that depend on other fields. All other defaults are in the schema. Built-in kinds also make
+   * quantities canonical and remove nulls (see `shape.ts`). Mutates the object.
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
@@ -194,8 +187,8 @@ export interface KindDefinition {
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
   /**
-   * If `assessesMetaLast` is true, only the general rules validate the metadata of a new object, and only if `validate`
-   * finds no cause.
+   * Whether the metadata of a new object is validated last, with only the general rules, and only if `validate` finds
+   * no cause.
    */
   readonly assessesMetaLast?: boolean;
 }

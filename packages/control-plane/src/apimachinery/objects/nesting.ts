@@ -1,9 +1,6 @@
 import { yaml } from './yaml.ts';
 
-/**
- * The maximum depth of a body. Functions that visit objects are recursive, and at this depth they need only a small
- * part of the stack.
- */
+/** The maximum depth of a body. Recursive functions need only a small part of the stack at this depth. */
 export const MAX_DEPTH = 1000;
 /** The maximum number of aliases of a YAML text. Each alias causes a search of all anchors, and a merge copies all keys. */
 export const MAX_ALIASES = 200;

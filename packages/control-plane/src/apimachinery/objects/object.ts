@@ -1,7 +1,7 @@
 /** A JSON value, as sent in requests and answers. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
-/** A JSON object. Code that creates such an object from user input must protect it against keys such as `__proto__`. */
+/** A JSON object. Code that creates an object from user input must handle keys such as `__proto__`. */
 export interface JsonObject {
   [key: string]: Json;
 }

@@ -1,4 +1,4 @@
-/** The notation of a quantity. A quantity is printed in the notation in which it was written. */
+/** The notation of a quantity. The server prints a quantity in its original notation. */
 type QuantityFormat = 'binary' | 'decimal' | 'exponent';
 
 /** A quantity as an integer number of nanos. A nano is the smallest unit. */
@@ -26,7 +26,7 @@ function divideUp(value: bigint, by: bigint): bigint {
 /** The largest binary quantity. A larger binary quantity is reduced to this limit. */
 const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 
-/** Whether a suffix is an exponent such as `e3`, and not the `E` of exa. */
+/** Whether a suffix is an exponent such as `e3`. The suffix `E` alone means exa. */
 const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
 
 const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
@@ -126,8 +126,8 @@ function smallOf(text: string): { readonly value: bigint; readonly power: number
 }
 
 /**
- * Returns a quantity as a 64-bit integer of units of `10^-digits`, rounded up (`Quantity.ScaledValue` in Go). A small
- * quantity that overflows becomes 0. A long decimal loses its upper bits in this conversion.
+ * Returns a quantity as a 64-bit integer of units of `10^-digits`, rounded up (`Quantity.ScaledValue` in Go). An
+ * overflow of a small quantity results in 0. A long decimal loses its upper bits.
  */
 function scaledValue(amount: unknown, digits: number): bigint {
   const small = smallOf(String(amount));

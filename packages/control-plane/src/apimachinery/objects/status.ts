@@ -25,8 +25,7 @@ export interface Status {
 }
 
 /**
- * The error response for a request. Code below the handler throws it. The handler sends the `Status` of the error, and uses
- * its code as the HTTP status.
+ * The error response for a request. The handler sends the `Status` of a thrown error, with its code as the HTTP status.
  */
 export class StatusError extends Error {
   override readonly name = 'StatusError';

@@ -16,8 +16,8 @@ export function yaml(): Yaml {
 
 const CORE = 'tag:yaml.org,2002:';
 /**
- * YAML tags that the library of Go does not support: times, sets, ordered maps and pairs. Values with an unknown tag
- * are read without the tag.
+ * YAML tags that the library of Go does not support: times, sets, ordered maps and pairs. The parser ignores an unknown
+ * tag.
  */
 const UNKNOWN: ReadonlySet<string> = new Set(['timestamp', 'set', 'omap', 'pairs', 'binary'].map((tag) => CORE + tag));
 
@@ -34,8 +34,7 @@ const binary: ScalarTag = {
 };
 
 /**
- * Returns the tags of YAML 1.1 that the library of Go supports. For example, `12:30` and `2020-01-01` are texts, and `0o7`
- * is a number.
+ * Returns the YAML 1.1 tags of the Go library. For example, `12:30` and `2020-01-01` are texts, and `0o7` is a number.
  */
 export const goTags = (tags: Tags): Tags => [
   octal,

@@ -42,7 +42,7 @@ export type Authorizer = (access: Access) => Verdict;
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
 /**
- * Allows everything for members of the group `system:masters`. No other authorizer can refuse accesses of this group.
+ * Allows everything for members of the group `system:masters`. No other authorizer can refuse a request of this group.
  */
 export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;

@@ -31,7 +31,7 @@ interface Claims {
   };
 }
 
-/** A token stays valid for this time after its expiry, and after the deletion of its bound object. */
+/** Time for which a token stays valid after its expiry or after the deletion of its bound object. */
 const LEEWAY_SECONDS = 60;
 
 /** The number of tokens whose signature was verified and is cached. */
@@ -122,8 +122,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the reason why a token of this server is invalid. `problemOf` returns undefined for a valid token, and for
-   * a token with another signature.
+   * Returns the reason why a token of this server is invalid. The result is undefined for a valid token, and for a
+   * token of another server.
    */
   problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
@@ -182,8 +182,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the UID of a stored object, and whether its deletion makes a token invalid. In the JSON text, the UID of the
-   * object comes before the UIDs in the owner references. A deleted object with finalizers is still stored.
+   * Returns the UID of a stored object, and whether its deletion makes a token invalid. The first UID in the JSON text
+   * is the UID of the object. A deleted object with finalizers is still stored.
    */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;

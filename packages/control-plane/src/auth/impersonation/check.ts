@@ -6,7 +6,7 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** From this number of requested groups on, the permission for all groups is checked first. */
+/** From this number of requested groups on, one permission for all groups is checked first. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 

@@ -68,9 +68,9 @@ function groupsOf(mode: Mode, wanted: Wanted): string[] {
 export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 
 /**
- * Allows users to impersonate others. A constrained mode needs a permission for the user and a permission for the
- * request. The legacy mode needs only the verb `impersonate`. The last mode of a user is tried first, so a refusal
- * names this mode.
+ * Allows users to impersonate other users. A constrained mode needs a permission for the other user and a permission
+ * for the request. The legacy mode needs only the verb `impersonate`. The last successful mode of a user is tried
+ * first.
  * @see https://kep.k8s.io/5284.
  * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission.
  */

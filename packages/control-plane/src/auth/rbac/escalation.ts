@@ -37,8 +37,8 @@ function showRule({
 }
 
 /**
- * Returns the rules as sorted texts without duplicates. Rules of a resource that differ only in their verb are one text. The
- * real server does not merge rules of paths.
+ * Returns the rules as sorted texts without duplicates. Rules that differ only in their verb become one text. As in the
+ * real server, rules of paths are not merged.
  */
 function describeRules(rules: readonly PolicyRule[]): string[] {
   const merged = new Map<string, PolicyRule>();
@@ -89,9 +89,8 @@ const uncovered = (owned: readonly PolicyRule[], rules: readonly PolicyRule[]): 
   rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 
 /**
- * Whether the user may write the role or binding despite missing permissions. For roles, the user needs the verb
- * `escalate`. For bindings, the user needs the verb `bind`. The path of a creation has no name, so a rule with names does
- * not permit a creation.
+ * Whether the user may write the role or binding despite missing permissions: a role with the verb `escalate`, a
+ * binding with the verb `bind`. A rule with names permits no creation, because the path of a creation has no name.
  */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, operation } = attributes;
@@ -114,7 +113,7 @@ function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean
 }
 
 /**
- * Refuses roles and bindings that grant permissions which the user does not have.
+ * Refuses roles and bindings that grant more permissions than the user has.
  * @see kubernetes pkg/registry/rbac/*\/policybased
  */
 export const escalationCheck = (security: Security): AdmissionPlugin => ({

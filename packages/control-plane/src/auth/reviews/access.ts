@@ -55,7 +55,7 @@ function selectorCauses(attributes: Plain): StatusCause[] {
 const WITH_VALUES = ['In', 'NotIn'];
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
 
-/** Validates a requirement. Unknown operators are valid, because newer clients may send them. */
+/** Validates a requirement. Unknown operators of newer clients are valid. */
 function requirementCauses(requirement: Plain, at: string, field: string): StatusCause[] {
   const findings = new Findings();
   const operator = text(requirement, 'operator');
@@ -156,7 +156,7 @@ const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
   labelSelector: [...WITH_VALUES, ...WITHOUT_VALUES],
 };
 
-/** Whether some requirements of a selector can be evaluated, and whether all of them can. */
+/** Whether the server can evaluate some requirements of a selector, and whether the server can evaluate all of them. */
 function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
   const raw = text(selector, 'rawSelector');
   if (raw !== '') {

@@ -29,7 +29,7 @@ export const rulesReview =
     const status = {
       resourceRules,
       nonResourceRules,
-      // Missing roles are reported in `evaluationError`. The reported rules of the existing roles are complete.
+      // Missing roles are reported in `evaluationError`, but the rules of the existing roles are complete.
       incomplete: false,
       ...(errors.length === 0 ? {} : { evaluationError: joinErrors(errors) }),
     };

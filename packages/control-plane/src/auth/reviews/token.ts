@@ -9,10 +9,7 @@ import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/**
- * Returns the status in the request. If the review fails, the server replaces only the error in the status of the
- * request.
- */
+/** Returns the status of the request. A failed review replaces only the error in this status. */
 function before({ status }: ApiObject): Plain {
   const { authenticated: _authenticated, ...rest } = isPlain(status) ? status : {};
   return { ...rest, user: look(rest, 'user') };

@@ -14,8 +14,8 @@ import { PODS } from '../runtime/resources.ts';
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
 /**
- * The interval at which the controller counts quotas without an event. If a create request fails after the server added
- * its usage to the quota, the usage is too high until the next count.
+ * The interval at which the controller counts quotas without an event. A create request that fails after its quota
+ * check leaves a usage that is too high until the next count.
  */
 const RESYNC_MS = 5 * 60 * 1000;
 
@@ -53,8 +53,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const work = queue(async (key) => {
     if (quotas.get(key) === undefined) return;
     work.addAfter(key, RESYNC_MS);
-    // The controller reads the quota before it counts the objects. If another client writes the quota during the count,
-    // the controller gets a conflict and counts again.
+    // The controller reads the quota before it counts the objects. A write of the quota during the count causes a
+    // conflict and another count.
     const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
     if (quota === undefined) return;
     const hard = Object.fromEntries(
@@ -64,7 +64,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // After this write, the server adds new objects to the quota, so only objects that existed before are counted now.
+    // After this write, the server adds new objects to the quota itself, so the count contains only earlier objects.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 

@@ -30,8 +30,8 @@ function endOfCertificate(request: ApiObject): number {
 }
 
 /**
- * Returns the time when a request can be deleted, in milliseconds since the epoch. Each condition defines a time, and the
- * earliest time is used.
+ * Returns the time when a request can be deleted, in milliseconds since the epoch. Each condition defines a time. The
+ * earliest time applies.
  */
 export function expires(request: ApiObject): number {
   const conditions = items(look(request, 'status'), 'conditions');

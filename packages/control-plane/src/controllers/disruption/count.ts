@@ -107,9 +107,8 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
 }
 
 /**
- * Returns the status of a budget whose pods cannot be counted. This status allows no disruption, and its condition
- * states the reason (`failSafe` of the disruption controller). `failedPatch` returns undefined if the budget already
- * has this status.
+ * Returns the status of a budget whose pods cannot be counted. The status allows no disruption and contains the reason
+ * (`failSafe` of the disruption controller). The result is undefined if the budget already has the status.
  */
 export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
   const status = look(budget, 'status');

@@ -27,7 +27,7 @@ function selects(budget: ApiObject, pod: ApiObject): boolean {
   return selector(pod.metadata.labels ?? {});
 }
 
-/** Whether a change of a pod leaves all counts unchanged. */
+/** Whether a change of a pod affects no count. */
 const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   isReady(pod) === isReady(old) &&
   isDying(pod) === isDying(old) &&
@@ -46,8 +46,8 @@ class BudgetKeeper {
   }
 
   /**
-   * Counts the matching pods and writes the status. `sync` returns the time at which the count changes without an
-   * event. `sync` returns undefined if only an event can change the count.
+   * Counts the matching pods and writes the status. Returns the time at which the count changes without an event, or
+   * undefined.
    */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
@@ -109,7 +109,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // A pod has one value for each label, so the index contains the pod for at most one of these keys.
+    // The index contains a pod for at most one key, because a pod has one value for each label.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));

@@ -8,8 +8,8 @@ const TYPE = 'DisruptionTarget';
 const STALE_MS = 2 * 60 * 1000;
 
 /**
- * The time at which the controller removes the disruption condition from a pod, two minutes after it was set. `clearAt`
- * returns undefined for:
+ * Returns the time at which the controller removes the disruption condition from a pod: two minutes after the condition
+ * was set. The result is undefined for:
  *
  * - a pod without the condition,
  * - a pod that is being deleted or has ended,

@@ -3,10 +3,7 @@ import { look } from '../../apimachinery/objects/plain.ts';
 import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import { namespaceOf } from '../runtime/objects.ts';
 
-/**
- * Returns the index keys of a budget. Each pod of the budget has these label values, so the controller can find the
- * budgets of a pod by its labels.
- */
+/** Returns the index keys of a budget. Each pod of the budget has the label values of these keys. */
 export function budgetTerms(budget: ApiObject): string[] {
   const { selector } = look(budget, 'spec');
   const [first = []] = wordsOfSelector(namespaceOf(budget), selector as Parameters<typeof wordsOfSelector>[1]);

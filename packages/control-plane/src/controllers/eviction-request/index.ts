@@ -40,8 +40,8 @@ class EvictionKeeper {
   }
 
   /**
-   * Does one step for a target. `sync` returns the time of the next attempt to evict the pod. `sync` returns undefined
-   * if the controller must wait for an event.
+   * Does one step for a target. Returns the time of the next eviction attempt, or undefined if the next step needs an
+   * event.
    */
   async sync(target: Target): Promise<Date | undefined> {
     const { pod, requests, evictions } = target;
@@ -75,10 +75,7 @@ class EvictionKeeper {
     await allowing(this.#api.create(EVICTIONS, eviction, { namespace }), 409);
   }
 
-  /**
-   * Adds the labels and owners of later requests. Owners are removed by the garbage collector, and never by this
-   * controller.
-   */
+  /** Adds the labels and owners of later requests. Only the garbage collector removes owners. */
   async #relate(eviction: ApiObject, { requests }: Target): Promise<void> {
     const { namespace, name, resourceVersion, labels = {}, ownerReferences = [] } = eviction.metadata;
     const wanted = labelsOf(requests);
@@ -104,8 +101,8 @@ class EvictionKeeper {
   }
 
   /**
-   * Writes the status if it has changed, and returns whether the function has written it. After a conflict, the event
-   * of the foreign write starts the next step.
+   * Writes a changed status, and returns whether the write succeeded. After a conflict, the event of the other write
+   * starts the next step.
    */
   async #writeStatus(resource: Resource, object: ApiObject, status: Plain): Promise<boolean> {
     if (!statusDiffers(object, status)) return false;

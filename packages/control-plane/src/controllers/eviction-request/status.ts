@@ -19,7 +19,7 @@ const MAX_REQUESTERS = 100;
 type State = 'Active' | 'Canceled' | 'Completed';
 
 export interface TargetState {
-  /** The pod with the UID of the target. `pod` is undefined if it no longer exists. */
+  /** The pod with the UID of the target. Undefined if the pod no longer exists. */
   readonly pod: ApiObject | undefined;
   readonly requests: readonly ApiObject[];
   readonly now: Date;
@@ -123,8 +123,8 @@ export function evictionStatus(eviction: ApiObject, target: TargetState, report?
 }
 
 /**
- * Returns the status of a request, with the conditions of the Eviction of its target. If the pod did not exist at the
- * creation of the request, the request has failed.
+ * Returns the status of a request, with the conditions of the Eviction of its target. A request that was created
+ * without an existing pod has failed.
  */
 export function requestStatus(request: ApiObject, eviction: ApiObject | undefined, target: TargetState): Plain {
   const { generation } = request.metadata;

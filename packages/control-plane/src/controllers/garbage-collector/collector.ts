@@ -8,10 +8,7 @@ import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN,
 interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
-  /**
-   * Owners that are being deleted in the foreground. The deletion of a waiting owner needs the deletion of the
-   * dependent first.
-   */
+  /** Owners that are being deleted in the foreground. A waiting owner is deleted only after the dependent. */
   readonly waiting: readonly OwnerReference[];
 }
 
@@ -33,7 +30,7 @@ export class Collector {
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  /** The references to owners that do not exist. The key of an absent owner contains all fields of the reference. */
+  /** The references to owners that do not exist. The keys contain all fields of a reference. */
   readonly #absent = new Set<string>();
   /** Objects with an owner of a kind that the server does not serve. */
   readonly #unresolved = new Set<string>();
@@ -93,8 +90,7 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects that wait for each other would never be deleted. To end such a cycle, the object stops blocking its
-      // owner.
+      // Two objects in a cycle wait for each other forever. The object ends the cycle: it no longer blocks its owner.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }
@@ -142,7 +138,7 @@ export class Collector {
     if (this.#absent.has(key)) return 'absent';
     const owner = await allowing(this.#api.get(resource, { namespace, name }), 404);
     if (owner !== undefined && owner.metadata.uid === uid) return owner;
-    // UIDs are never reused, so the collector needs no request for the next dependent of this owner.
+    // The UID of an absent owner is never reused, so the collector caches the absence.
     if (this.#absent.size >= REMEMBERED) this.#absent.clear();
     this.#absent.add(key);
     return 'absent';
@@ -183,8 +179,7 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of the object that was read. A deleted or replaced object is not patched. `#change` returns
-   * the resulting state.
+   * Patches the metadata of the object, unless it was deleted or replaced. Returns the resulting state.
    * @throws ApiError if other clients write the object repeatedly; the queue retries later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {

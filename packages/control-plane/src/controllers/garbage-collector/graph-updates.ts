@@ -25,8 +25,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Handles a deleted object. Dependents of the object may have lost their last owner, and the deletion of its owners
-   * may have waited for the object.
+   * Handles a deleted object. Dependents of the object may have lost their last owner, and owners may wait
+   * for its deletion.
    */
   removed(uid: string): void {
     const owners = this.#graph.remove(uid);
@@ -55,7 +55,7 @@ export class GraphUpdates {
     for (const uid of former) this.#addWaiting(uid);
     if (this.#hasDoubtfulOwner(node, former) && !node.dying) this.#add(node.uid);
     if (!node.dying) return;
-    // Dependents that do not block the deletion of their owner are deleted before the owner.
+    // The deletion of an owner starts with its dependents that do not block it.
     const began = before?.deletionTimestamp === undefined || before.finalizers?.includes(FOREGROUND) !== true;
     if (waitsForDependents(node) && began) this.#addDependents(node.uid);
     if (waitsForDependents(node) || node.finalizers.includes(ORPHAN)) this.#add(node.uid);
@@ -72,8 +72,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Checks the dependents of an object that is new in the graph. A reference of a dependent may describe another object
-   * with the same UID.
+   * Checks the dependents of an object that is new in the graph. A reference of a dependent may contain a wrong name or
+   * kind with the UID of the owner.
    */
   #checkDependents(owner: GraphNode): void {
     for (const dependent of this.#graph.dependentsOf(owner.uid)) {

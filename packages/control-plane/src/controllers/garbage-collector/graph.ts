@@ -41,10 +41,7 @@ export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventS
   uid,
 });
 
-/**
- * All objects by UID, and the dependents of each owner. The owner of an object in the graph may be missing from the
- * graph.
- */
+/** All objects by UID, and the dependents of each owner. The graph may lack an owner. */
 export class Graph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<GraphNode>>();
@@ -88,9 +85,7 @@ export class Graph {
     return owners;
   }
 
-  /**
-   * Returns all nodes of a resource. The collector calls this function when the server no longer serves the resource.
-   */
+  /** Returns all nodes of a resource. The collector calls `of` when the server stops serving the resource. */
   of(resource: ServedResource): GraphNode[] {
     return [...this.#nodes.values()].filter(
       (node) => node.resource.group === resource.group && node.resource.plural === resource.plural,

@@ -23,8 +23,8 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
     const secret = secrets.get(key);
     if (secret === undefined || isDying(secret) || !isToken(secret)) return;
     const { namespace, name } = splitKey(key);
-    // The controller reads from the server, because the cache may lack an account that a client created together with
-    // its Secret.
+    // The cache may lack an account that a client created together with its Secret, so the controller reads from the
+    // server.
     const account = await allowing(api.get(SERVICE_ACCOUNTS, { namespace, name: accountOf(secret) }), 404);
     const known = secret.metadata.annotations?.[ACCOUNT_UID];
     const isGone = account === undefined || (known !== undefined && known !== account.metadata.uid);

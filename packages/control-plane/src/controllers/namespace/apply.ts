@@ -11,8 +11,8 @@ import { type Content, terminationConditions } from './conditions.ts';
 const FINALIZER = 'kubernetes';
 
 /**
- * Returns the content to delete next. While pods exist, only pods are deleted, because they may need secrets, claims
- * and configuration until they end.
+ * Returns the content to delete next. Pods are deleted first, because a running pod may need secrets, claims and
+ * configuration.
  */
 function firstOf(content: readonly Content[]): readonly Content[] {
   const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
@@ -50,7 +50,7 @@ export class NamespaceWriter {
     if (failures[0] !== undefined) throw failures[0];
   }
 
-  /** Reads from the server instead of the caches, because the deletion of the namespace cannot be undone. */
+  /** The deletion of the namespace cannot be undone, so the method reads from the server instead of the caches. */
   async #isEmpty(name: string, resources: readonly ServedResource[]): Promise<boolean> {
     for (const resource of resources) {
       const path = `${pathOf(resource, { namespace: name })}?limit=1`;
@@ -90,8 +90,8 @@ export class NamespaceWriter {
   }
 
   /**
-   * Writes the conditions. `#report` returns the new namespace, or undefined if another client changed or deleted the
-   * namespace in between.
+   * Writes the conditions. Returns the new namespace, or undefined if another client has changed or deleted the
+   * namespace.
    */
   async #report(
     namespace: ApiObject,

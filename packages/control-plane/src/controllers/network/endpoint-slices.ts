@@ -43,7 +43,6 @@ function sliceGroups(
       groups.set(id, group);
       group.endpoints.push(endpointOf(service, pod, family, nodeOf(pod)));
     }
-    // A service without endpoints has one empty slice.
     if (groups.size === 0) contents.push({ addressType: family, ports: [], endpoints: [] });
     for (const { ports, endpoints } of groups.values()) {
       const sorted = endpoints.sort((a, b) => (JSON.stringify(a.targetRef) < JSON.stringify(b.targetRef) ? -1 : 1));

@@ -124,10 +124,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsIn = pods.index((pod) => [namespaceOf(pod)]);
   const times = new TriggerTimes();
-  /**
-   * The Endpoints objects whose last write failed because a newer version exists. The event of the newer version
-   * triggers another sync.
-   */
+  /** Endpoints objects whose last write had a conflict. The event of the newer version triggers another sync. */
   const refused = new Set<string>();
 
   const work = queue(async (key) => {
@@ -174,8 +171,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  // Changes by other clients stay until the service or its pods change. Endpoints whose service does not exist are
-  // deleted.
+  // Changes by other clients stay until the service or its pods change. Endpoints without a service are deleted.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;

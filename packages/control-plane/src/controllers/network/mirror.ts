@@ -21,10 +21,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** The maximum number of addresses of a subset that the controller mirrors. */
 const MOST = 1000;
 
-/**
- * The slices for an Endpoints object. The result contains the content of each slice, and the number of addresses that were
- * omitted.
- */
+/** The contents of the slices for an Endpoints object, and the number of omitted addresses. */
 export interface Mirrored {
   readonly contents: readonly SliceContent[];
   readonly invalid: number;

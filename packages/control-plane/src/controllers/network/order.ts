@@ -6,13 +6,11 @@ const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
 const FACTOR = 0x13b;
 const WORD = 2 ** 32;
 
-/** Returns the 128-bit FNV-1a hash as hexadecimal digits. */
 export function fnv128a(value: string): string {
   let [a, b, c, d]: [number, number, number, number] = [...BASIS];
   for (const byte of new TextEncoder().encode(value)) {
     a = (a ^ byte) >>> 0;
-    // Multiplies by the prime. The product is the sum of the value times the factor, and the value shifted by 88 bits
-    // (two words and 24 bits).
+    // Multiplies by the prime: the value times the factor, plus the value shifted by 88 bits (two words and 24 bits).
     const low = a * FACTOR;
     const second = b * FACTOR + Math.floor(low / WORD);
     const third = c * FACTOR + Math.floor(second / WORD) + ((a << 24) >>> 0);

@@ -13,7 +13,7 @@ const MANAGER = 'service-cidr-controller';
 /** The field manager that kube-apiserver uses when it first reports that the range of the cluster is ready. */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
-/** After its delete request, a range exists for this time, so that all allocators notice the deletion. */
+/** Time for which a range exists after its delete request. In this time, all allocators notice the deletion. */
 const GRACE_MS = 10_000;
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };
@@ -34,8 +34,8 @@ const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
 /**
- * Whether a range may be deleted. The remaining ranges must contain either the whole range or all Service addresses in
- * it.
+ * Whether a range may be deleted: the remaining ranges must contain the whole range, or all Service addresses in the
+ * range.
  */
 function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);

@@ -57,8 +57,8 @@ function fill(endpoints: Plain[], left: Map<string, Plain>): void {
 const fullestFirst = (a: Draft, b: Draft): number => b.endpoints.length - a.endpoints.length;
 
 /**
- * Distributes one group over its slices. Existing endpoints remain in their slices, and new endpoints first go to
- * slices that need a write for another reason.
+ * Distributes one group over its slices. Existing endpoints remain in their slices. New endpoints go first to slices
+ * that need a write anyway.
  */
 function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<string, Plain>): SliceContent[] {
   for (const draft of drafts
@@ -84,8 +84,8 @@ function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<stri
 }
 
 /**
- * Plans the change from the existing slices to the wanted slices with the fewest writes (`reconcileByPortMapping`). A
- * slice that is no longer wanted is reused before a new slice is created.
+ * Plans the change from the existing slices to the wanted slices with the fewest writes (`reconcileByPortMapping`). An
+ * unwanted slice is reused before a new slice is created.
  */
 export function planSlices(
   known: readonly ApiObject[],
@@ -104,7 +104,6 @@ export function planSlices(
     create.push(...planGroup(group, drafts, left));
     let stands = false;
     for (const { slice, endpoints, isChanged } of drafts) {
-      // A group without endpoints has exactly one empty slice.
       if (endpoints.length === 0 && (!isEmpty || stands)) continue;
       stands = true;
       free.delete(slice);

@@ -14,8 +14,8 @@ export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 
   /**
-   * Returns the time of the earliest change since the last call. A change is a change of the Service, or of the
-   * readiness of a pod. For a new Service, returns its creation time. `changeOf` returns undefined without a change.
+   * Returns the time of the earliest change since the last call, or undefined without a change. Changes of the Service
+   * and of the readiness of its pods count. For a new Service, the result is its creation time.
    */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
     const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();
@@ -42,7 +42,7 @@ export class TriggerTimes {
 
 /**
  * Returns the annotation as a merge patch. Without a change, the patch removes the annotation. The time has the format
- * RFC 3339. If the fraction of the second is zero, the text has no fraction.
+ * RFC 3339, without a fraction of zero.
  */
 export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),

@@ -12,8 +12,8 @@ export function readyOf(node: ApiObject): string | undefined {
 }
 
 /**
- * Returns the new conditions of a node whose kubelet no longer reports. `lostConditions` returns undefined if `Ready`
- * is already `Unknown`.
+ * Returns the new conditions of a node whose kubelet no longer reports. The result is undefined if `Ready` is already
+ * `Unknown`.
  * @param now RFC 3339
  */
 export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {

@@ -12,9 +12,8 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * Returns the time at which a pod must leave its node because of taints. If the pod does not tolerate a taint, this is
- * `now`. If the pod tolerates the taint for a limited duration, the time is later. `leavesAt` returns undefined if the
- * pod may stay. For a taint without `timeAdded`, the time `seen` is used.
+ * Returns the time at which taints force a pod from its node, or undefined if the pod may stay. Without a toleration,
+ * the time is `now`. A limited toleration starts at the `timeAdded` of the taint, or at `seen`.
  */
 function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
@@ -56,7 +55,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     };
     const conditions = items(look(pod, 'status'), 'conditions');
     const known = conditions.find(({ type }) => type === condition.type);
-    // The controller does not write a condition with the same status, reason and message.
+    // The controller does not write a condition whose status, reason and message are unchanged.
     if (['status', 'reason', 'message'].some((field) => known?.[field] !== condition[field])) {
       const others = conditions.filter((one) => one !== known);
       const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [...others, condition] } };

@@ -5,8 +5,8 @@ const STARTUP_GRACE_MS = 60_000;
 
 /**
  * Stores the time of the last heartbeat of each node. The time comes from the clock of the controller, because the
- * clocks of nodes may be wrong. The controller checks a node in the first round after the deadline of the node. Each
- * node is checked once per grace period, independent of the number of heartbeats.
+ * clocks of nodes may be wrong. The controller checks a node in the first round after its deadline. A node is therefore
+ * checked once per grace period, independent of the number of heartbeats.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();

@@ -12,9 +12,7 @@ import { NodeMonitor } from './monitor.ts';
 import { scheduleTaints } from './taints.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/**
- * The controller writes no event for nodes above this age, because they probably existed before the controller started.
- */
+/** Maximum age of a node for an event. Older nodes probably existed before the controller started. */
 const NEW_MS = 60_000;
 /** The delay before the retry of a write to a pod that had a conflict. */
 const RETRY_MS = 20;
@@ -91,8 +89,8 @@ function setup(context: ControllerContext): void {
       metadata: { resourceVersion, ...(hasLabels ? { labels } : {}) },
       ...(taints === undefined ? {} : { spec: { taints: taints.length === 0 ? null : taints } }),
     };
-    // A conflict means that another client has changed the node. The event of the foreign change adds the node to the
-    // queue again.
+    // A conflict means that another client has changed the node. The event of that change adds the node to the queue
+    // again.
     await allowing(api.patch(NODES, { name }, patch), 404, 409);
   });
 
@@ -137,8 +135,8 @@ function follow(
 }
 
 /**
- * Monitors the health of nodes. A node whose Lease is not renewed becomes `Unknown`. Taints are added for conditions
- * and for cordoned nodes. The zone of a node determines the rate of the taints that evict pods.
+ * Monitors the health of nodes. A node without a renewed Lease becomes `Unknown`. The controller taints nodes for their
+ * conditions, and cordoned nodes. Each zone has a rate limit for taints that evict pods.
  * @see kubernetes pkg/controller/nodelifecycle
  */
 export const nodeLifecycle: Controller = { name: 'node-lifecycle', setup };

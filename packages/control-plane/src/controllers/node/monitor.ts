@@ -12,8 +12,8 @@ import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
 import { assessZones, countsInZone, EVICTION_RULES, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
 /**
- * The interval of the rounds in which nodes are checked (`--node-monitor-period`). With rounds, the controller finds
- * all nodes that fail at the same time together.
+ * The interval of the rounds in which nodes are checked (`--node-monitor-period`). Rounds collect all nodes that fail
+ * at the same time.
  */
 const ROUND_MS = 5_000;
 const AT_ONCE = 16;
@@ -32,9 +32,8 @@ interface Hooks {
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRules'>;
 
 /**
- * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints
- * depends on the state of the zone. The rate is zero if every zone is unreachable. A round checks only nodes that
- * changed or are overdue. Without changed or overdue nodes, no round runs.
+ * Finds unreachable nodes, and evicts the pods of nodes that are not ready with taints. The rate of taints depends on
+ * the state of the zone, and is zero if every zone is unreachable. A round runs only for changed or overdue nodes.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -159,7 +158,7 @@ export class NodeMonitor {
     if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
-    // The event of the change usually adds the node again. Without this event, the next round still checks the node.
+    // The next round checks the node even if the event of the change does not add it.
     if (reported === undefined) this.#pending.add(name ?? '');
     return reported === undefined ? 'conflict' : 'reported';
   }
@@ -203,8 +202,8 @@ export class NodeMonitor {
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());
     if (change !== 'enter') return;
-    // If all zones are disrupted, the control plane is probably disconnected from the nodes. If all zones are
-    // disrupted, the taints are removed and evictions are delayed.
+    // If all zones are disrupted, the control plane is probably disconnected from the nodes. The monitor then removes
+    // the taints and delays evictions.
     for (const node of this.#nodes.all()) {
       const { name = '' } = node.metadata;
       const ready = this.ready(name);

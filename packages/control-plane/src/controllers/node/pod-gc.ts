@@ -8,9 +8,7 @@ import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf } from '../run
 import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
-/**
- * The pods of a missing node are deleted after this time. Within this time, a new node with the same name may appear.
- */
+/** Time before the pods of a missing node are deleted. A new node with the same name may appear in this time. */
 const QUARANTINE_MS = 40_000;
 
 /** The maximum number of pods that have ended. The real controller checks this number periodically. */

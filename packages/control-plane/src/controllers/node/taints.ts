@@ -16,7 +16,7 @@ const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> =
 };
 
 const OWN_NO_SCHEDULE = new Set([UNSCHEDULABLE, ...Object.values(BY_CONDITION).flatMap((keys) => Object.values(keys))]);
-/** The taints that evict pods. A node has at most one taint that evicts pods. */
+/** The taints that evict pods. A node has at most one of these taints. */
 const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
 const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
@@ -51,8 +51,7 @@ function changed(
 }
 
 /**
- * Returns the taints of a node, with the NoSchedule taints for its conditions and for a cordoned node. `scheduleTaints`
- * returns undefined if the node already has these taints.
+ * Returns the taints of a node with the required NoSchedule taints, or undefined if the node already has them.
  * @param now RFC 3339; the time that a new taint gets
  */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {

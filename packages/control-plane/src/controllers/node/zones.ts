@@ -46,8 +46,8 @@ export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, r
 /** The result of the assessment of all zones. */
 export interface Disruption {
   /**
-   * With `enter`, all zones are unreachable, so the network of the controller is the likely cause. With `leave`, some
-   * zones have recovered.
+   * `enter`: all zones became unreachable, and the network of the controller is the likely cause. `leave`: some zones
+   * have recovered.
    */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;

@@ -63,9 +63,8 @@ export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): strin
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /**
- * Returns a copy of a value without its empty lists. A patch contains `null` instead of an empty list, which removes
- * the field. The real controllers send protobuf, which cannot express an empty list. Without this conversion, a field
- * manager would own an empty list.
+ * Returns a copy of a value without its empty lists. In a patch, `null` replaces an empty list and removes the field.
+ * The real controllers send protobuf, which cannot express an empty list, so no field manager owns an empty list.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
@@ -91,8 +90,8 @@ export class Api {
   }
 
   /**
-   * Returns a copy of the client with the user agent of another program. That program becomes the manager of the written
-   * fields.
+   * Returns a copy of the client with the user agent of another program. The other program becomes the manager of the
+   * written fields.
    */
   as(userAgent: string): Api {
     return new Api(this.#client, userAgent);
@@ -161,8 +160,8 @@ export class Api {
 }
 
 /**
- * Waits for a call. If the server refuses the call with one of the given codes, `allowing` returns undefined. An
- * example is the code 404 for a delete request.
+ * Waits for a call. Returns undefined if the server refuses the call with one of the given codes, for example 404 for a
+ * delete request.
  */
 export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
   try {

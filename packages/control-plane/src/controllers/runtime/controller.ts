@@ -19,7 +19,7 @@ export interface ControllerEnvironment {
   readonly clock: Clock;
   /** Returns a number in [0, 1), for the names of pods. */
   readonly random: () => number;
-  /** The certificate of the cluster CA as PEM. Every namespace gets a ConfigMap with this certificate. */
+  /** The certificate of the cluster CA as PEM. A ConfigMap in every namespace contains the certificate. */
   readonly caCertificate?: string | undefined;
   /** Signs certificates. If `signer` is absent, the controllers sign no certificates. */
   readonly signer?: Signer | undefined;
@@ -30,7 +30,7 @@ export interface ControllerEnvironment {
    * kube-controller-manager.
    */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
-  /** `onError` is called with each failure. The queue retries the key. */
+  /** Called with each failure. The queue retries the key. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
@@ -46,10 +46,7 @@ export interface ControllerContext {
   readonly signal: AbortSignal;
   /** The shared cache of a resource. The cache starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
-  /**
-   * Returns a shared cache that contains only metadata. Controllers may request it at any time, if they need no other fields
-   * of the resource.
-   */
+  /** Returns a shared cache that contains only metadata. Controllers may request a metadata cache at any time. */
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Stops the shared cache of a resource that the server no longer serves. */
   readonly drop: (resource: Resource) => void;

@@ -26,13 +26,10 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
   resourceVersion: metadata.resourceVersion,
 });
 
-/**
- * The number of events of one type and object that may be written in a burst. After the burst, one more event is
- * allowed in each interval.
- */
+/** Maximum number of events of one type and object in a burst. After the burst, each interval allows one more event. */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** If this number of events within the time differ only in their messages, the writer combines them. */
+/** The writer combines events that differ only in their messages from this number on. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
 /** The maximum number of cached events and subjects. */
@@ -70,7 +67,7 @@ class Recent<V> extends Map<string, V> {
  * Writes the events of controllers, as client-go's recorder does:
  * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
- * - A subject gets a limited number of events of each type. Further events increment the count, but are not written.
+ * - A subject gets a limited number of events of each type. The writer counts further events without a write.
  * - A rejected event is reported to `onError` and is not retried.
  * @see client-go tools/record
  */
@@ -114,15 +111,12 @@ export class EventWriter {
       reportingComponent: combined ? '' : component,
       reportingInstance: '',
     };
-    // The writer writes events one after another, because it increments the count of an existing event.
     this.#last = this.#last
       .then(() => this.#write(event))
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /**
-   * Writes an event of `events.k8s.io`, for components that use this API. Events of `events.k8s.io` are not combined.
-   */
+  /** Writes an event of `events.k8s.io`, for components that use this API. The writer does not combine these events. */
   announce(
     component: string,
     subject: EventSubject,
@@ -170,7 +164,7 @@ export class EventWriter {
       const raised = await allowing(this.#api.patch(EVENTS, metadata, { count, lastTimestamp, message }), 404);
       if (raised !== undefined) return;
     }
-    // A terminating namespace accepts no events. An object can have a name that is invalid for an event.
+    // A terminating namespace accepts no events, and some names of objects are invalid for events.
     await allowing(this.#api.create(EVENTS, event, { namespace: metadata.namespace }), 403, 404, 422);
   }
 
@@ -194,7 +188,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // A message that has an event keeps this event, even after the limit is reached.
+    // A message with an existing event keeps its event, even above the limit.
     group.messages.delete(message);
     return true;
   }

@@ -7,10 +7,8 @@ export interface EvictionRules {
    * zone, the rate becomes zero.
    */
   readonly secondaryNodeEvictionRate: number;
-  /** Zones with more than this number of nodes are large (`--large-cluster-size-threshold`). */
+  /** Maximum number of nodes of a small zone (`--large-cluster-size-threshold`). */
   readonly largeClusterSizeThreshold: number;
-  /**
-   * If this share of the nodes of a zone is unreachable, the rate of the zone changes (`--unhealthy-zone-threshold`).
-   */
+  /** Share of unreachable nodes from which the rate of the zone changes (`--unhealthy-zone-threshold`). */
   readonly unhealthyZoneThreshold: number;
 }

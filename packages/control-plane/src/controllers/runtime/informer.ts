@@ -176,8 +176,7 @@ export class Informer {
         version = await this.#watch(version, signal);
       } catch (error) {
         if (signal.aborted) break;
-        // After a 410 error, the resourceVersion is too old for a watch. After any other error, the informer also
-        // starts with a new list.
+        // A 410 means that the resourceVersion is too old. The informer starts with a new list after any error.
         version = undefined;
         if (!(error instanceof ApiError && error.code === 410)) await sleep(this.#clock, RETRY_MS, signal);
       }
@@ -203,8 +202,8 @@ export class Informer {
    * Follows changes until the stream ends. `#watch` returns the resourceVersion from which the next watch continues.
    */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
-    // The watch requests no bookmarks. Bookmarks would trigger about sixty watches every minute. Without bookmarks, an
-    // informer may need a new list, which is cheap within the process.
+    // The watch requests no bookmarks, because bookmarks would wake about sixty watches every minute. Without
+    // bookmarks, an informer may need a new list, which is cheap in one process.
     const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;
     const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
     if (!succeeded(response)) throw new ApiError(response.status, {});

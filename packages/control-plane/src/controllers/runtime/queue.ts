@@ -66,7 +66,7 @@ export class WorkQueue {
     this.#timers.clear();
   }
 
-  /** Starts the work after the current turn of the event loop, so that a worker sees all changes of one turn together. */
+  /** Starts the work after the current turn of the event loop, because one turn may change several objects. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

@@ -10,7 +10,6 @@ import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
 import { SELECTED_NODE } from '../volumes/binder/claims.ts';
 import type { VolumePlan } from './volumes.ts';
 
-/** Items of a list have no kind, so the pod gets its kind. */
 const aboutPod = (pod: ApiObject): ApiObject => ({ ...pod, apiVersion: 'v1', kind: 'Pod' });
 
 export class SchedulerWriter {

@@ -14,9 +14,9 @@ const TAKEN =
 
 /** The restrictions that the unbound claims of a pod impose on its node. */
 export interface VolumeChoice {
-  /** Whether another pod uses a claim that only one pod may use. */
+  /** Whether another pod uses a claim that allows only one pod. */
   readonly isTaken?: boolean;
-  /** The node for which the scheduler prepared volumes, or otherwise the nominated node of the pod. */
+  /** The node with the prepared volumes of the pod, or else the nominated node of the pod. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }

@@ -5,8 +5,8 @@ import { crowded, final, type Refusal } from './refusal.ts';
 import { allocatableOf, requestsOf, type Usage } from './resources.ts';
 
 /**
- * Returns the resources that a node lacks for a pod. If the request exceeds the capacity of the node, the removal of other
- * pods does not help.
+ * Returns the resources that a node lacks for a pod. The result states whether the request exceeds the capacity of the
+ * node. In this case, the removal of other pods does not help.
  */
 function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   const allocatable = allocatableOf(node);

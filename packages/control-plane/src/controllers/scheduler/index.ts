@@ -34,18 +34,15 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
 /** The state of the scheduler between its decisions. */
 interface Memory {
   readonly usage: Usage;
-  /**
-   * The keys of pods without a suitable node. A change that may make a node suitable puts these pods into the queue
-   * again.
-   */
+  /** The keys of pods without a suitable node. A change of a node or pod adds these pods to the queue again. */
   readonly waiting: Set<string>;
   /** The node on which the claims of a pod have volumes or will get volumes, by the key of the pod. */
   readonly reserved: Map<string, string>;
 }
 
 /**
- * The result for a pod. With `prepare`, the scheduler first binds the claims of the pod for the chosen node. The events
- * of the claims trigger the next decision.
+ * The result for a pod. `prepare` binds the claims of the pod for the chosen node first. The events of the claims
+ * trigger the next decision.
  */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
@@ -82,7 +79,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
     if (needs.blocked !== undefined) return blocked(needs.blocked);
     const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
     const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    // A client may have nominated a node, which the scheduler uses if it is suitable.
+    // The scheduler prefers a node that a client has nominated.
     const preferred = reserved.get(keyOf(pod)) ?? text(look(pod, 'status'), 'nominatedNodeName');
     const choice = { node: preferred, canBind, isTaken: isTaken(pod) };
     const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, choice);
@@ -154,8 +151,7 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // From the start of its deletion, a pod counts as terminating. The start of a deletion triggers no retry, because
-      // the resources of the pod are not free yet.
+      // The start of a deletion triggers no retry, because the resources of the pod are not free yet.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
@@ -163,7 +159,7 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
-      // A change of the status alone does not change the result for a waiting pod.
+      // A change of the status alone does not help a waiting pod.
       const changed = old === undefined || !jsonEquals(object.spec, old.spec);
       if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
     }

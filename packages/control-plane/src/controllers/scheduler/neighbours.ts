@@ -9,8 +9,8 @@ type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
 /**
- * Similar pods, and their number on each node. The pods of a group have the same namespace, labels and termination
- * state, or the same anti-affinity term.
+ * Similar pods, and their number on each node. A group shares the namespace, the labels and the termination state, or
+ * one anti-affinity term.
  */
 interface Group<T> {
   readonly of: T;
@@ -60,8 +60,8 @@ function count(counts: Counts, key: string, by: number): void {
 }
 
 /**
- * Returns a function that checks whether labels match a term. A term without a selector matches nothing. The selector
- * contains the labels from `matchLabelKeys`, because the server added them at the creation of the pod.
+ * Returns a function that checks whether labels match a term. A term without a selector matches nothing. The server has
+ * already added the labels of `matchLabelKeys` to the selector.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isPlain(term.labelSelector)) return () => false;
@@ -96,10 +96,7 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
   (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
-/**
- * The number of pods on each node, in groups of similar pods. The scheduler reads groups instead of single pods, which
- * is faster.
- */
+/** The number of pods on each node, in groups of similar pods. To read groups is faster than to read single pods. */
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
@@ -201,8 +198,7 @@ export class Neighbours {
     // Terminating pods are not counted. If a selector matches all pods, no pod is counted.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Only pods on nodes that the new pod can use are counted. The policies of the constraint determine which nodes
-    // count.
+    // Only pods on nodes for the new pod count. The policies of the constraint define these nodes.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

@@ -46,7 +46,10 @@ export class HostPorts {
     }
   }
 
-  /** Whether all ports are free on a node. A port on all addresses conflicts with the same port on a single address. */
+  /**
+   * Whether all ports are free on a node. A port on all addresses conflicts with each port of the same number on a
+   * single address.
+   */
   areFree(node: string, ports: readonly HostPort[]): boolean {
     return ports.every(({ ip, port }) => {
       const byAddress = this.#taken.get(`${node} ${port}`);

@@ -14,10 +14,7 @@ export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: tru
 /** Returns reasons for which the removal of other pods can help, because these pods use the resources. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
-/**
- * Returns the start of a message, with the number of nodes for each reason:
- * `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.`
- */
+/** Returns the start of a message: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
 function available(nodes: number, reasons: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);

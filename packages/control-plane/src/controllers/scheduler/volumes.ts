@@ -81,8 +81,8 @@ function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boo
 }
 
 /**
- * Plans the volumes for the claims of a pod on a node. The smallest claim chooses first. `planVolumes` returns
- * undefined if one of the claims would get no volume.
+ * Plans the volumes for the claims of a pod on a node. The smallest claim chooses first. The result is undefined if a
+ * claim would get no volume.
  * @see FindPodVolumes of the scheduler's volume binder
  */
 export function planVolumes(
@@ -111,7 +111,7 @@ function matchOn(
   taken: readonly { readonly volume: ApiObject }[],
 ): ApiObject | undefined {
   const left = [...volumes.all()].filter((volume) => !taken.some((one) => one.volume === volume));
-  // If a volume is reserved for the claim, the claim cannot use another volume on any node.
+  // A claim with a reserved volume cannot use another volume on any node.
   const promised = left.find((volume) => hasClaimRef(volume) && isFor(volume, claim));
   if (promised !== undefined) return reaches(promised, node) ? promised : undefined;
   return findVolume(

@@ -64,8 +64,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Creates the claims of ephemeral volumes, which exist as long as their pod. The garbage collector deletes them with the
- * pod.
+ * Creates the claims of ephemeral volumes. The garbage collector deletes an ephemeral claim together with its pod.
  * @see kubernetes pkg/controller/volume/ephemeral
  */
 export const ephemeralVolumes: Controller = { name: 'ephemeral-volume', setup };

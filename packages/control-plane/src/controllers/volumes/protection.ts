@@ -21,8 +21,8 @@ function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown
 const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
 
 /**
- * Whether a pod may still have a claim mounted. A pod without a node has no mounts. A pod uses a normal claim until the
- * pod is deleted. A pod uses an ephemeral claim until the pod has finished.
+ * Whether a pod may still have a claim mounted. A pod without a node has no mounts. The use ends with the deletion of
+ * the pod, and for an ephemeral claim with the end of the pod.
  */
 function mayUse(pod: ApiObject, claim: string): boolean {
   if (nodeNameOf(pod) === '') return false;

@@ -14,9 +14,9 @@ export interface Household {
   readonly owners: Resource;
   readonly resource: Resource;
   readonly objects: Informer;
-  /** The finalizers that an object has while it has this owner. */
+  /** The finalizers of an owned object. */
   readonly finalizers?: readonly string[];
-  /** `taken` is called with each adopted object in its new state, because the cache may not contain the change yet. */
+  /** Called with the new state of each adopted object, because the cache may not contain the change yet. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
@@ -77,8 +77,8 @@ export class Adoption {
   }
 
   /**
-   * Reads the owner from the server, because the cache may be outdated. A terminating owner must not adopt objects,
-   * because the garbage collector may have just orphaned them.
+   * Reads the owner from the server, because the cache may be outdated. A terminating owner must not adopt orphans,
+   * because the garbage collector may have released them.
    */
   async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
     const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });

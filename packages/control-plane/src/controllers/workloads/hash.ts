@@ -1,4 +1,4 @@
-/** Letters without vowels, so that a name contains no words (`rand.SafeEncodeString`). */
+/** Letters without vowels, which form no words (`rand.SafeEncodeString`). */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Returns a short name for a pod template: the FNV-1a hash of its JSON with sorted keys, encoded with these letters. */

@@ -24,7 +24,7 @@ const byRevision = (a: ApiObject, b: ApiObject): number =>
   createdAt(a) - createdAt(b) ||
   ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
-/** The data of a revision is the patch that restores the template and that `kubectl rollout undo` sends. */
+/** The data of a revision: the patch that restores its template. `kubectl rollout undo` sends this patch. */
 const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
@@ -36,11 +36,9 @@ function hashOf(set: ApiObject): string {
 }
 
 export interface Revisions {
-  /** The revision of the current template. */
   readonly current: ApiObject;
   /**
-   * Further revisions of the current template. Duplicate revisions are removed, because each template has only one
-   * revision.
+   * Further revisions of the current template. The caller removes duplicates, because a template has only one revision.
    */
   readonly duplicates: readonly ApiObject[];
   /** Revisions of former templates, the oldest first. */
@@ -65,10 +63,10 @@ export class RevisionHistory {
   }
 
   /**
-   * Ensures that the latest revision has the template of the set. If a former template returns, its revision gets the next
+   * Ensures that the latest revision has the template of the set. The revision of a former template gets the next
    * number. The set adopts a matching revision without an owner.
-   * @throws ApiError if another object has the name; the collision is counted in the set first, so that the next attempt
-   * uses another name
+   * @throws ApiError if another object has the name; the collision is counted in the set first, so that the next
+   * attempt uses another name
    */
   async keep(set: ApiObject): Promise<Revisions> {
     const all = (await this.#adoption.claim(set)).sort(byRevision);

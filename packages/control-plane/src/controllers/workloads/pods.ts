@@ -32,8 +32,8 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
 }
 
 /**
- * Whether a pod has been ready for as long as its owner requires. Until then, `availability` returns the time at which
- * the pod becomes available.
+ * Whether a pod has been ready for as long as its owner requires. If not, the result contains the time at which the pod
+ * becomes available.
  */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
@@ -82,9 +82,8 @@ const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * Orders pods by age: the younger pod is deleted first. Pods of about the same age are ordered by UID. If all pods of a
- * set were created together, scaling down does not always delete the last pods. `byAge` returns 0 for exactly the same
- * age.
+ * Orders pods by age: the younger pod is deleted first. The UID decides between pods of about the same age, so a
+ * scale-down does not always delete the last pods. The result is 0 for equal ages.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -118,7 +117,7 @@ function sortByWorth(
 }
 
 /**
- * Pods in the order in which a set of replicas deletes them (`ActivePodsWithRanks`).
+ * Returns pods in the order of deletion by a set of replicas (`ActivePodsWithRanks`).
  * @param now The present time, with which ages are compared by magnitude. If `byWorth` is absent, ages are compared
  * with a precision of one second.
  * @param related Pods that count as the same kind on a node.
@@ -139,8 +138,8 @@ const dying = (pod: ApiObject): ApiObject => ({
 });
 
 /**
- * The pods of owners: the pods in the cache, corrected by recent creations and deletions of this controller. With this
- * correction, a delayed watch event does not cause the creation of a second pod.
+ * The pods of owners: the cached pods, corrected by recent creations and deletions of this controller. The correction
+ * prevents a second pod if a watch event is late.
  */
 export class OwnedPods {
   readonly #api: Api;
@@ -170,8 +169,8 @@ export class OwnedPods {
   }
 
   /**
-   * All pods of an owner, including terminating and finished pods. A pod that the controller deleted counts as
-   * terminating before the watch reports the deletion.
+   * All pods of an owner, including terminating and finished pods. A pod that this controller deleted counts as
+   * terminating immediately.
    */
   all(owner: ApiObject): ApiObject[] {
     const { uid = '' } = owner.metadata;
@@ -250,8 +249,7 @@ const FIRST_BATCH = 1;
 const BURST = 500;
 
 /**
- * Runs a number of equal requests, in batches that double in size. Stops after a batch with a failure
- * (`slowStartBatch`).
+ * Runs a number of equal requests in batches of doubling size. Stops after a batch with a failure (`slowStartBatch`).
  * @throws the error of the first failed request.
  */
 export async function inBatches(

@@ -21,9 +21,7 @@ import {
 
 const REPLICA_FAILURE = 'ReplicaFailure';
 
-/**
- * The kind of a set: ReplicaSet or ReplicationController. ReplicaSets and ReplicationControllers have the same logic.
- */
+/** The kind of a set: ReplicaSet or ReplicationController. Both kinds have the same logic. */
 interface ReplicaKind {
   readonly resource: Resource;
   readonly kind: string;
@@ -123,10 +121,7 @@ class ReplicaKeeper {
     }
   }
 
-  /**
-   * Writes the status. `report` returns the time at which the status changes without an event, or undefined if no such
-   * time exists.
-   */
+  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
   async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
     const terminating = this.#kind.countsTerminating
       ? this.#owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && this.adoption.selects(set, pod)).length
@@ -157,7 +152,7 @@ class ReplicaKeeper {
     return this.#owned.active(set).filter((pod) => this.adoption.selects(set, pod));
   }
 
-  /** The pods of all sets of the same deployment. A pod is deleted earlier if its node has more of the related pods. */
+  /** The pods of all sets of the same deployment. A set deletes a pod earlier if its node has more related pods. */
   #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
     const owner = controllerOf(set);
     return owner === undefined ? active : this.#siblings(owner.uid).flatMap((one) => this.#owned.active(one));

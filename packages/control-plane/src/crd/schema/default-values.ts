@@ -9,8 +9,8 @@ import { validateValue } from '../../schema/validate.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
- * Checks a default value with the CEL rules, both as a new value and as an existing value. Transition rules compare an
- * existing value with itself. Equal errors are reported once.
+ * Checks a default value with the CEL rules as a new value, and as an update of an equal value. Equal errors are
+ * reported once.
  */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);

@@ -22,7 +22,9 @@ function unknownFormats(crd: ApiObject | undefined): ReadonlySet<string> {
   return found;
 }
 
-/** Returns a warning for each format that the server does not check. Formats of the CRD before an update cause none. */
+/**
+ * Returns a warning for each format that the server does not check. Formats from before an update cause no warnings.
+ */
 export function formatWarnings(crd: ApiObject, old: ApiObject | undefined): string[] {
   const known = unknownFormats(old);
   return [...unknownFormats(crd)]

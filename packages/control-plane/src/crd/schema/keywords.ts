@@ -8,7 +8,7 @@ import { junctorsOf, MAX_DEPTH, type Place, propertiesOf } from './walk.ts';
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const META_FIELDS = ['apiVersion', 'kind', 'metadata'];
 
-/** What the parents of a schema mean for its keywords. */
+/** Properties of a schema's parents that affect its keywords. */
 interface Context {
   readonly isRoot: boolean;
   /** Whether the schema is below apiVersion, kind or metadata of a resource. */

@@ -42,7 +42,7 @@ function isOnlyType(entry: unknown, type: string): boolean {
 const isIntOrString = (anyOf: unknown): boolean =>
   Array.isArray(anyOf) && anyOf.length === 2 && isOnlyType(anyOf[0], 'integer') && isOnlyType(anyOf[1], 'string');
 
-/** Which lists `anyOf` of a schema may contain types. */
+/** The lists `anyOf` that may contain types. */
 interface Skipped {
   readonly anyOf: boolean;
   readonly firstAllOf: boolean;

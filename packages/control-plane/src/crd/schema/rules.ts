@@ -37,8 +37,7 @@ interface Place {
    */
   readonly cardinality: number | undefined;
   /**
-   * The path of the list or map whose items the server cannot match with the items of the old object. `uncorrelatable`
-   * is undefined if there is no such list or map.
+   * The path of a list or map whose items the server cannot match with old items. Undefined without such a list or map.
    */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
@@ -77,8 +76,8 @@ const isFieldPath = (path: string, schema: Fields): boolean =>
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
 /**
- * Returns the errors of a rule and of its message. The real server reports only the first error of the message, and
- * always the error of the expression.
+ * Returns the errors of a rule and of its message. As in the real server, only the first error of a message is
+ * reported, and each error of an expression.
  */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   // The validation of the CRD itself already reports wrong types in rules.
@@ -100,7 +99,6 @@ function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   return causes;
 }
 
-/** Returns the errors of a rule before its compilation. */
 function validateSpec(spec: RuleSpec, schema: Fields, field: string): StatusCause[] {
   const causes = validateMessage(spec, field);
   if (spec.reason !== undefined && !REASONS.includes(spec.reason)) {
@@ -256,8 +254,8 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
 }
 
 /**
- * Validates the CEL rules of a schema: their form, their compilation, and their cost. `found` contains the errors of
- * the schema that are already known.
+ * Validates the CEL rules of a schema: their form, their compilation, and their cost. `found` contains the known errors
+ * of the schema.
  */
 export function validateRuleSpecs(schema: Fields, path: string, found: SchemaCauses): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };

@@ -54,10 +54,7 @@ export const isZero = (value: unknown): boolean =>
 
 const isFull = (value: unknown): boolean => isRecord(value) && Object.keys(value).length > 0;
 
-/**
- * Returns the keyword that prevents the conversion to a structural schema: in the schema, or in a child. Undefined if the
- * schema can be converted.
- */
+/** Returns the keyword that prevents the conversion of the schema or a child to a structural schema, or undefined. */
 export function unreadableWord(schema: Fields, depth = 0): string | undefined {
   if (depth > MAX_DEPTH) return 'depth';
   if (text(schema.id) !== '') return 'id';

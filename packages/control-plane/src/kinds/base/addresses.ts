@@ -33,9 +33,7 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/**
- * Parses an address with the older rules of the real server. `parseAddress` returns undefined for an invalid address.
- */
+/** Parses an address with the older rules of the real server. Returns undefined for an invalid address. */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 

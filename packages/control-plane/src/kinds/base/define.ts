@@ -37,7 +37,7 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
 /** Defines a kind of reviews. The server serves only `create`, and does not store the objects. */
 export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });
 
-/** Returns a function that reads the selectable field at a dotted path. For an absent field, it returns ''. */
+/** Returns a function that reads the selectable field at a dotted path. The function returns '' for an absent field. */
 export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   const steps = path.split('.');
   return (object) => {
@@ -51,7 +51,7 @@ export const fieldAt = (path: string): ((object: ApiObject) => string) => {
 };
 
 /**
- * Returns a function that reads a selectable field with a default, for booleans and numbers. Go prints an absent field as
+ * Returns a function that reads a selectable field with a default, for booleans and numbers. In Go, an absent field is
  * `false` or `0`.
  */
 export const fieldOr = (path: string, absent: string): ((object: ApiObject) => string) => {

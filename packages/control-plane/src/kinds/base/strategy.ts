@@ -22,14 +22,14 @@ export type Strategy = Pick<
 export function strategy(
   rules: Strategy & {
     /**
-     * Returns the errors of an object. @param old the object before an update. Errors that the old object already had
+     * Returns the errors of an object. @param old the object before an update. An error that the old object already had
      * may be allowed
      */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** Validates a write of the status. If `statusCauses` is absent, the status is not validated. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Whether the errors of the change come before the errors of the object. */
+    /** Whether errors of the change precede errors of the object. */
     readonly changesFirst?: boolean;
   },
 ): Strategy {
@@ -48,7 +48,7 @@ export function strategy(
 
 /**
  * Returns a function that replaces the status of a new object.
- * @param zero the fields that the type of the status always writes
+ * @param zero the fields that a status always contains
  */
 export const withStatus =
   (zero: Plain = {}) =>

@@ -33,8 +33,8 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
 }
 
 /**
- * The strategy for ranges of service addresses. A range of one family may get a second CIDR of the other family. All
- * fields without the CIDRs are immutable (`ValidateServiceCIDR`).
+ * The strategy for ranges of service addresses. A range with one CIDR may get a CIDR of the other family. All other
+ * fields are immutable (`ValidateServiceCIDR`).
  */
 export const serviceCidrStrategy: Strategy = {
   prepareForCreate(object) {

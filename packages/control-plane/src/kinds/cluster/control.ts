@@ -93,10 +93,7 @@ function leaseCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/**
- * Removes fields that are used only if an election assigns leases. The election of lease holders is a feature that is
- * off by default.
- */
+/** Removes the fields for elections of lease holders, a feature that is off by default. */
 function dropElection(object: ApiObject): void {
   const { spec } = object;
   if (!isPlain(spec)) return;

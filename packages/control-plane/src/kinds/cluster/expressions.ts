@@ -178,8 +178,8 @@ export function conditionCauses(holder: Plain, path: string, variables: readonly
 }
 
 /**
- * Returns the errors of the variables of a policy. Each variable may use earlier variables. Adds the type of `variables` to
- * the declarations.
+ * Returns the errors of the variables in a policy, and declares the type of `variables`. Each variable may use earlier
+ * variables.
  */
 export function variableCauses(spec: Plain, declared: Declaration[]): StatusCause[] {
   const known: Record<string, JsonSchema> = {};

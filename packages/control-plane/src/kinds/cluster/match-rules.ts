@@ -16,9 +16,7 @@ function alone(findings: Findings, values: readonly string[], at: string, field:
 
 const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
 
-/**
- * Validates the resources of a rule. A resource is an error if an entry with `*` already includes it (`validateResources`).
- */
+/** Validates the resources of a rule. A resource is an error if an entry with `*` includes it (`validateResources`). */
 function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
   const withStars = new Set<string>();
   const starred = new Set<string>();

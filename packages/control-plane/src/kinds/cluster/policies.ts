@@ -83,7 +83,7 @@ function messageCauses(validation: Plain, at: string, variables: readonly Declar
     causes.push(requiredValue(`${at}.message`, 'message must be specified if expression contains line breaks'));
   }
   if (text(validation, 'messageExpression') !== '') {
-    // At the time when the server creates messages, no authorizer is available.
+    // The server creates messages without an authorizer.
     const allowed = variables.filter(({ name }) => name !== 'authorizer');
     causes.push(...expressionCauses(validation, 'messageExpression', at, ['string'], allowed));
   }
@@ -133,7 +133,7 @@ export const validatingPolicyStrategy = strategy({
   prepareForCreate: withStatus(),
   causes(object) {
     const spec = look(object, 'spec');
-    // The variables are declared first, because the remaining expressions may use them.
+    // The variables come first, because the remaining expressions may use them.
     const variables = policyVariables(spec.paramKind !== undefined);
     return [
       ...formCauses(spec),

@@ -96,7 +96,7 @@ function attachmentStatusFindings(findings: Findings, status: Plain): void {
   for (const name of ['attachError', 'detachError']) {
     const { message, errorCode } = look(status, name);
     if (typeof message === 'string' && Buffer.byteLength(message) > LONGEST_ERROR) {
-      // In this error, the real server prints the limit of the metadata.
+      // As in the real server, this error contains the limit of the metadata.
       findings.tooLong(`status.${name}.message`, LARGEST_METADATA);
     }
     if (typeof errorCode === 'number' && errorCode < 0) {
@@ -225,7 +225,7 @@ export const csiDriverStrategy = strategy({
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // A new driver has no generation. The first change of the driver sets the generation.
+    // A new driver has no generation. The first change sets the generation.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {

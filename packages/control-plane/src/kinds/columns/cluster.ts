@@ -214,7 +214,7 @@ export const mutatingPolicyColumns = policies(
   'Mutation indicates the number of mutations rules defined in this configuration',
 );
 
-/** Formats the parameter reference of a binding like a Go structure. */
+/** Formats the parameter reference of a binding as Go formats structures. */
 function paramRef(binding: ApiObject): string {
   const { paramRef: ref } = look(binding, 'spec');
   if (ref === undefined) return UNSET;

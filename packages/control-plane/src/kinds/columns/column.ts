@@ -11,7 +11,7 @@ interface Extra {
   /** The priority. The priority is 1 for a column that appears only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
-  /** The description of the column. Alternatively, the model and the field with the description. */
+  /** The description of the column, or the model and the field that have the description. */
   readonly doc?: string | readonly [model: string, field: string];
 }
 
@@ -96,8 +96,7 @@ export function shownFirst(list: readonly string[], max: number, separator = ','
 }
 
 /**
- * Returns columns for a kind whose objects are stored as another kind. The objects are converted before the cells are
- * computed.
+ * Returns the columns of a kind that is stored as another kind. Each object is converted before its cells are computed.
  */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,

@@ -191,7 +191,7 @@ export const claimColumns: readonly PrinterColumn[] = [
 const firstSeen = (event: ApiObject): unknown => event.firstTimestamp ?? event.eventTime;
 
 function lastSeen(event: ApiObject): unknown {
-  // If the series has no time, the time of the last event is unknown.
+  // The time of the last event is unknown if the series has no time.
   if (isPlain(event.series)) return event.series.lastObservedTime;
   return event.lastTimestamp ?? firstSeen(event);
 }

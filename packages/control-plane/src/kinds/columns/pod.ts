@@ -19,10 +19,7 @@ function endOf(terminated: Plain): string {
   return signal !== 0 ? `Signal:${signal}` : `ExitCode:${number(terminated, 'exitCode') ?? 0}`;
 }
 
-/**
- * Returns the status of the init container at the index, if it blocks the pod. `initProgress` returns undefined if it
- * does not block the pod.
- */
+/** Returns the status of the init container at the index, or undefined if the container does not block the pod. */
 function initProgress(status: Plain, index: number, total: number): string | undefined {
   const { terminated, waiting } = look(status, 'state') as { terminated?: Plain; waiting?: Plain };
   if (terminated !== undefined) {

@@ -26,10 +26,7 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
   return { ...renamed, apiVersion, kind: 'Event', metadata: object.metadata };
 };
 
-/**
- * The server stores events of `events.k8s.io` as events of the core group. In the core group, these events have
- * different field names.
- */
+/** The server stores events of `events.k8s.io` as core events, which have different field names. */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
   encode: (object) => ({ reportingComponent: '', reportingInstance: '', ...rename(object, EVENTS_TO_CORE, 'v1') }),
@@ -42,10 +39,7 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 
 const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/**
- * Returns functions that read the selectable fields of events. For each of the two event APIs, there is a function with
- * its field names.
- */
+/** Returns functions that read the selectable fields of events. Each of the two event APIs has its own field names. */
 function readersOf(subject: string, controller: string, source: string) {
   const read = fieldAt(controller);
   const component = fieldAt(`${source}.component`);

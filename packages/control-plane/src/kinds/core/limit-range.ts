@@ -12,8 +12,8 @@ function complete(item: Plain, target: string, source: string): void {
 }
 
 /**
- * The strategy for LimitRanges. The default limit of containers is the maximum. The default request of containers is
- * the limit, or the minimum if there is no limit.
+ * The strategy for LimitRanges. By default, the limit of a container is the maximum, and the request is the limit, or
+ * else the minimum.
  */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {

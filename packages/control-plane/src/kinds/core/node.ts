@@ -21,8 +21,7 @@ const FEATURE_RULE = [
 ].join(', ');
 
 /**
- * Keeps the two fields with the pod CIDR of a node equal. The pod CIDR is in `podCIDR` and in the first item of
- * `podCIDRs`.
+ * Keeps the two fields with the pod CIDR of a node equal. The fields are `podCIDR` and the first item of `podCIDRs`.
  */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
@@ -47,7 +46,7 @@ function cidrCauses(spec: Plain): StatusCause[] {
   return findings.causes;
 }
 
-/** If the kubelet reports no `allocatable`, the capacity is used. */
+/** Without `allocatable` from the kubelet, the capacity is used. */
 function defaultAllocatable(node: ApiObject): void {
   const status = child(node, 'status');
   const { capacity } = status;
@@ -159,7 +158,7 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** Removes the field of the dynamic kubelet configuration, because Kubernetes no longer has this feature. */
+/** Removes the field of the dynamic kubelet configuration, because Kubernetes has removed the feature. */
 function dropConfig(node: ApiObject): void {
   delete look(node, 'spec').configSource;
   delete look(node, 'status').config;

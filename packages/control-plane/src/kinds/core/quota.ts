@@ -151,8 +151,8 @@ const FOR_CONTAINERS = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
 const QUOTA_PREFIX = 'requests.';
 
 /**
- * Validates the name of a resource in a limit range. In limits for containers and pods, the name must be a resource
- * that containers can request.
+ * Validates the name of a resource in a limit range. A limit for containers or pods must name a resource that
+ * containers can request.
  */
 function limitNameFindings(findings: Findings, name: string, type: string, field: string): void {
   const problems = qualifiedNameProblems(name);
@@ -215,7 +215,7 @@ interface Range {
   readonly ratio: Plain;
 }
 
-/** Validates the minimum, the defaults and the maximum of a resource, which must be in ascending order. */
+/** Validates that the minimum, the defaults and the maximum of a resource ascend. */
 function rangeOf(findings: Findings, name: string, range: Range, at: string): void {
   const [max, min, standard, request] = [range.max[name], range.min[name], range.standard[name], range.request[name]];
   const above = (one: unknown, other: unknown): boolean =>

@@ -17,7 +17,9 @@ export const isHeadless = (spec: Plain): boolean => {
   return addresses.length === 1 && addresses[0] === 'None';
 };
 
-/** Whether the addresses of a service may have any family. Only a headless service without a selector is open. */
+/**
+ * Whether the addresses of a service may have any family. The result is true for a headless service without a selector.
+ */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
 
@@ -85,7 +87,7 @@ export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Whether the service prefers two families and an update leaves its address fields unchanged. */
+/** Whether the service prefers two families, and the update keeps its address fields. */
 const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&
@@ -96,8 +98,8 @@ const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   sameStrings(before, spec, 'ipFamilies');
 
 /**
- * Removes the second address and family when the policy changes to a single family. If the policy does not change, the
- * server refuses the removal.
+ * Removes the second address and family when the policy changes to a single family. Without a change of the policy, the
+ * removal is an error.
  */
 function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   const parts = [
@@ -132,8 +134,8 @@ function inferFamilies(findings: Findings, spec: Plain): void {
 }
 
 /**
- * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`).
- * `initFamilies` returns the errors of these fields. @param before the old spec of an update
+ * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`). Returns the
+ * errors of the policy and the families. @param before the old spec of an update
  */
 export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[] {
   if (spec.type === 'ExternalName' || keepsPreference(spec, before)) return [];

@@ -27,8 +27,8 @@ function spread(seed: string, range: number): number {
 }
 
 /**
- * Returns the address for a service, computed from its UID. If the address is occupied, the next attempt returns
- * another address (see `admission/service.ts`). `clusterAddress` returns undefined after the last attempt.
+ * Returns the address for a service, computed from its UID. Each attempt returns another address (see
+ * `admission/service.ts`), and the last attempt is followed by undefined.
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -36,7 +36,7 @@ export function clusterAddress(uid: string, attempt = 0): string | undefined {
   return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
 }
 
-/** Returns the node port for the port at `index`, computed from the UID in the same way as the address. */
+/** Returns the node port for the port at `index`, computed from the UID like the address. */
 export const nodePort = (uid: string, index: number, attempt = 0): number | undefined =>
   attempt >= NODE_PORTS ? undefined : FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index + attempt) % NODE_PORTS);
 

@@ -33,7 +33,7 @@ export function keepAllocated(spec: Plain, before: Plain): void {
   }
 }
 
-/** Copies the single address to the list of addresses, if the client set or changed only the single address. */
+/** Copies the single address to the list of addresses, if the client wrote only the single address. */
 export function normalizeAddresses(spec: Plain, before: Plain | undefined): void {
   const address = text(spec, 'clusterIP');
   if (before === undefined) {

@@ -101,8 +101,7 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
 }
 
 /**
- * Returns the spec in the form of a response. The result contains the list of addresses. For an ExternalName Service,
- * the result contains no policy.
+ * Returns the spec for a response, with the list of addresses. For an ExternalName Service, the result has no policy.
  */
 function readSpec(spec: Plain): Plain {
   const shown = { ...spec };
@@ -120,7 +119,7 @@ function shownService(json: string): string {
 export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
   prepareForCreate(service, context) {
-    // If a write of the status creates the service, no address is allocated.
+    // A write of the status that creates the service allocates no address.
     if (context.subresource === '') {
       normalizeAddresses(child(service, 'spec'), undefined);
       allocate(service, context);

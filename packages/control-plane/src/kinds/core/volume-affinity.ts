@@ -13,7 +13,7 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
 ]);
 
-/** Returns a term with the old names of renamed labels, so that a client may rename a label. */
+/** Returns a term with the old names of renamed labels. A client may rename a label. */
 function withOldNames(term: Plain, old: Plain | undefined): Plain {
   const lists = ['matchExpressions', 'matchFields'].map((list) => {
     const before = items(old, list);

@@ -303,7 +303,7 @@ function dropSource(spec: Plain): void {
   if (!isKnown) delete spec.dataSource;
 }
 
-/** Removes a data source in another namespace, because the feature gate for such data sources is disabled. */
+/** Removes a data source in another namespace, because its feature gate is disabled. */
 function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }

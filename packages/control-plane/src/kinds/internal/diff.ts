@@ -9,7 +9,7 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** In a text with at least this number of lines, the search for equal runs does not start at frequent lines. */
+/** From this number of lines on, the search for equal runs skips frequent lines at its start. */
 const MANY_LINES = 200;
 
 /** The line numbers of each line in `b`. Frequent lines are omitted. */
@@ -28,7 +28,7 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
-/** Returns the first of the longest common runs of lines. At both ends, frequent lines extend the run. */
+/** Returns the first of the longest common runs of lines. Frequent lines may extend a run at both ends. */
 function longest(
   a: readonly string[],
   b: readonly string[],

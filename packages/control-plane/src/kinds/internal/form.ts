@@ -28,13 +28,10 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** Host fields of the pod spec in the API. In the internal form, these host fields are in the security context. */
+/** Host fields of the pod spec. In the internal form, the security context contains these fields. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/**
- * Returns the security context of a pod in the internal form. In the internal form, the security context contains the
- * host fields of the spec.
- */
+/** Returns the security context of a pod in the internal form, which contains the host fields of the spec. */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);

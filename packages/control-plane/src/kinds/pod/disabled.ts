@@ -4,7 +4,7 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 
 type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 
-/** Sources of a projected volume that the real server disables by default with feature gates. */
+/** Sources of a projected volume with feature gates that are off by default. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
 /** Removes fields whose feature is disabled by default. The real server removes the same fields. */

@@ -6,7 +6,7 @@ const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
 
 const OPERATORS = { matchLabelKeys: 'In', mismatchLabelKeys: 'NotIn' } as const;
 
-/** Adds the labels of the pod with the listed keys to a selector. Does nothing without a selector. */
+/** Adds the pod's labels with the listed keys to an existing selector. */
 function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: readonly (keyof typeof OPERATORS)[]): void {
   const selector = holder.labelSelector;
   if (!isPlain(selector)) return;
@@ -19,8 +19,8 @@ function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: read
 }
 
 /**
- * Adds the labels that `matchLabelKeys` and `mismatchLabelKeys` name to the selectors of a new pod. Later changes of
- * the pod labels therefore have no effect. A pod template contains only the keys.
+ * Adds the labels of `matchLabelKeys` and `mismatchLabelKeys` to the selectors of a new pod. Later changes of the
+ * labels have no effect. A pod template contains only the keys.
  * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
  */
 export function mergeLabelKeys(pod: ApiObject): void {

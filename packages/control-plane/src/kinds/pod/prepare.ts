@@ -46,7 +46,10 @@ const gated = (now: Date): Plain => ({
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 });
 
-/** Sets the status of a new pod to Pending. Of a status from the client, only the QoS class stays (`GetPodQOS`). */
+/**
+ * Sets the status of a new pod to Pending. The QoS class is the only field of a client's status that stays
+ * (`GetPodQOS`).
+ */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
   // A negative grace period becomes one second, which is the shortest grace period.
@@ -68,7 +71,7 @@ const hasVolumeStatus = (status: Plain): boolean =>
 
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
-  // The feature gate of this field is disabled, so the field remains only if the old pod has it.
+  // The feature gate of this field is off, so only the field of an old pod remains.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }

@@ -18,8 +18,8 @@ function put(holder: Plain, field: string, value: unknown): void {
 }
 
 /**
- * Returns the old containers with the resources of the new containers. Containers with new names are part of the
- * result, so that the validation refuses them.
+ * Returns the old containers with the resources of the new containers. The result also has containers with new names,
+ * which the validation refuses.
  */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
   if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;
@@ -55,8 +55,8 @@ function others(resources: Plain): Plain {
 }
 
 /**
- * Whether a container has changes that a resize does not allow. The real server does not compare the claims of the new
- * container.
+ * Whether a container has changes that a resize does not allow. As in the real server, claims of the new container are
+ * not compared.
  */
 function isChanged(container: Plain, before: Plain): boolean {
   const { resources: _resources, ...rest } = container;
@@ -136,7 +136,7 @@ function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Whether the kubelet of a running pod reports resources. Only such a kubelet can change resources. */
+/** Whether the kubelet of a running pod reports resources. Only a kubelet that reports resources can change them. */
 function isResizable(old: ApiObject): boolean {
   const running = items(look(old, 'status'), 'containerStatuses').find(
     (status) => look(status, 'state').running !== undefined,

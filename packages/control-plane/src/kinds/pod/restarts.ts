@@ -12,8 +12,7 @@ function actionFor(container: Plain, exitCode: unknown): string {
 }
 
 /**
- * Whether a restart policy restarts a container after this exit code. `restarts` returns undefined for an unknown
- * policy.
+ * Whether a restart policy restarts a container after this exit code. The result is undefined for an unknown policy.
  */
 function restarts(policy: string, exitCode: unknown): boolean | undefined {
   if (policy === 'OnFailure') return exitCode !== 0;

@@ -58,8 +58,8 @@ function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject):
       if (next.length === 0 || canTerminatedRun(spec, containers, text(before, 'name'), terminated.exitCode ?? 0))
         continue;
       const why = 'may not be transitioned to non-terminated state';
-      // For ephemeral containers, the server adds one error for each status. For the remaining containers, the server
-      // adds one error for the first status.
+      // The server reports one error for each status of an ephemeral container, and one error for all other containers
+      // together.
       const count = list === 'ephemeralContainerStatuses' ? next.length : 1;
       for (let each = 0; each < count; each += 1) findings.forbidden(`status.${list}[${index}].state`, why);
     }
@@ -244,7 +244,7 @@ export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** If an update omits `observedGeneration`, keeps the old value of the pod and of each condition. */
+/** Keeps the old `observedGeneration` of the pod and its conditions, if an update omits the field. */
 export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   const { status } = pod;
   if (!isPlain(status)) return;

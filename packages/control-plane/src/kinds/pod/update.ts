@@ -8,7 +8,7 @@ import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
 import { podSpecCauses, tokenCauses } from './validate.ts';
 
-/** The text of the real server, whose list of fields has no spaces. */
+/** The text of the real server contains no spaces in its list of fields. */
 const MUTABLE_FIELDS =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
@@ -29,8 +29,7 @@ function gateCauses(spec: Plain, before: Plain): StatusCause[] {
 const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length > 0;
 
 /**
- * Returns the new spec in which all mutable fields have their old values. In a valid update, the result equals the old
- * spec.
+ * Returns the new spec with the old values of all mutable fields. In a valid update, the result equals the old spec.
  */
 function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyWithEmpties(spec);
@@ -57,7 +56,7 @@ function carry(from: Plain, field: string, to: Plain): void {
   else to[field] = from[field];
 }
 
-/** Restores the old node affinity. If the affinity is empty afterwards, the field is removed. */
+/** Restores the old node affinity. An empty affinity is removed. */
 function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
@@ -150,8 +149,8 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   }
   const deadline = deadlineCauses(spec, before);
   causes.push(...deadline);
-  // After an error about a longer deadline, the server stops the validation. After an error about a removed deadline, the
-  // validation continues.
+  // The server stops the validation after an error about a longer deadline, but not after an error about a removed
+  // deadline.
   if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return causes;
   if (!tolerationsKept(spec, before)) {
     const why = 'existing toleration can not be modified except its tolerationSeconds';

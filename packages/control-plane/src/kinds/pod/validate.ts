@@ -85,8 +85,8 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
 }
 
 /**
- * Checks the host ports of a pod with hostNetwork. Such a pod uses the ports of its node. A template may omit host
- * ports, because its pods get the ports as defaults.
+ * Checks the host ports of a pod with hostNetwork. The pod uses the ports of its node. A template may omit host ports,
+ * because its pods get them as defaults.
  */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;

@@ -84,8 +84,8 @@ function secretWarnings(spec: Plain, at: string): string[] {
 }
 
 /**
- * Warns about a variable that replaces an earlier variable with the same name, unless its value refers to the earlier
- * variable.
+ * Warns about a variable that replaces an earlier variable of the same name. A value that refers to the earlier
+ * variable is no problem.
  */
 function variableWarnings(container: Plain, at: string): string[] {
   const seen = new Set<string>();
@@ -208,7 +208,7 @@ export function nameWarnings(object: ApiObject, where: string): string[] {
   return [`metadata.name: ${why}: [${problems.join(' ')}]`];
 }
 
-/** Changes cause no warnings, because controllers change pods often. */
+/** Returns warnings for new pods. Changes cause no warnings, because controllers change pods often. */
 export const podWarnings = (pod: ApiObject, old: ApiObject | undefined): string[] =>
   old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podTemplateWarnings(pod, '')] : [];
 

@@ -4,7 +4,7 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 const NANO = 1_000_000_000n;
 
 /**
- * Warns about amounts of bytes that are not integers. As in the real server, only these resources in one list are
+ * Warns about amounts of bytes that are not integers. As in the real server, only some resources of one list are
  * checked.
  */
 export function fractionWarnings(holder: Plain, list: string, resources: readonly string[], at: string): string[] {

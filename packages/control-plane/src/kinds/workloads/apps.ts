@@ -140,7 +140,7 @@ function defaultDaemonSet(object: ApiObject): void {
   const isRolling = update.type === 'RollingUpdate';
   if (!isRolling && !isPlain(update.rollingUpdate)) return;
   const rolling = child(update, 'rollingUpdate');
-  // The internal type always has both numbers.
+  // The internal type has both numbers in every object.
   rolling.maxUnavailable ??= isRolling ? 1 : 0;
   rolling.maxSurge ??= 0;
 }
@@ -171,8 +171,8 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * Reads the template generation. This number is internal in the server, and clients see it as an annotation.
- * `templateGeneration` returns 0 for a body without the annotation.
+ * Reads the template generation: a field of the internal type, and an annotation for clients. Without the annotation,
+ * the result is 0.
  * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {

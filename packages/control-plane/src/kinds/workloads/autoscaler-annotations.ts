@@ -194,7 +194,7 @@ const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, For
 const goJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Returns the text of the annotation with the behavior. The text uses an internal Go type without JSON field names. */
+/** Returns the text of the annotation with the behavior. The text has the field names of an internal Go type. */
 function behaviorText(behavior: Plain): string {
   const rules = (direction: unknown): Plain | null => {
     if (!isPlain(direction)) return null;
@@ -243,7 +243,7 @@ function behaviorOf(value: unknown): Plain | undefined {
   return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
-/** Removes the annotations of this file. If the object has none of these annotations, returns it unchanged. */
+/** Removes the annotations of this file. An object without such annotations is returned unchanged. */
 export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
   if (annotations === undefined || !AUTOSCALER_FORMS.some((key) => Object.hasOwn(annotations, key))) return annotations;
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));

@@ -152,10 +152,10 @@ export const autoscalerV1Strategy = {
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
-      // The server writes the annotations itself, so the manager of a field also manages its annotation.
+      // The server writes the annotations itself, so the manager of a field also manages the annotation of the field.
       Object.assign(object, decode(encode(object)));
     },
-    // A write of the spec leaves the status unchanged. A write of the status leaves the spec unchanged.
+    // A write of the spec keeps the status, and a write of the status keeps the spec.
     prepareForCreate(object) {
       prepare(object);
       keepForms(object, undefined, STATUS_FORMS);

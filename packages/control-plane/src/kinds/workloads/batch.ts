@@ -47,8 +47,8 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // A selector of the user is valid only with `manualSelector`. Without `manualSelector`, the validation refuses the
-  // selector, because it does not contain the generated labels.
+  // A selector of the user is valid only with `manualSelector`. Without `manualSelector`, the validation refuses a
+  // selector that lacks the generated labels.
   if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
@@ -139,8 +139,8 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 const SCHEDULING = ['nodeSelector', 'tolerations', 'schedulingGates'];
 
 /**
- * Whether the placement and the resources of pods may change, because the job is suspended and has no active pods. If
- * the job has started, the condition of the controller is needed too (`shouldAllowMutablePodTemplate`).
+ * Whether the placement and resources of pods may change: the job is suspended and has no active pods
+ * (`shouldAllowMutablePodTemplate`). A started job also needs the condition of the controller.
  */
 function isTemplateOpen(old: ApiObject): boolean {
   const status = look(old, 'status');
@@ -152,7 +152,7 @@ function isTemplateOpen(old: ApiObject): boolean {
   );
 }
 
-/** Copies a field from another object, or removes the field if it is absent there. */
+/** Copies a field from another object, or removes an absent field. */
 function take(holder: Plain, from: Plain, field: string): void {
   if (from[field] === undefined) delete holder[field];
   else holder[field] = from[field];
@@ -253,8 +253,8 @@ const jobRules = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // The Job and its template share one map object, as in Go's defaults. Labels that are later added to the template
-    // appear on the Job.
+    // The Job and its template share one map object, as in Go's defaults. A label that is later added to the template
+    // therefore appears on the Job.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }

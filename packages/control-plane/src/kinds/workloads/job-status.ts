@@ -12,7 +12,7 @@ interface Job {
 }
 
 /**
- * The changed parts of a status. Most rules check only changed parts, so that an old error does not block unrelated
+ * The changed parts of a status. Most rules check only changed parts, because an old error must not block unrelated
  * changes.
  */
 interface Changes {

@@ -92,7 +92,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   findings.notNegative('spec.minReadySeconds', spec.minReadySeconds);
   findings.notNegative('spec.ordinals.start', look(spec, 'ordinals').start);
   const name = text(spec, 'serviceName');
-  // The Service name and the claims are immutable, so the server does not validate them again in an update.
+  // The Service name and the claims are immutable, so an update does not validate them again.
   if (isNew && name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
   for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
     claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
@@ -102,9 +102,8 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
 }
 
 /**
- * Returns the spec of a stateful set as the server validates the spec. The template has a volume for each claim. The
- * controller sets the hostname and the subdomain of each pod, so the server does not validate the values of the
- * template.
+ * Returns the spec of a stateful set for its validation. The template gets a volume for each claim. The result has no
+ * hostname and no subdomain, because the controller sets these fields of each pod.
  */
 function validatedSpec(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {

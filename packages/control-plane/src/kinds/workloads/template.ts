@@ -24,7 +24,7 @@ const isEmptySelector = (selector: unknown): boolean =>
 export interface SelectorWords {
   /** The kind in errors, such as `deployment`. */
   readonly kind: string;
-  /** The error for an invalid selector. If the server reports no error, the text is null. */
+  /** The error for an invalid selector. Null if the server reports no error. */
   readonly unreadable: string | null;
   /** The name of the controller, such as `ReplicaSet`, for the error about pods that may end. */
   readonly controller?: string;
@@ -37,15 +37,15 @@ const DEPLOYMENT: SelectorWords = {
 };
 
 /**
- * Returns the errors of the selector and the template of a workload. The selector must match the labels of the template, and
- * must have at least one requirement. The pods must be valid, and have the restart policy Always.
+ * Returns the errors of the selector and the template of a workload. The selector must not be empty, and must match the
+ * labels of the template. Pods must have the restart policy Always.
  */
 export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;
   let wrong: readonly StatusCause[] = [];
   if (selector === undefined) {
-    // A daemon set may have no selector. Without a selector, a daemon set selects no pods.
+    // A daemon set without a selector is valid, and selects no pods.
     if (words.kind !== 'daemonset') findings.required('spec.selector');
   }
   if (selector !== undefined) {

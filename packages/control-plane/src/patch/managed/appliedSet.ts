@@ -100,8 +100,8 @@ export class AppliedReader {
       this.errors.push(`${path}: nested too deep`);
       return LEAF;
     }
-    // Types of several JSON types, such as quantities, have names. In a custom kind, the server does not check fields
-    // of these types.
+    // A type of several JSON types, such as a quantity, has a name. For a custom kind, the server does not check fields
+    // of such a type.
     if (node?.intOrString === true && node.schema.$id !== undefined && value !== null && !isScalar(value)) {
       this.errors.push(`${path}: expected any scalar, got &{${goPlain(value)}}`);
       return LEAF;

@@ -76,8 +76,8 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
 }
 
 /**
- * Returns the configuration to merge. Fields that this endpoint does not write are part of it, because the kind resets
- * them later.
+ * Returns the configuration to merge. The result includes fields that this endpoint does not write, because the kind
+ * resets them later.
  */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
@@ -148,7 +148,7 @@ function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Confli
   return conflicts;
 }
 
-/** Returns the conflicts. Fields that the manager may take over are not conflicts. */
+/** Returns the conflicts. A field that the manager may take over is no conflict. */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -158,8 +158,8 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 /**
  * Merges an applied configuration into the live object. Removes fields that the manager applied before and that have no
  * manager now. `serverSideApply` returns the whole object with its new managedFields.
- * @throws StatusError 409 with a cause for each field of another manager (unless `force`); 500 if the configuration
- *   does not match the schema. For a configuration with managedFields, the code is 400.
+ * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 if the
+ * configuration does not match the schema, and 400 for a configuration with managedFields.
  */
 export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
@@ -191,8 +191,8 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     if (refused.length > 0) throw conflictError(refused);
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
-  // An apply without changes keeps its old time. If the first apply of a manager changes nothing, its entry has no
-  // time. If the creation time is null, the apply counts as a change.
+  // An apply without changes keeps its old time. In a first apply without changes, the entry has no time. A creation
+  // time of null counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);

@@ -117,8 +117,8 @@ function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
 }
 
 /**
- * Compares the items of a list. Equal items count as one value. A manager owns the path of an equal value, but not the
- * paths of its fields.
+ * Compares the items of a list. Equal items count as one value, whose path has a manager, but not the paths of its
+ * fields.
  */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
@@ -150,8 +150,8 @@ const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | unde
   a === undefined || b === undefined ? (a ?? b) : union(a, b);
 
 /**
- * Compares two values. Without a schema, the values determine how they are compared. If a list becomes a map, the
- * changes are the path of the value and the path of each new key.
+ * Compares two values. Without a schema, the comparison depends on the types of the values. A list that becomes a map
+ * results in the path of the value and the paths of all keys.
  */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;

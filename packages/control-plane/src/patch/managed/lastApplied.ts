@@ -34,7 +34,7 @@ export function takeableFields(live: ApiObject, node: SchemaNode | undefined, sc
   return difference(difference(claimed, changes.changed ?? EMPTY_SET), changes.removed ?? EMPTY_SET);
 }
 
-/** Updates the annotation after a server-side apply by kubectl, so that the next client-side apply works. */
+/** Updates the annotation after a server-side apply by kubectl, for the next client-side apply. */
 export function refreshLastApplied(result: ApiObject, applied: ApiObject): void {
   const annotations = result.metadata.annotations;
   if (annotations?.[LAST_APPLIED] === undefined) return;

@@ -40,9 +40,8 @@ function mergeMaps(
 }
 
 /**
- * Merges the items of two lists by key. Applied items keep their order. If the configuration does not contain a live
- * item, this item stays before the next item that both lists contain. The order is the same as in structured-merge-diff
- * 4.4.
+ * Merges the items of two lists by key. Applied items keep their order. A live item that the configuration lacks stays
+ * before the next common item. The order is that of structured-merge-diff 4.4.
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], node: SchemaNode): unknown[] {
   const left = live.map((item) => itemElement(item, node));

@@ -5,10 +5,9 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Removes fields from a merged value that the applier owned before (`last`) and that no manager owns now. `owned`
- * contains the fields of all managers, including the new configuration. A field of a structure is removed if no manager
- * owns a field below it. A map key or list item that the applier did not own loses only the fields that the applier
- * owned.
+ * Removes fields that the applier owned before (`last`) and that no manager owns now (`owned`).
+ * - A field of a structure is removed if no manager owns a field below it.
+ * - A map key or list item that the applier did not own loses only the fields of the applier.
  */
 export function pruneDropped(
   value: unknown,

@@ -31,9 +31,9 @@ export function scaleEntries(
 }
 
 /**
- * The managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). For updates, each API version
- * has its own manager, so the manager gets an additional entry without a time. For applies, the manager is the same in
- * all API versions.
+ * The managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). An update manager gets an
+ * additional entry without a time, because each API version has its own entry. An apply manager has one entry for all
+ * API versions.
  * @param scale The managedFields of the written Scale.
  * @param apiVersion The API version of the object.
  */

@@ -81,9 +81,8 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
 const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
 /**
- * Whether an entry has an API version of the kind. The real server cannot compare objects in foreign API versions.
- * Events exist in two groups, and the paths `/api` and `/apis` have separate schemas. A write in one group of events
- * removes the entries of the other group.
+ * Whether an entry has an API version of the kind. The real server cannot compare objects in foreign API versions. For
+ * Events, which exist in two groups, a write in one group removes the entries of the other group.
  */
 export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
@@ -131,8 +130,8 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   // The real server cannot compare an object whose kind a patch has changed.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // If an entry of a custom object has an API version of another kind, the object loses all managers. In a built-in
-  // kind, only the entry with the foreign version is removed.
+  // An entry with an API version of another kind removes all managers of a custom object. In a built-in kind, only that
+  // entry is removed.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
@@ -141,11 +140,11 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const changes = changesIn(apiVersionOf(kind));
   const before = readEntries(entries);
   if (changes.changed === undefined && changes.removed === undefined) {
-    // The server checks the types of all fields, even of those that this endpoint does not write.
+    // The server checks the types of all fields, including fields that this endpoint does not write.
     if (input.subresource !== '' && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
-  // If an object does not match its schema, the real server removes the managers of the object.
+  // As in the real server, an object that does not match its schema loses its managers.
   if (!isTyped(updated, node, true)) return [];
   const owners = recordUpdate(before, changesIn, {
     manager: input.manager,

@@ -17,8 +17,8 @@ function converted(object: ApiObject, from: KindDefinition, to: KindDefinition):
 }
 
 /**
- * Compares two objects of a kind. A manager owns the fields of the API version that it used. The objects are compared
- * in each version whose fields differ, such as autoscaling v1 and v2.
+ * Compares two objects of a kind. A manager owns fields in the API version that it used, so each version with different
+ * fields is compared, such as autoscaling v1 and v2.
  */
 export function changesByVersion(
   old: ApiObject,

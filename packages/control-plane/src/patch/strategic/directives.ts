@@ -72,8 +72,8 @@ export function discardNulls(value: unknown): void {
 }
 
 /**
- * Removes the maps with a `$patch` from a value. `withoutDirectives` returns undefined if the value is such a map.
- * Other directives stay. Mutates.
+ * Removes the maps with a `$patch` from a value. A value that is such a map becomes undefined. Other directives stay.
+ * Mutates.
  */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);

@@ -50,7 +50,7 @@ function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
   return sameKey((item as Fields)[mergeKey], (other as Fields)[mergeKey]);
 }
 
-/** Checks that the items of the patch have the order of `$setElementOrder`. @throws StatusError 500 */
+/** Checks the order of the patch's items against `$setElementOrder`. @throws StatusError 500 */
 function checkOrder(items: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
   if (items.length === 0 || order.length === 0) return;
   if (mergeKey !== '') for (const item of items) if (!isRecord(item)) throw badType(GO_MAP, item);

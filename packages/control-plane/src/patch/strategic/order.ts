@@ -8,8 +8,8 @@ export function keyText(value: unknown): string {
 }
 
 /**
- * The positions of list items. A map is found by its merge key, and a scalar by its value. Of several equal items, the
- * first item is found.
+ * The positions of list items. A map is found by its merge key, and a scalar by its value. The first of several equal
+ * items is found.
  */
 class Positions {
   readonly #mergeKey: string;
@@ -46,8 +46,8 @@ function requireKeys(items: readonly unknown[], mergeKey: string): void {
 const isDeleted = (item: unknown): boolean => isRecord(item) && item[PATCH] === 'delete';
 
 /**
- * Sorts items by an order. Items to delete are last. As in Go's stable sort, an item that the order does not contain
- * moves to the front.
+ * Sorts items by an order. Items to delete are last. As in Go's stable sort, items outside of the order move to the
+ * front.
  */
 function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: string, areMaps: boolean): unknown[] {
   if (areMaps) requireKeys([...items, ...order], mergeKey);
@@ -75,8 +75,8 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
 }
 
 /**
- * The items of a merged list in their order. Items in `order` keep the order of `order`, and items outside of it keep
- * the order of the server. The merge of both groups follows the order of the server if possible.
+ * Returns the items of a merged list. Items in `order` keep the order of `order`, and all other items keep the order of
+ * the server. Both groups are merged in the order of the server if possible.
  */
 export function inOrder(
   merged: readonly unknown[],

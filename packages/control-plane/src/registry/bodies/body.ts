@@ -7,8 +7,8 @@ import { StatusError } from '../../apimachinery/objects/status.ts';
 import { parseYamlText } from './yaml-body.ts';
 
 /**
- * Returns the start of a body for an error. Printable JSON is quoted, and any body that is not printable is shown as
- * hexadecimal digits.
+ * Returns the start of a body for an error. Printable JSON is quoted, and any other body is shown as hexadecimal
+ * digits.
  */
 function excerpt(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');

@@ -112,7 +112,7 @@ export const strictMessage = (problems: readonly string[]): string => `strict de
 
 const isJson = (text: string): boolean => text.trimStart().startsWith('{');
 
-/** Compares paths element by element, because Go's library sorts the keys of YAML this way. */
+/** Compares paths element by element, as Go's library sorts the keys of YAML. */
 function compareSteps(one: string, other: string): number {
   const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
   const index = a.findIndex((step, at) => step !== b[at]);
@@ -134,9 +134,10 @@ interface Problems {
 const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
- * All problems of a body. For JSON in custom objects, Go's decoder reports repeated fields first. For JSON in built-in
- * kinds, it reports problems in the order of the text. For YAML, repeated keys come first, and then the unknown keys in
- * sorted order.
+ * All problems of a body. The order is that of Go's decoder:
+ * - JSON of custom objects: repeated fields first
+ * - JSON of built-in kinds: the order of the text
+ * - YAML: repeated keys first, then unknown keys in sorted order
  */
 function problemsOf(
   text: string,
@@ -160,8 +161,8 @@ function readTwice(text: string, given: Record<string, unknown>, { kind }: Serve
 }
 
 /**
- * Converts a body to an object. The function checks the type and the metadata, removes unknown fields, and sets
- * defaults. Depending on the request, unknown fields cause a warning or an error.
+ * Converts a body to an object. The function checks type and metadata, and sets defaults. Unknown fields are removed,
+ * with a warning or an error if the client requests it.
  * @throws StatusError 400 or 422
  */
 export function decodeObject(
@@ -188,7 +189,7 @@ export function decodeObject(
   return object;
 }
 
-/** Refuses the problems of strict decoding, or warns about them. The client chooses whether problems are refused. */
+/** Refuses the problems of strict decoding, or warns about them. The client chooses between a refusal and a warning. */
 function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
@@ -203,7 +204,7 @@ function reportProblems(
   if (fieldValidation === 'Warn') for (const problem of [...yaml, ...fields]) warn(problem);
 }
 
-/** Returns the unknown fields of a body that is decoded elsewhere. The function does not change the body. */
+/** Returns the unknown fields of a body, without a change of the body. */
 export function unknownFields(body: Record<string, unknown>, served: ServedKind): string[] {
   return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
 }

@@ -20,7 +20,7 @@ test.each<[text: string, value: unknown]>([
 });
 
 test.each<[text: string, fields: Record<string, unknown>]>([
-  // A null as the second value has no effect on a text, a number or a structure. Pointers, lists and maps become empty.
+  // A later null empties pointers, lists and maps, and has no effect on texts, numbers and structures.
   ['"restartPolicy":"Never","restartPolicy":null', { restartPolicy: 'Never' }],
   ['"hostPID":true,"hostPID":null', { hostPID: true }],
   ['"priority":5,"priority":null', { priority: null }],

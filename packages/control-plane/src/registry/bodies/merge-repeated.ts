@@ -20,7 +20,7 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
-  // The real server computes with zero, but prints the first text.
+  // The real server computes with zero, but prints the first text of the quantity.
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
@@ -74,8 +74,8 @@ function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
 }
 
 /**
- * Merges the values of a repeated field in a structure. Go's decoder refuses a body if any of the values has a wrong
- * type. If the first value has a wrong type, the function returns this value, and a later check refuses it.
+ * Merges the values of a repeated field in a structure. Go's decoder refuses a body with a wrong type in any of the
+ * values. The function returns a first value of a wrong type, which a later check refuses.
  */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;

@@ -36,7 +36,7 @@ export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
     const outer = pathOf(above.holder, above.key);
     return [outer, step].filter((part) => part !== '').join('.');
   };
-  // A quantity in a map gets the path of the map.
+  // A map is the path of each quantity in it.
   return new Map(
     found.flatMap(({ holder, key, value, source }) =>
       [key, ''].map((step): [string, string] => [`${pathOf(holder, step)} ${value}`, source]),

@@ -113,8 +113,8 @@ export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: S
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 
 /**
- * Checks that a write does not change the kind or version of a custom object. If the kind or version changes, the types
- * are not validated, but the CEL rules are. @throws StatusError 422
+ * Checks that a write does not change the kind or version of a custom object. After a change of the kind or version,
+ * only the CEL rules are validated. @throws StatusError 422
  */
 export function checkCustomType(object: ApiObject, served: ServedKind, old: ApiObject | undefined): void {
   const { apiVersion = '', kind = '' } = object as Partial<ApiObject>;

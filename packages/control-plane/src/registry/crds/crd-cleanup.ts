@@ -17,7 +17,7 @@ const refuseCreate: AdmissionPlugin['validate'] = ({ operation, served, name }) 
   throw forbidden(served.kind, name, 'create not allowed while custom resource definition is terminating');
 };
 
-/** Refuses new objects of a CRD that is being deleted. It runs before all other plugins. */
+/** Refuses new objects of a CRD that is being deleted. The plugin runs before all other plugins. */
 export const terminatingCrds: AdmissionPlugin = {
   name: 'TerminatingCustomResources',
   admit: (attributes) => refuseCreate(attributes),
@@ -25,13 +25,13 @@ export const terminatingCrds: AdmissionPlugin = {
 };
 
 /**
- * Deletes the objects of CRDs that are being deleted, waits for objects with finalizers, and then removes the finalizer of
- * the CRDs.
+ * Deletes the objects of terminating CRDs, waits for objects with finalizers, and then removes the finalizer of each
+ * CRD.
  */
 export class CrdCleanup {
   readonly #registry: Registry;
   readonly #crdKind: ServedKind;
-  /** By the name of a CRD, a function that ends the wait for its objects. */
+  /** Functions that end the wait for the objects of a CRD, by the name of the CRD. */
   readonly #waits = new Map<string, () => void>();
 
   constructor(registry: Registry, crdKind: ServedKind) {
@@ -39,7 +39,7 @@ export class CrdCleanup {
     this.#crdKind = crdKind;
   }
 
-  /** Ends the clean-up for a CRD that no longer exists. Its stored objects stay. */
+  /** Ends the clean-up for a CRD that no longer exists. The stored objects of the CRD stay. */
   forget(name: string): void {
     this.#waits.get(name)?.();
     this.#waits.delete(name);
@@ -63,7 +63,7 @@ export class CrdCleanup {
     const { store } = this.#registry;
     const served = new ServedKind(stored);
     if (!this.#waits.has(name)) {
-      // An object may still be created, if its creation was admitted before the CRD was deleted.
+      // An object may still be created, if the server admitted it before the deletion of the CRD.
       const stop = store.subscribe(served.resource, (event) => this.#onEvent(name, served, event));
       this.#waits.set(name, stop);
     }

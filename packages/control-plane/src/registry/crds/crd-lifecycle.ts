@@ -21,7 +21,7 @@ import { putStatus } from '../writes/create.ts';
 import { CLEANUP, CrdCleanup } from './crd-cleanup.ts';
 
 const CRDS = 'apiextensions.k8s.io/customresourcedefinitions';
-/** Marks a CRD at its first delete. Its objects are deleted next. */
+/** Marks a CRD at its first delete. The objects of the CRD are deleted next. */
 function markCrd(crd: ApiObject, now: Date): void {
   const { metadata } = crd;
   const finalizers = metadata.finalizers ?? [];
@@ -102,12 +102,12 @@ function withStorageVersion(crd: ApiObject): KindDefinition[] {
 }
 
 /**
- * Serves the kinds of CRDs. It writes the accepted names and the conditions of CRDs, and starts the clean-up of deleted
- * ones.
+ * Serves the kinds of CRDs. The class writes the accepted names and the conditions of CRDs, and starts the clean-up of
+ * deleted CRDs.
  */
 export class CrdLifecycle {
   readonly #registry: Registry;
-  /** The served state of each CRD. Only changes of it are processed. */
+  /** The served state of each CRD. Only changes of the served state are processed. */
   readonly #served = new Map<string, unknown>();
   /** Names of CRDs that must be processed. */
   readonly #changed = new Set<string>();
@@ -140,10 +140,10 @@ export class CrdLifecycle {
       this.#cleanup?.forget(record.name);
       this.#registry.kinds.setCustom(record.name, []);
     }
-    // If a CRD releases a name, another one may get it.
+    // If a CRD releases a name, another CRD may get the name.
     const words = new Set([record, previous].flatMap((state) => (state === undefined ? [] : namesOf(state))));
     const touched = this.#registry.store.find(CRDS, BY_NAME, words).map(({ name }) => name);
-    // The write of its own status does not change the CRD that is being processed.
+    // A write of its own status does not mark a CRD as changed.
     for (const name of [record.name, ...touched]) if (name !== this.#settling) this.#changed.add(name);
     if (this.#changed.size === 0) return;
     // CRDs are processed after the answer to the write, as in a separate controller.

@@ -121,7 +121,7 @@ function decodeToken(text: string): Place {
   if (namespace === undefined || start === '') {
     throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
   }
-  // A token must not lead to a foreign resource.
+  // The key in a token must not lead to a foreign resource.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
   const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
   return { rv: Number(rv), namespace, name: name ?? '', left: numberOr(left), at: numberOr(at) };
@@ -185,7 +185,8 @@ export async function awaitVersion(registry: Registry, version: number | undefin
 }
 
 /**
- * One page of a resource. The source of the page is the current state, the snapshot of the first page, or an exact version.
+ * Returns one page of a resource, from the current state, from the snapshot of the first page, or from an exact
+ * version.
  * @throws StatusError 400, 410, 422 or 504
  */
 export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
@@ -224,7 +225,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
   });
   const last = page.records.at(-1);
   const isFull = last !== undefined && page.records.length === limit;
-  // The real server does not check whether a selector matches any of the remaining objects.
+  // As in the real server, the next page may be empty: the server does not check whether a remaining object matches.
   const next = { namespace: namespaceOf(target), revision: at, after: last, limit: 1, left: 1 };
   const more =
     isFull && (page.remaining > 0 || (!all && find(registry, token, served.resource, next).records.length > 0));

@@ -104,8 +104,8 @@ export async function openWatch(
 }
 
 /**
- * Returns the error event of a watch that requests the state at a future version. The watch has already started, so the
- * server cannot send an error response.
+ * Returns the error event of a watch for the state at a future version. The server cannot send an error response after
+ * the start of the watch.
  */
 async function missingState(
   registry: Registry,
@@ -125,7 +125,7 @@ async function missingState(
 
 type Queued = () => Uint8Array | undefined;
 
-/** A running watch. Waiting events are stored as functions, so that unsent events are never encoded. */
+/** A running watch. Waiting events are functions, because unsent events must not be encoded. */
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
@@ -197,9 +197,7 @@ class Watcher {
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
 
-  /**
-   * Sends the changes after a version. If changes are no longer available, the watch ends and `#replay` returns false.
-   */
+  /** Sends the changes after a version. Ends the watch and returns false if changes are no longer available. */
   #replay(version: number): boolean {
     const { store } = this.#registry;
     const events = store.since(this.#served.resource, version, this.#where());
@@ -211,8 +209,8 @@ class Watcher {
       return false;
     }
     this.#seen = version;
-    // The replayed events do not count towards the limit of unread events. If they counted, a client could never resume
-    // a watch.
+    // Replayed events do not count towards the limit of unread events, because a client could otherwise never resume a
+    // watch.
     for (const event of events) {
       const queued = this.#next(event, false);
       if (queued !== undefined) this.#queue.push(queued);
@@ -227,7 +225,7 @@ class Watcher {
 
   /**
    * Converts a new event for this watch. @param isLive whether the event happens now. For a live event, the real server
-   * sends the object as it is stored
+   * sends the stored form of the object
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
     // The store delivers events again when they become durable, but the watch has already sent some of them.

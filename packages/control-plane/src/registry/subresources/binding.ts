@@ -83,8 +83,7 @@ async function bind(
   check(binding, target.name);
   await registry.admission.validate({ ...attributes, object });
   const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
-  // The storage of the real server sets these fields without field management. As a result, `nodeName` and the
-  // condition have no manager.
+  // The real server sets these fields without field management, so `nodeName` and the condition have no manager.
   await updateObject(registry, call, target, { next, admitted: true, managed: true }, options);
 }
 

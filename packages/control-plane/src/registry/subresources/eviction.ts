@@ -119,15 +119,14 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // No `await` separates the read of the budget from its change. Without an `await`, two evictions never use the same
-  // allowed disruption.
+  // No `await` separates the read of the budget from its change, so two evictions never use one allowed disruption.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {
     checkPreconditions(target.served.kind, pod, options);
     markDisrupted(registry, target.served, pod);
   }
-  // The delete reports invalid options after the writes to the budget and the pod.
+  // As in the real server, invalid options are reported after the writes to the budget and the pod.
   check();
   // The condition is a separate write. The preconditions are already checked.
   const unconditional = { ...options, preconditions: undefined };
@@ -235,10 +234,7 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   });
 }
 
-/**
- * Whether an unready pod may be evicted. Either the policy of the budget allows the eviction, or enough pods are ready
- * without it.
- */
+/** Whether an unready pod may be evicted: the budget allows it, or enough other pods are ready. */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;

@@ -7,7 +7,7 @@ import { checkName, updateObject } from '../writes/update.ts';
 
 /**
  * Handles subresources that write a part of their object, as `status` does: get, update and patch. `prepareForUpdate`
- * of the kind gets the name of the subresource, and keeps the rest of the object.
+ * of the kind restores all other parts of the object.
  */
 export async function partUpdate(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;
@@ -27,7 +27,7 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
     // The body is validated before the object is read.
     checkName(first, target);
     const next = async () => {
-      // An attempt may change the parsed object, so the next attempt parses the body again.
+      // An attempt may change the parsed object, so each further attempt parses the body again.
       const object = first ?? (await read(() => undefined));
       first = undefined;
       return object;

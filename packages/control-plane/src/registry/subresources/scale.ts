@@ -71,7 +71,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const pathOf = replicasPathOf(registry, served);
   const review: ScaleReview = { registry, call, target, options, pathOf, applying };
   let warned = false;
-  // After a conflict, the write is retried. The retry must not repeat the warning.
+  // After a conflict, the write is retried without a second warning.
   const warn = (message: string): void => (warned ? undefined : call.warn(message));
   const made = (live: ApiObject): ApiObject => {
     if (bytes === undefined) return structuredClone(given ?? sentScale({}, served));

@@ -13,7 +13,7 @@ import { checkCustomType } from '../bodies/type-meta.ts';
 import { dedupOwners, finalizerWarnings, generalPrefixCauses, metaCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** Kinds whose new objects the real server stores without a default. The missing default of a claim is its phase. */
+/** Kinds whose new objects the real server stores without a default, for example claims without a phase. */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
 /** Letters of a generated suffix. The letters contain no vowels and no similar digits. */
@@ -54,8 +54,8 @@ export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 
 }
 
 /**
- * Records the manager of a write in the managedFields, even for kinds without a schema. If a write of the main resource
- * does not change the status, the status gets no manager.
+ * Records the manager of a write in the managedFields, even for kinds without a schema. A status that the write keeps
+ * gets no manager.
  */
 export function track(
   registry: Registry,
@@ -89,8 +89,8 @@ export function track(
 }
 
 /**
- * Whether the status in a write of the main resource has valid types. If the status has invalid types, no field gets a
- * manager, although the write does not change the status.
+ * Whether the status in a write of the main resource has valid types. With invalid types, no field gets a manager,
+ * although the write ignores the status.
  */
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
@@ -149,8 +149,7 @@ const SYSTEM_FIELDS = [
 const FILLED_IN = ['creationTimestamp', 'uid'] as const;
 
 /**
- * Removes fields that a client cannot set. Used only for creations. An update that creates an object may have a
- * deletionTimestamp.
+ * Removes fields that a client cannot set in a creation. An update that creates an object keeps a deletionTimestamp.
  */
 export function dropSystemFields({ metadata }: ApiObject): void {
   for (const field of SYSTEM_FIELDS) delete metadata[field];

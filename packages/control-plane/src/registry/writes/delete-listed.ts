@@ -7,8 +7,8 @@ import { deleteObject } from './delete.ts';
 const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.status.code === 404;
 
 /**
- * Deletes the objects of a list. With a limit, one page of objects is deleted. Without a limit, all objects are
- * deleted. The real server lists the objects in large pages, so a resourceVersion always means exactly this version.
+ * Deletes the objects of a list. With a limit, only one page of objects is deleted. A resourceVersion always means this
+ * exact version, because the real server lists in pages.
  * @returns the objects in their listed state
  * @throws StatusError of the list, or of the first delete request that is refused
  */

@@ -12,8 +12,8 @@ export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 
 /**
- * Returns the options for the deletion of an object that the server first marks (namespaces, CRDs). The UID of the
- * object is always a precondition, which webhooks can see.
+ * Returns the options for the deletion of a namespace or a CRD, which the server first marks. The UID of the object
+ * becomes a precondition, which webhooks can see.
  *
  * @see kubernetes pkg/registry/core/namespace/storage
  * @throws StatusError 409 if a precondition does not match

@@ -113,9 +113,7 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
   }
 }
 
-/**
- * The last step of a delete. The last step is synchronous, so that no write can happen between its read and its write.
- */
+/** The last step of a delete. The step is synchronous, so no other write happens between its read and its write. */
 function finish(
   registry: Registry,
   target: Target,
@@ -184,8 +182,8 @@ function applyGrace(
     const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
     const now = registry.now().getTime();
     const end = start + asked * 1000;
-    // If the new grace period has already ended, the object gets the shortest grace period, so that the kubelet notices
-    // the change.
+    // A new grace period that has already ended becomes the shortest grace period, because the kubelet must notice the
+    // change.
     metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
     return 'given';

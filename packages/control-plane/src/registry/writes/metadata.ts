@@ -127,7 +127,7 @@ function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): St
   if (generateName === '' || PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`)) return [];
   const { validateName = subdomainProblems } = kind;
   if (validateName === pathSegmentProblems) return generalPrefixCauses({ generateName });
-  // A prefix may end with a dash. A letter replaces the dash for the check.
+  // A prefix may end with a dash, so the check replaces the dash with a letter.
   const prefix = generateName.endsWith('-') ? `${generateName.slice(0, -1)}a` : generateName;
   return validateName(prefix).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 }
@@ -302,10 +302,10 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 }
 
 /**
- * The errors for a change of the metadata. Several steps validate the metadata, and each step reports the errors that
- * it finds. The general step validates the metadata as a new object and as a change (`ValidateObjectMetaAccessor`,
- * `ValidateObjectMetaAccessorUpdate`). After the general step, the strategy of the kind validates the metadata
- * (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
+ * The errors for a change of the metadata. Two steps report their errors separately:
+ * - the general step, as a new object and as a change (`ValidateObjectMetaAccessor`,
+ *   `ValidateObjectMetaAccessorUpdate`),
+ * - the strategy of the kind (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
  */
 export function metaUpdateCauses(
   kind: KindDefinition,

@@ -58,7 +58,7 @@ function repeatedInPatch(type: PatchType, bytes: Uint8Array): string[] {
   return duplicateFields(text, parseJsonBody(text)).map((path) => `${prefix}${repeatedField(path)}`);
 }
 
-/** The refusal of a merge patch that is not an object. Without field validation, a list replaces the object. */
+/** The refusal of a merge patch that is not an object. Only without field validation may a list replace the object. */
 function replacingPatch(patch: unknown): StatusError {
   if (!Array.isArray(patch)) return badRequest('Invalid JSON Patch');
   const type = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
@@ -92,8 +92,8 @@ function patcher(
 }
 
 /**
- * Returns the patched value with the field order of Go's patch libraries. Go's patch libraries convert a changed object
- * to a map, and sort its keys. An object without a change keeps its order.
+ * Returns the patched value with the field order of Go's patch libraries. The libraries convert a changed object to a
+ * map with sorted keys. An unchanged object keeps its order.
  */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
@@ -201,8 +201,8 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The error for a patched object without an apiVersion. The real server decodes an object without an apiVersion as the
- * internal version. The internal version has different field names than the API, so the decoded object has no name.
+ * The error for a patched object without an apiVersion. The real server decodes such an object as the internal version,
+ * which has different field names. The decoded object therefore has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -241,10 +241,7 @@ export function refuseVersion(object: ApiObject, live: ApiObject, served: Served
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/**
- * Converts a type error to an error about the patch. The error about the patch contains the whole object, or
- * (strategic) the patch.
- */
+/** Converts a type error to an error about the patch, with the whole object or (strategic) the patch. */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -274,7 +271,7 @@ export function patchObject(
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
   let repeated: readonly string[] | undefined;
   let warned = false;
-  // After a conflict, the patch is retried. The retry must not repeat the warning.
+  // After a conflict, the patch is retried without a second warning.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
   const transformation: Transformation = {
     patched: true,

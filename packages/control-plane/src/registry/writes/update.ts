@@ -49,8 +49,8 @@ export interface Transformation {
    */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
   /**
-   * Whether the object comes from a patch. If a patch changes the UID, the error is an invalid field. For writes that
-   * are no patches, the error is a failed precondition.
+   * Whether the object comes from a patch. A changed UID is an invalid field in a patch, and a failed precondition in
+   * any other write.
    */
   readonly patched?: boolean;
 }
@@ -137,7 +137,7 @@ async function attemptUpdate(
   }
   if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
   const isOdd = transformation.isOdd?.() === true;
-  // The preparation has restored the fields that this write cannot change, such as the generation.
+  // The preparation has restored all fields that this write cannot change, such as the generation.
   if (!isOdd) keepTimes(updated, old);
   await admission?.validate({ ...attributes, object: updated });
   await transformation.validate?.(updated, old);
@@ -228,7 +228,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, MODIFIED);
 }
 
-/** Resources whose key in the store of the real server differs from the resource name. */
+/** Resources whose key in the real store differs from the resource name. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
   '/services': 'services/specs',
   '/endpoints': 'services/endpoints',
@@ -284,8 +284,7 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  // An update cannot start or cancel a deletion. The validation reports a changed deletion as a change of an immutable
-  // field.
+  // An update cannot start or cancel a deletion. The validation reports an attempt as a change of an immutable field.
   if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
@@ -336,8 +335,8 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
 }
 
 /**
- * Restores all fields that a write of the status must not change: everything except the status. In some built-in kinds,
- * a write of the status may change some metadata.
+ * Restores all fields that a write of the status must not change. In some built-in kinds, the write may change some
+ * metadata.
  */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;

@@ -170,8 +170,7 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
-    // The name of a variable may contain a dot (`authorizer.requestResource`). If several names match, the longest name
-    // is used.
+    // The name of a variable may contain a dot (`authorizer.requestResource`). The longest matching name is used.
     if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
       return this.ident(`${operandExpr.name}.${field}`, at);
     }

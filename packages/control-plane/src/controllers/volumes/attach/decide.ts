@@ -20,8 +20,8 @@ interface KnownAttachment {
   /** The unique name of the volume in the status of the node. */
   readonly id: string;
   /**
-   * The start time of the state in which the attachment is unwanted and the kubelet still has its volume mounted, in
-   * milliseconds. `unwantedSince` is undefined if the last check did not find this state.
+   * The time in milliseconds since which the attachment is unwanted although the kubelet has its volume mounted.
+   * Undefined if the last check found no such state.
    */
   readonly unwantedSince: number | undefined;
 }
@@ -38,11 +38,11 @@ export interface NodeView {
 }
 
 export interface AttachPlan {
-  /** The attachments to report as attached, each with the volume use that needs it. */
+  /** The attachments to report as attached, each with the pods that use the volume. */
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
   /** The names of the attachments that the controller deletes. */
   readonly detach: readonly string[];
-  /** Unwanted attachments whose volume is still mounted on the node, with the start time of this state. */
+  /** Unwanted attachments whose volume is still mounted on the node, with the time since which this is the case. */
   readonly waiting: ReadonlyMap<string, number>;
   /**
    * The time at which the first waiting attachment will be detached by force. `lookAgainAt` is undefined if an event
@@ -54,11 +54,11 @@ export interface AttachPlan {
   readonly refuse: readonly Wanted[];
 }
 
-/** An unhealthy node keeps a volume that none of its pods needs for this time, in milliseconds. */
+/** Time in milliseconds for which an unhealthy node keeps a volume that none of its pods needs. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**
- * The time at which a volume is detached although a kubelet still has it mounted:
+ * Returns the time of a forced detachment, despite a kubelet with the volume mounted:
  *
  * - immediately, if the node is out of service,
  * - after six minutes, if the node is unhealthy or deleted,
@@ -86,7 +86,7 @@ export function decide({ name: nodeName, node, attachments, wanted, now }: NodeV
       if (look(attachment, 'status').attached !== true && !isDying(attachment)) attached.push({ name, use });
       continue;
     }
-    // If the node no longer exists, its mounts are unknown, so the volume counts as mounted.
+    // The mounts of a deleted node are unknown, so the volume counts as mounted.
     const mounted = node === undefined || inUse.has(id);
     const until = mounted ? forcedAt(node, unwantedSince) : 0;
     if (now >= until) {

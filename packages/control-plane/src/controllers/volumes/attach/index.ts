@@ -16,10 +16,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const caches = new AttachCaches(informer);
   /** The start time of the unwanted state of each attachment, by name. */
   const unwanted = new Map<string, number>();
-  /**
-   * The attachments of a node that wait for a detachment from another node. The controller reports each waiting
-   * attachment once.
-   */
+  /** Attachments that wait for a detachment from another node. Each of them is reported once. */
   const refused = new Map<string, Set<string>>();
 
   /**

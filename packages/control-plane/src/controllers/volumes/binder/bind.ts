@@ -25,16 +25,16 @@ export const referenceTo = (claim: ApiObject): Plain => ({
 /** Returns the patch that reserves a volume for a claim, or undefined if the volume is already reserved for this claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // If the volume referred to this claim before the binding, a user has reserved the volume. The reservation by a user
-  // remains after the deletion of the claim.
+  // A reference to this claim before the binding is a reservation by a user, which remains after the deletion of the
+  // claim.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
 }
 
 /**
- * The writes of a binding. Writes without a change are omitted. If another client has changed the object, the event of
- * that change triggers another attempt.
+ * The writes of a binding. Writes without a change are omitted. After a conflict, the event of the other change
+ * triggers another attempt.
  */
 export class BindingWriter {
   readonly #api: Api;
@@ -52,7 +52,7 @@ export class BindingWriter {
     return allowing(this.#api.patch(CLAIMS, { namespace, name, subresource }, patch), 404, 409);
   }
 
-  /** Sets the phase of the volume. `setPhase` returns undefined if another client changed the volume first. */
+  /** Sets the phase of the volume. Returns undefined after a conflict. */
   async setPhase(volume: ApiObject, phase: string, message?: string): Promise<ApiObject | undefined> {
     if (phaseOf(volume) === phase) return volume;
     const { resourceVersion } = volume.metadata;
@@ -61,8 +61,8 @@ export class BindingWriter {
   }
 
   /**
-   * Sets the status of a claim. `setClaimStatus` returns whether the status has changed. If the claim has no volume,
-   * the status has no access modes and no capacity.
+   * Sets the status of a claim, and returns whether the status has changed. Without a volume, the status has no access
+   * modes and no capacity.
    */
   async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
     const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);
@@ -70,7 +70,7 @@ export class BindingWriter {
     return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
   }
 
-  /** Binds a volume and a claim to each other. The volume is written first, so that no other claim can use it. */
+  /** Binds a volume and a claim to each other. The first write is for the volume, so no other claim can use it. */
   async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
     const promise = promisePatch(volume, claim);
     const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);

@@ -32,8 +32,8 @@ export interface ClaimView {
   /** The volume that the claim names in its spec. */
   readonly named: ApiObject | undefined;
   /**
-   * The candidates for a claim without a volume name. Candidates are volumes with a claimRef to this claim. Unless
-   * `delayed` is true, free volumes of the same class are also candidates.
+   * Candidates for a claim without a volume name: volumes with a claimRef to this claim, and free volumes of the class.
+   * With `delayed`, the list contains no free volumes.
    */
   readonly candidates: readonly ApiObject[];
   /** Whether the scheduler chooses the volume, because the StorageClass has the binding mode `WaitForFirstConsumer`. */
@@ -114,7 +114,7 @@ export type VolumeStep =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   | { readonly kind: 'reclaim' }
   | { readonly kind: 'unbind' }
-  /** Process the claim first, because the decision about the claim determines the binding. */
+  /** The binder must first decide about the claim, because its decision determines the binding. */
   | { readonly kind: 'ask claim'; readonly claim: ApiObject }
   | {
       readonly kind: 'report';

@@ -84,8 +84,7 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   offersModes(volume, claim);
 
 /**
- * Whether the first volume fits better, because it has fewer access modes. With equal numbers of access modes, a reserved
- * volume is preferred, and then the smaller volume.
+ * Whether the first volume is better. The criteria in order are fewer access modes, a reservation, and a smaller size.
  */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;
@@ -96,9 +95,8 @@ function isBetter(a: ApiObject, b: ApiObject): boolean {
 }
 
 /**
- * Finds the volume for a claim that names no volume. A volume that is reserved for the claim takes precedence over the
- * smallest suitable free volume. With `promisedOnly`, which is for claims that wait for a pod, returns only reserved
- * volumes.
+ * Finds the volume for a claim that names no volume: a reserved volume, or the smallest suitable free volume. With
+ * `promisedOnly`, for claims that wait for a pod, only reserved volumes count.
  * @see FindMatchingVolume of k8s.io/component-helpers
  */
 export function findVolume(

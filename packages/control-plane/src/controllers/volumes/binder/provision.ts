@@ -38,8 +38,8 @@ export interface Provisioning {
 }
 
 /**
- * Provisions a volume for a claim. For the built-in provisioner, the volume is a directory of the node. For all
- * provisioners that are not built in, an annotation of the claim names the provisioner.
+ * Provisions a volume for a claim. The built-in provisioner creates a directory of the node. Any other provisioner only
+ * gets an annotation on the claim.
  */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
@@ -82,10 +82,7 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
   return `Failed to provision volume with StorageClass "${name}": ${HOST_PATH} does not support block volume provisioning`;
 }
 
-/**
- * Records the provisioner in the annotations of the claim. `nameProvisioner` returns undefined if another client has
- * changed the claim in the meantime.
- */
+/** Records the provisioner in the annotations of the claim. Returns undefined after a conflict. */
 async function nameProvisioner(
   writer: BindingWriter,
   claim: ApiObject,

@@ -18,7 +18,6 @@ export interface Reclaiming {
 
 const policyOf = (volume: ApiObject): string => text(look(volume, 'spec'), 'persistentVolumeReclaimPolicy');
 
-/** Applies the reclaim policy to a volume whose claim was deleted. With `Retain`, the volume stays unchanged. */
 export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<void> {
   const { writer, tell } = tools;
   const released =
@@ -35,8 +34,8 @@ export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<voi
 type Fail = (reason: string, why: string) => Promise<void>;
 
 /**
- * Makes a volume available for the next claim. The real controller first runs a pod that empties the directory. This
- * control plane has no kubelet, so the volume counts as empty.
+ * Makes a volume available for the next claim. The real controller empties the directory with a pod. This control plane
+ * has no kubelet, so it treats the volume as empty.
  */
 async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const pods = users(volume);
@@ -78,7 +77,7 @@ async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail
 
 /**
  * Returns the finalizers of a volume that these controllers provisioned. A volume with the policy `Delete` keeps its
- * finalizer until it is deleted. `finalizersOf` returns undefined if the finalizers are correct.
+ * finalizer until its deletion. The result is undefined if the finalizers are correct.
  */
 export function finalizersOf(volume: ApiObject): readonly string[] | undefined {
   const { annotations = {}, finalizers = [] } = volume.metadata;

@@ -50,8 +50,8 @@ export class ActiveJobs {
   }
 
   /**
-   * Reports a job that is missing in the status on the server. The server is read, because the cached status may be
-   * outdated.
+   * Reports a job that is missing in the status on the server. The method reads the server, because the cached status
+   * may be outdated.
    */
   async #reportUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
     const { namespace, name: owner } = cronJob.metadata;

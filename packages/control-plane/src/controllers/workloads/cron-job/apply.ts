@@ -66,8 +66,8 @@ export class CronJobWriter {
   }
 
   /**
-   * Handles a run whose job already exists. Either the cron job created the job and could not record it, or the job belongs
-   * to another owner.
+   * Handles a run whose job already exists. The job belongs to another owner, or an earlier attempt created it without
+   * a record in the status.
    */
   async #recall(cronJob: ApiObject, status: Plain, due: Date): Promise<void> {
     const { name } = look(jobOf(cronJob, due), 'metadata');

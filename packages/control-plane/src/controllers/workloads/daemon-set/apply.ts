@@ -34,8 +34,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Creates and deletes pods. If the creations fail, the deletions still run, and vice versa. `carryOut` returns the
-   * time at which a failed pod may be replaced, or undefined.
+   * Creates and deletes pods. Failed creations do not stop the deletions, and vice versa. Returns the time at which a
+   * failed pod may be replaced, or undefined.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;
@@ -84,10 +84,7 @@ export class DaemonWriter {
     await this.#history.forget(idle.slice(0, Math.max(0, old.length - historyLimit(set))));
   }
 
-  /**
-   * Writes the status. `report` returns the time at which the status changes without an event, or undefined if no such
-   * time exists.
-   */
+  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
   async report(view: DaemonView): Promise<Date | undefined> {
     const { status, lookAgainAt } = daemonStatus(view);
     const old = look(view.set, 'status');

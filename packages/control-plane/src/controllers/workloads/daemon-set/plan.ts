@@ -15,7 +15,6 @@ export interface DaemonView {
   readonly now: Date;
 }
 
-/** The names of the nodes that get a pod. */
 export function viewOf(
   set: ApiObject,
   hash: string,
@@ -37,10 +36,9 @@ export function viewOf(
 }
 
 export interface DaemonPlan {
-  /** The ended pods for which the controller writes an event. */
   readonly create: readonly string[];
   readonly delete: readonly ApiObject[];
-  /** The ended pods for which an event is written. */
+  /** The ended pods to report in an event. */
   readonly ended: readonly ApiObject[];
 }
 
@@ -72,8 +70,8 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
 /**
- * Returns the surplus running pods of a node. One pod remains. With a surge, one pod of the old template and one pod of the
- * new template remain until the new pod is available.
+ * Returns the surplus running pods of a node. One pod remains. With a surge, one pod of each template remains until the
+ * new pod is available.
  */
 function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[] {
   const sorted = byAge(running);
@@ -87,8 +85,8 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
 }
 
 /**
- * Returns the deleted pods of nodes that do not exist. A missing node has no kubelet to remove its pods, so the
- * controller removes them.
+ * Returns the deleted pods of nodes that do not exist. The controller removes these pods, because a missing node has no
+ * kubelet.
  */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
@@ -96,10 +94,7 @@ function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
     .flatMap(([, pods]) => pods.filter((pod) => nodeNameOf(pod) === '' && !isDying(pod)));
 }
 
-/**
- * Plans the creation of pods on nodes that need one, and the deletion of pods on nodes that need none
- * (`podsShouldBeOnNode`).
- */
+/** Plans the creations and deletions that give each node its wanted number of pods (`podsShouldBeOnNode`). */
 export function planPlacement(view: DaemonView): DaemonPlan {
   const create: string[] = [];
   const gone: ApiObject[] = [];
@@ -120,8 +115,8 @@ export function planPlacement(view: DaemonView): DaemonPlan {
 }
 
 /**
- * Returns the pod with the old template and the pod with the new template on a node. `pairOn` returns undefined if
- * there are several pods with the old or the new template.
+ * Returns the pod with the old template and the pod with the new template on a node. The result is undefined if a
+ * template has several pods.
  */
 function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
@@ -143,8 +138,7 @@ function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   const candidates: ApiObject[] = [];
   for (const [, pods] of nodesOf(view)) {
     const { fresh, old } = pairOn(view, pods) ?? {};
-    // The node has no pod or too many pods, which another step corrects. Until the correction, the node counts as
-    // unavailable.
+    // The node has no pod or too many pods, which another step corrects. The node counts as unavailable until then.
     if ((fresh === undefined) === (old === undefined)) down++;
     else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
     else if (old !== undefined && isAvailable(view, old)) candidates.push(old);

@@ -26,10 +26,7 @@ import {
 
 const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revisionOf(a), revisionOf(b));
 
-/**
- * Applies the steps of deployments. If another client has changed the object in the meantime, the writer writes
- * nothing. The event of the foreign change triggers the next sync.
- */
+/** Applies the steps of deployments. After a conflict, the event of the other change triggers the next sync. */
 export class DeploymentWriter {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -159,8 +156,8 @@ export class DeploymentWriter {
     const sets = setsOf(view);
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
-    // Sets with pods get the new size of the Deployment in an annotation, even if their own size stays. Without the
-    // annotation, the next sync would detect the change of the size again.
+    // Sets with pods get the new size of the Deployment in an annotation, even if their own size stays. Without the new
+    // annotation, the next sync would detect the same change again.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });

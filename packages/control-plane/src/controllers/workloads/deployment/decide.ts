@@ -8,7 +8,7 @@ import { rollbackOf } from './rollback.ts';
 import { wasScaled } from './scale.ts';
 import { type ConditionFacts, deadlineOf, pausedCondition, progressFacts, progressOf } from './status.ts';
 
-/** A deployment with its ReplicaSets. The view omits sets that are being deleted. */
+/** A deployment with its ReplicaSets. Terminating sets are omitted. */
 export interface DeploymentView {
   readonly deployment: ApiObject;
   /** The set with the current template. */
@@ -26,7 +26,7 @@ export type Step =
   | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
   | { readonly kind: 'roll back'; readonly revision: bigint }
   | { readonly kind: 'follow size' }
-  /** Scale the old sets to zero. A Recreate rollout scales the old sets down before it creates the new set. */
+  /** Scale the old sets to zero. A Recreate rollout creates the new set only after this step. */
   | { readonly kind: 'stop old' }
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };

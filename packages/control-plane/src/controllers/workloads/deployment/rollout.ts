@@ -24,8 +24,8 @@ const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): num
   sets.reduce((total, set) => total + count(set), 0);
 
 /**
- * Returns maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable. Without this
- * exception, the rollout could not continue.
+ * Returns maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable, because the
+ * rollout could not continue.
  */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');

@@ -29,8 +29,8 @@ const annotated = (set: ApiObject, name: string): number | undefined => {
 };
 
 /**
- * Whether the size of the deployment has changed since its sets were scaled. If the size has changed, the annotations
- * of sets with pods still contain the old size.
+ * Whether the size of the deployment has changed since its sets were scaled. In this case, an annotation of a set with
+ * pods contains the old size.
  */
 export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
   [...old, ...(fresh === undefined ? [] : [fresh])]
@@ -86,9 +86,8 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 }
 
 /**
- * Plans the sizes of the sets after a change of the size of their deployment, without a rollout step (`scale`). This
- * plan is used if the rollout is paused, or if the size changed during the rollout. Sets with an unchanged size are
- * part of the plan, because their annotations may change.
+ * Plans the sizes of the sets after the size of the deployment has changed, during a pause or a rollout (`scale`). The
+ * plan makes no rollout step. The plan contains sets with an unchanged size, because their annotations may change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

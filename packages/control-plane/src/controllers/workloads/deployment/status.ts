@@ -116,7 +116,7 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // The status uses the wanted size of the sets, so pods that could not be created count as unavailable.
+    // The wanted sizes of the sets count, so pods that could not be created are unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     ...(collisionCount === undefined ? {} : { collisionCount }),
@@ -149,8 +149,7 @@ export function rolloutStatus(
     if (isComplete(deployment, status)) {
       conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
     } else if (hasProgressed(old, status)) {
-      // Any progress renews the time of the condition, even if the reason does not change. The progress deadline starts
-      // at the time of the condition.
+      // Any progress renews the time of the condition, because the progress deadline starts at this time.
       const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
       const [fresher] = withCondition([], facts, now);
       const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};

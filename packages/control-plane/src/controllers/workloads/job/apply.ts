@@ -29,8 +29,8 @@ function saysAlready(old: Plain, status: Plain): boolean {
 }
 
 /**
- * Creates and deletes the pods of jobs, and writes their status. If the creation or deletion of a pod fails, the class
- * still writes the status.
+ * Creates and deletes the pods of jobs, and writes their status. A failed creation or deletion does not stop the write
+ * of the status.
  */
 export class JobWriter {
   readonly #api: Api;
@@ -82,8 +82,8 @@ export class JobWriter {
     if (!saysAlready(look(job, 'status'), status)) {
       const patch = { metadata: { resourceVersion }, status };
       const place = { namespace, name, subresource: 'status' };
-      // After a conflict, the event of the foreign change triggers the next sync. Until the status is written, every
-      // pod keeps its finalizer.
+      // After a conflict, the event of the other change triggers the next sync. A pod keeps its finalizer until the
+      // status is written.
       if ((await allowing(this.#api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
       for (const { type, reason, message } of events) this.#tell(job, type, reason, message);
     }

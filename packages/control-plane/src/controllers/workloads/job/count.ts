@@ -16,8 +16,8 @@ export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
 /**
- * `replacesFailedOnly` returns true if a pod is replaced only after the pod has failed. `replacesFailedOnly` returns
- * false if a pod is replaced when its deletion starts.
+ * Whether the job replaces a pod only after its failure. Otherwise, the job replaces a pod at the start of its
+ * deletion.
  */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
@@ -58,7 +58,7 @@ export interface JobCount {
   readonly terminating: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** The counters of the status. The counters include a pod when its end is recorded and its finalizer is removed. */
+  /** The counters of the status. A counter includes a pod without a finalizer whose end is recorded. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
   /** The UIDs of pods that still have the finalizer, and whose end is recorded in the status. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };

@@ -18,7 +18,6 @@ export const isFinished = (job: ApiObject): boolean =>
 
 export const isSuspended = (job: ApiObject): boolean => look(job, 'spec').suspend === true;
 
-/** Returns the time at which the active deadline of a job ends, in milliseconds, or undefined without a deadline. */
 export function deadlineOf(job: ApiObject): number | undefined {
   const seconds = number(look(job, 'spec'), 'activeDeadlineSeconds');
   const started = text(look(job, 'status'), 'startTime');
@@ -35,8 +34,8 @@ const REACHED: End = {
 };
 
 /**
- * Returns the end of a Job that has enough completions and no running pods. If the Job does not set `completions`, one
- * succeeded pod is enough.
+ * Returns the end of a Job that has enough completions and no running pods. Without `completions`, one succeeded pod is
+ * enough.
  */
 export function completionOf(job: ApiObject, count: JobCount, active: number): End | undefined {
   const completions = number(look(job, 'spec'), 'completions');
@@ -59,10 +58,7 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
   return isDone && failedIndexes.size > 0 ? failure('FailedIndexes', 'Job has failed indexes') : undefined;
 }
 
-/**
- * Returns the result of a Job that has ended. Some pods of the ended Job may still exist. A result that the conditions
- * already contain stays.
- */
+/** Returns the result of a Job that has ended. Pods of the Job may still exist. A result in the conditions stays. */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {
     const said = conditionOf(job, type);

@@ -120,8 +120,7 @@ function follow(of: {
 }
 
 /**
- * Runs the pods of Jobs. Before a finished pod is deleted, its end is recorded in the status of the Job. The end of
- * each pod counts exactly once.
+ * Runs the pods of Jobs. The status of the Job records the end of each pod exactly once, before the pod is deleted.
  * @see kubernetes pkg/controller/job
  */
 export const jobController: Controller = { name: 'job', setup };

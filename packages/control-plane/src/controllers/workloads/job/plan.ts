@@ -84,8 +84,8 @@ export function planPods(
 }
 
 /**
- * Plans pods for a job with a limit per index. Each index of the job has its own delay. A failure that does not count
- * for the limit delays the next pod too.
+ * Plans pods for a job with a limit per index. Each index has its own delay. Every failure delays the next pod, even if
+ * it does not count towards the limit.
  */
 function planIndexes(indexes: readonly number[], count: JobCount, now: Date): PodPlan {
   const create: NewPod[] = [];

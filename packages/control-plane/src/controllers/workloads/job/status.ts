@@ -39,8 +39,8 @@ interface Tracking {
 }
 
 /**
- * Whether the finalizer of a finished pod may be removed. The last failed pod of an index keeps its finalizer until the
- * next pod of the index contains the number of failures. When the Job ends, all finalizers may be removed.
+ * Whether the finalizer of a finished pod may be removed. The last failed pod of an index keeps its finalizer until
+ * its successor exists or the Job ends. The pod contains the number of failures.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
@@ -49,7 +49,7 @@ const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiOb
   (hasFailed(job, pod) && count.lastFailed.get(indexOf(pod) ?? -1) !== pod);
 
 /**
- * Returns the ended pods to record in the status, and the pods to release after that (`trackJobStatusAndRemoveFinalizers`).
+ * Returns the ended pods for the status, and the pods to release after the write (`trackJobStatusAndRemoveFinalizers`).
  */
 function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end: End | undefined): Tracking {
   const release: ApiObject[] = [];
@@ -62,7 +62,7 @@ function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end:
     release.push(pod);
     const uid = uidOf(pod);
     if (phaseOf(pod) === 'Succeeded' && !failed.includes(uid)) {
-      // The list of succeeded indexes records the index, so the status does not need the UID of the pod.
+      // The index is in the list of succeeded indexes, so the status needs no UID of the pod.
       if (isIndexed(job)) newIndexes++;
       else if (!succeeded.includes(uid)) succeeded.push(uid);
     } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {
@@ -83,8 +83,8 @@ interface Facts {
 }
 
 /**
- * Sets a condition. `withCondition` returns the list unchanged if the condition already has this value, or if it would
- * be False and does not exist.
+ * Sets a condition. The list stays unchanged if the condition already has the value, or if a missing condition would
+ * become False.
  */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
@@ -156,7 +156,6 @@ export function reportJob(
   };
   if (end !== undefined) {
     conditions = withCondition(conditions, { ...end, status: 'True' }, now);
-    // The end is reported only after every remaining pod has finished.
     if (!isFull && succeeded.length + failed.length === 0 && terminating === 0) {
       const type = end.type === 'SuccessCriteriaMet' ? 'Complete' : 'Failed';
       conditions = withCondition(conditions, { ...end, type, status: 'True' }, now);

@@ -38,7 +38,7 @@ function containersEndedAt(pod: ApiObject): number | undefined {
 }
 
 /**
- * The end of a pod in milliseconds (`getFinishedTime`). `finishedAt` returns the first existing time of this list:
+ * Returns the end of a pod in milliseconds (`getFinishedTime`). The result is the first existing time of this list:
  *
  * - the end of its containers,
  * - the time at which it became unready,

@@ -16,7 +16,7 @@ export class TrackedPods {
   readonly #api: Api;
   readonly #pods: Informer;
   readonly #backoffs = new Map<string, Backoff>();
-  /** Tracked pods whose end the backoff already includes, by job. */
+  /** Tracked pods whose end is already part of the backoff, by job. */
   readonly #known = new Map<string, Set<string>>();
   /** Pods that have lost the finalizer on the server, but not yet in the cache. */
   readonly #released = new Set<string>();

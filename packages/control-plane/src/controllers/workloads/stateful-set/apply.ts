@@ -11,10 +11,7 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/**
- * Whether a call had an effect. If the server refused the call with an allowed code, the call returns undefined and had
- * no effect.
- */
+/** Whether a call had an effect. A call that the server refused with an allowed code returns undefined. */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
 /** Applies the plans of stateful sets. */
@@ -64,10 +61,7 @@ export class StatefulWriter {
     await this.#history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
   }
 
-  /**
-   * Writes the status. `report` returns the time at which the status changes without an event, or undefined if no such
-   * time exists.
-   */
+  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
     const old = look(set, 'status');

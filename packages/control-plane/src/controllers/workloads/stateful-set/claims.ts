@@ -9,8 +9,8 @@ import { CLAIMS } from '../../runtime/resources.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
 /**
- * Returns the owner references that the retention policy of the set requires for a claim. The garbage collector deletes
- * the claim together with its owner.
+ * Returns the owner references of a claim that the retention policy requires. The garbage collector deletes the claim
+ * together with its owner.
  */
 function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined, claim: ApiObject): OwnerReference[] {
   const isOurs = ({ uid, kind, name }: OwnerReference): boolean =>
@@ -43,8 +43,8 @@ export class StatefulClaims {
   }
 
   /**
-   * Creates the missing claims of the pod with this ordinal. `ensure` returns false if a claim is terminating. In this
-   * case, the pod waits until a new claim exists.
+   * Creates the missing claims of the pod with this ordinal. Returns false if a claim is terminating: the pod then
+   * waits for a new claim.
    */
   async ensure(set: ApiObject, ordinal: number): Promise<boolean> {
     for (const template of claimTemplates(set)) {

@@ -49,7 +49,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ sets, pods, claims: informer(CLAIMS), adoption, work });
 }
 
-/** Adds the sets that a change of a pod or a claim affects to the queue. */
 function follow(of: {
   readonly sets: Informer;
   readonly pods: Informer;

@@ -4,7 +4,6 @@ import { isDying, isReady, isTerminal, phaseOf } from '../../runtime/objects.ts'
 import { availability, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { firstOrdinal, inRange, ordinalOf, revisionOfPod } from './identity.ts';
 
-/** The writes in the next step of a set. */
 export interface StatefulPlan {
   readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
   readonly delete: readonly ApiObject[];
@@ -24,8 +23,8 @@ const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
 /**
- * Returns the revision for a new pod with an ordinal. If a pod is deleted before its update, the new pod gets the old
- * revision.
+ * Returns the revision for a new pod with an ordinal. A pod that is deleted before its update is replaced by a pod of
+ * the old revision.
  */
 function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');

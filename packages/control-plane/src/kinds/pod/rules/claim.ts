@@ -17,7 +17,7 @@ export function accessModeFindings(findings: Findings, spec: Plain, at: string):
   }
 }
 
-/** The checks of a claim that an update skips because the old claim already violates them. */
+/** The checks of a claim that an update skips, because the old claim already fails. */
 export interface ClaimLeniency {
   readonly anyGroup: boolean;
   readonly anyLabelValue: boolean;

@@ -137,7 +137,7 @@ function mountFindings(findings: Findings, container: Plain, at: string, context
     if (devices.some((device) => device.devicePath === path)) {
       findings.invalid(`${here}.mountPath`, path, 'must not already exist as a path in volumeDevices');
     }
-    // The path in these errors is the path of the list, as in the real server.
+    // As in the real server, the path in the error is the path of the list.
     for (const field of ['subPath', 'subPathExpr']) {
       const value = text(mount, field);
       if (value === '') continue;

@@ -53,7 +53,7 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
-/** Whether the server accepts an amount as an integer. The server computes in thousandths with 64 bits. */
+/** Whether the server accepts an amount as an integer. The server computes with thousandths in 64 bits. */
 export const isInteger = (amount: unknown): boolean => quantityMilli(amount) % 1000n === 0n;
 
 /** Validates an amount, which must not be negative. For extended resources, the amount must be an integer. */
@@ -62,7 +62,7 @@ function amountFindings(findings: Findings, name: string, amount: unknown, at: s
   if (isWhole(name) && !isInteger(amount)) findings.invalid(at, amount, 'must be an integer');
 }
 
-/** Validates the name of a resource. `resourceNameFindings` returns false if it is invalid. */
+/** Validates the name of a resource. Returns false if the name is invalid. */
 export function resourceNameFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);

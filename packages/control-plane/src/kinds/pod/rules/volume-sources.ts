@@ -329,7 +329,10 @@ const RULES: Readonly<Record<string, SourceRule>> = {
   scaleIO: needs('gateway', 'system', 'volumeName'),
 };
 
-/** The rules for persistent volumes. Persistent volumes have no namespace, so their references contain a namespace. */
+/**
+ * The rules for persistent volumes. A reference in a persistent volume contains a namespace, because the volume has
+ * none.
+ */
 const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
   ...RULES,
   iscsi: iscsi(true),

@@ -55,8 +55,8 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 }
 
 /**
- * Validates the volumes of a pod. `volumeFindings` returns the names of valid volumes, which containers can mount.
- * @param podName the name of the pod, for the names of its claims. `volumeFindings` returns undefined for a template
+ * Validates the volumes of a pod, and returns the names of valid volumes, which containers can mount.
+ * @param podName the name of the pod, for the names of its claims; undefined for a template
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {
   const names = new Set<string>();

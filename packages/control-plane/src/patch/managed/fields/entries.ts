@@ -45,13 +45,13 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
   return owners;
 }
 
-/** Whether the entries are `[{}]`. With `[{}]`, a client removes all managers. */
+/** Whether the entries are `[{}]`. A client removes all managers with this value. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
 /**
- * Whether two entries belong to the same manager. An apply manager is the same for all API versions. For updates, each
- * API version has its own manager.
+ * Whether two entries belong to the same manager. An apply manager has one entry for all API versions. An update
+ * manager has one entry for each API version.
  */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;

@@ -15,9 +15,7 @@ const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
 
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
 
-/**
- * The default of a list key in the published schema. In a built-in kind, the default is the zero value of the Go type.
- */
+/** The default of a list key in the published schema. A built-in kind has the zero value of the Go type. */
 function keyDefault({ items }: SchemaNode, name: string): unknown {
   const key = items?.properties.get(name);
   if (key?.hasDefault === true) return key.default;

@@ -6,8 +6,7 @@ const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
  * The empty object that is compared with a new object. For a built-in kind, the empty object contains the zero
- * structures of Go (`spec: {}`), so that these structures get no manager. For a custom kind, the empty object has no
- * fields.
+ * structures of Go (`spec: {}`), which get no manager. For a custom kind, the empty object has no fields.
  */
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);

@@ -36,8 +36,7 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // With the default of the published schema, the server can read an item without the key. The item without the
-          // key is refused by a later validation.
+          // The default lets the server read an item without the key. A later validation refuses the item.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -75,8 +74,7 @@ function preservingSchema(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * Returns a schema that preserves unknown fields. For the field manager, all schemas below a schema with this extension
- * have this extension.
+ * Returns a schema that preserves unknown fields. For the field manager, the extension applies to all schemas below it.
  */
 function preservingNode(node: SchemaNode): SchemaNode {
   let found = preserving.get(node);

@@ -186,8 +186,8 @@ function goTypeOf(value: unknown): string {
 const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint';
 
 /**
- * Checks that a value has the type of its schema. Rules are also evaluated for objects of foreign kinds, and the types
- * of these objects are not validated.
+ * Checks that a value has the type of its schema. The check is needed for objects of foreign kinds, whose types are not
+ * validated.
  * @throws CelRuntimeError
  */
 function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): void {

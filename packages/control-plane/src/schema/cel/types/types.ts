@@ -134,8 +134,8 @@ function typeOfFormat(format: string): CelType {
 }
 
 /**
- * The type of a field of an object. `fieldOf` returns undefined if it does not exist. Of the metadata, expressions can
- * only read name and generateName.
+ * The type of a field of an object. Undefined if the field does not exist. In the metadata, expressions can read only
+ * name and generateName.
  */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {
   const name = unescapeName(field);
