@@ -12,7 +12,7 @@ const WHY: Readonly<Record<string, string>> = {
     'requests and answers of SQS, with the events about interruptions; used only by the AWS machine controller',
   '@aws-sdk/client-sts': 'signatures, requests and answers of STS, for workload identity',
   '@azure-rest/core-client':
-    'requests to paths of Resource Manager for which Azure has no client library; only the Azure machine controller uses it',
+    'requests to Resource Manager that other Azure libraries do not support; used only by the Azure machine controller',
   '@azure/arm-compute':
     'requests and answers of VMs, disks and images ([decision 14](../decisions/0014-azure-with-its-sdk.md)); used only by the Azure machine controller',
   '@azure/arm-network': 'requests and answers for NICs and subnets',

@@ -90,12 +90,12 @@ export function deploymentSnapshot(input: DeploymentInput, now: Date): Deploymen
 }
 
 function snapshotGuards({ breakers, classes, classAnnotations, ...settings }: GuardAnswers): Guards {
-  const breakerOf = recalling(breakers, 'the circuit breaker of machine');
+  const breakerOf = recalling(breakers, 'circuit breaker of machine');
   return {
     ...settings,
     breakerOf: ({ metadata }) => breakerOf(metadata.uid),
     hasClass: recalling(classes, 'MachineClass'),
-    classAnnotations: recalling(classAnnotations, 'the annotations of MachineClass'),
+    classAnnotations: recalling(classAnnotations, 'annotations of MachineClass'),
   };
 }
 

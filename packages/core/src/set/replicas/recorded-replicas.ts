@@ -24,10 +24,10 @@ function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly 
 }
 
 export function setSnapshot({ nodes, postponed, ...rest }: SetInput, now: Date): SetSnapshot {
-  const recalled = postponed && recalling(postponed, 'the postponement of machine');
+  const recalled = postponed && recalling(postponed, 'postponement of machine');
   return {
     ...rest,
-    nodeAnnotations: recalling(nodes, 'the annotations of Node'),
+    nodeAnnotations: recalling(nodes, 'annotations of Node'),
     isPostponed: recalled && (({ metadata }) => recalled(metadata.uid)),
     now,
   };
