@@ -1,3 +1,4 @@
+import { CONTROLLER_NAMES } from '../../src/controllers.ts';
 import type { Level } from '../../src/wire.ts';
 import { namespace } from '../filters.ts';
 import { duration, machineHref, ROLLOUT_NAMES, rolloutHref } from '../format.ts';
@@ -10,6 +11,8 @@ interface Item {
   readonly name: string;
   readonly kind: string;
   readonly level: Level;
+  /** By default, `state` is the name of the level. */
+  readonly state?: string;
   readonly text: string;
   readonly since: number;
 }
@@ -48,7 +51,8 @@ function items(): readonly Item[] {
       kind: 'Controller',
       level,
       since,
-      text: `${state === 'stopped' ? 'is not working' : 'is behind'}: ${(effects.length > 0 ? effects : [why]).join('; ')}`,
+      state: CONTROLLER_NAMES[state],
+      text: (effects.length > 0 ? effects : [why]).join('; '),
     }));
   const rollouts = inNamespace(deployments.value)
     .filter(({ state }) => state === 'blocked' || state === 'failed')
@@ -58,6 +62,7 @@ function items(): readonly Item[] {
       name,
       kind: 'Rollout',
       since,
+      state: ROLLOUT_NAMES[state],
       level: (state === 'failed' ? 'failed' : 'blocked') as Level,
       text: why || ROLLOUT_NAMES[state],
     }));
@@ -77,9 +82,9 @@ export function Attention() {
       aside={<span class="quiet">{all.length > MOST ? `${MOST} of ${all.length}` : all.length}</span>}
     >
       <ul class="attention">
-        {all.slice(0, MOST).map(({ key, href, name, kind, level, text, since }) => (
+        {all.slice(0, MOST).map(({ key, href, name, kind, level, state, text, since }) => (
           <li key={key}>
-            <Badge level={level} />
+            <Badge level={level} text={state} />
             <a href={href}>
               <Name>{name}</Name>
             </a>

@@ -1,6 +1,7 @@
+import { controllersText } from '../../src/controllers.ts';
 import { LEVELS, type Level } from '../../src/wire.ts';
 import { GROUPS, type Group, group, levels, query, SORTS, type Sort, sort } from '../filters.ts';
-import { LEVEL_NAMES, plural } from '../format.ts';
+import { LEVEL_NAMES } from '../format.ts';
 import { Card, Shape } from '../parts/marks.tsx';
 import { controllers, counts, deployments, drains, inNamespace, shown } from '../store.ts';
 import { Attention } from './attention.tsx';
@@ -43,8 +44,7 @@ function Others() {
     ({ state }) => state === 'blocked' || state === 'failed',
   ).length;
   const held = inNamespace(drains.value).filter(({ level }) => level !== 'leaving').length;
-  const known = inNamespace(controllers.value);
-  const dead = known.filter(({ level }) => level === 'failed').length;
+  const { text, isBad } = controllersText(inNamespace(controllers.value).map(({ state }) => state));
   return (
     <div class="others">
       <a href="/rollouts" class={rollouts > 0 ? 'bad' : ''}>
@@ -53,12 +53,8 @@ function Others() {
       <a href="/drains" class={held > 0 ? 'bad' : ''}>
         <b>{held}</b> {held === 1 ? 'blocked drain' : 'blocked drains'}
       </a>
-      <a href="/system" class={dead > 0 ? 'bad' : ''}>
-        {known.length === 0
-          ? 'Controllers not known'
-          : dead > 0
-            ? plural(dead, 'dead controller')
-            : 'All controllers act'}
+      <a href="/system" class={isBad ? 'bad' : ''}>
+        {text}
       </a>
     </div>
   );

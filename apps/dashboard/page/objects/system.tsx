@@ -1,5 +1,5 @@
 import { computed } from '@preact/signals';
-import type { ControllerState } from '../../src/wire.ts';
+import { CONTROLLER_NAMES } from '../../src/controllers.ts';
 import { duration, yamlHref } from '../format.ts';
 import { Badge, Card, Name } from '../parts/marks.tsx';
 import { classes, controllers, inNamespace, machines, now, pools, structure } from '../store.ts';
@@ -17,13 +17,6 @@ function countsBy(field: 'cls' | 'zone'): ReadonlyMap<string, number> {
 const ofClass = computed(() => countsBy('cls'));
 const ofZone = computed(() => countsBy('zone'));
 
-const STATES: Readonly<Record<ControllerState, string>> = {
-  acts: 'Working',
-  stopped: 'Not working',
-  behind: 'Behind',
-  unknown: 'Not known',
-};
-
 function Controllers() {
   const rows = inNamespace(controllers.value);
   if (rows.length === 0) return <p class="empty">No controller is known.</p>;
@@ -33,7 +26,7 @@ function Controllers() {
         <li key={key} class={`rollout ${level}`}>
           <div class="rollout-head">
             <Name>{name}</Name>
-            <Badge level={level} text={STATES[state]} />
+            <Badge level={level} text={CONTROLLER_NAMES[state]} />
             {state !== 'acts' && since > 0 && <span class="quiet">for {duration(now.value - since)}</span>}
           </div>
           {[why, ...effects].filter(Boolean).map((line) => (
