@@ -67,12 +67,7 @@ export const SUITES: readonly (Suite | Scenario)[] = [
   {
     name: 'cluster-api',
     controllers: false,
-    programs: goPackages(
-      'cluster-api',
-      'internal/controllers',
-      ['machine', 'machineset', 'machinedeployment'],
-      'go-test',
-    ),
+    programs: goPackages('cluster-api', 'core/reconcilers', ['machine', 'machineset', 'machinedeployment'], 'go-test'),
   },
   {
     name: 'conformance',

@@ -210,6 +210,15 @@ describe('validation', () => {
     ]);
   });
 
+  it('reports missing and wrong properties of an object with too many properties', () => {
+    const many = fields({ a: { type: 'string' }, b: { type: 'string' } }, { required: ['c'], maxProperties: 1 });
+    expect(messages(many, { a: '1', b: 2 })).toEqual([
+      'spec: Too many: 2: must have at most 1 item',
+      expect.stringContaining('spec.b: Invalid value'),
+      'spec.c: Required value',
+    ]);
+  });
+
   it('refuses repeated keys of a list-map and items of a set', () => {
     const list = fields({
       ports: {

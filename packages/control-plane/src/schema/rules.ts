@@ -219,7 +219,7 @@ function visit(
     return;
   }
   if (!isRecord(value)) return;
-  const before = isRecord(old) && node.mapType !== 'atomic' ? old : {};
+  const before = isRecord(old) ? old : {};
   for (const key of Object.keys(value)) {
     const property = node.properties.get(key);
     if (property !== undefined) {

@@ -212,11 +212,9 @@ function checkObject(
   if (node.minProperties !== undefined && keys.length < node.minProperties) {
     const words = inBody(path, `should have at least ${node.minProperties} properties`);
     verdict.causes.push(invalid(field, keys.length, words));
-    return;
   }
   if (node.maxProperties !== undefined && keys.length > node.maxProperties) {
     verdict.causes.push(tooMany(field, keys.length, node.maxProperties));
-    return;
   }
   for (const key of keys) {
     const below = path === '' ? key : `${path}.${key}`;

@@ -204,7 +204,7 @@ function childPlace(
 ): Place {
   const isProperty = child.path.startsWith('.properties[', path.length);
   const node = nodeOf(schema as JsonSchema);
-  const correlates = isProperty ? node.mapType !== 'atomic' : child.level !== 'items' || node.listType === 'map';
+  const correlates = isProperty || child.level !== 'items' || node.listType === 'map';
   return {
     path: child.path,
     cardinality: childCardinality(schema, place.cardinality),
