@@ -253,7 +253,7 @@ export {
   type Stage,
   type StageObserver,
 } from './metrics/index.ts';
-export { isNodeOf, type NodePatch, planNodeSync, sameInstance } from './node/index.ts';
+export { isNodeOf, type NodePatch, planNodeSync, sameInstance, warnedDrift } from './node/index.ts';
 export {
   BadJournal,
   BadRecord,

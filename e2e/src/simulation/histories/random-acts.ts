@@ -6,6 +6,7 @@ import { type Draw, drawFaultChances, faultyCloud, lostVm } from '../network/ran
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
+import type { DriftVerifier } from '../verifiers/drift-verifier.ts';
 import type { HookVerifier } from '../verifiers/hook-verifier.ts';
 import type { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
 import type { KeptUpdateVerifier } from '../verifiers/kept-update-verifier.ts';
@@ -104,6 +105,7 @@ type ActName =
       | 'refuse starts'
       | 'evacuate'
       | 'lose zone'
+      | 'relabel'
       | 'owners away'
     );
 
@@ -155,6 +157,7 @@ export class RandomHistory {
   readonly #hooks: HookVerifier | undefined;
   readonly #restores: Restores | undefined;
   readonly #keptUpdates: KeptUpdateVerifier | undefined;
+  readonly #drift: DriftVerifier | undefined;
 
   constructor(
     world: World,
@@ -167,6 +170,7 @@ export class RandomHistory {
       hooks,
       restores,
       keptUpdates,
+      drift,
     }: {
       readonly pools?: FleetPools | undefined;
       readonly interruptions?: InterruptionVerifier | undefined;
@@ -174,6 +178,7 @@ export class RandomHistory {
       readonly hooks?: HookVerifier | undefined;
       readonly restores?: Restores | undefined;
       readonly keptUpdates?: KeptUpdateVerifier | undefined;
+      readonly drift?: DriftVerifier | undefined;
     },
   ) {
     this.#world = world;
@@ -183,6 +188,7 @@ export class RandomHistory {
     this.#hooks = hooks;
     this.#restores = restores;
     this.#keptUpdates = keptUpdates;
+    this.#drift = drift;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -210,7 +216,8 @@ export class RandomHistory {
 
   /** The names of actions. A likely action occurs several times in the list. */
   #acts(seed: number): readonly ActName[] {
-    if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES];
+    const relabels = Array<'relabel'>(this.#drift ? 14 : 0).fill('relabel');
+    if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES, ...relabels];
     const agents: readonly ActName[] = this.#keptUpdates ? ['agents', 'agents'] : ['agents'];
     const more: readonly ActName[] = this.#inPlace ? ['sicken', ...agents, 'select'] : ['sicken'];
     const sick = Array.from(
@@ -264,6 +271,7 @@ export class RandomHistory {
       warm: () => this.#warm(),
       'refuse starts': () => this.#refuseStarts(),
       evacuate: () => this.#evacuate(),
+      relabel: () => this.#relabel(),
       'lose zone': () => this.#loseZone(),
       'owners away': () => this.#ownersAway(),
       exchange: () => this.#exchange(),
@@ -463,6 +471,7 @@ export class RandomHistory {
       world.reporter.violate(`a controller wrote although all objects were complete: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
     await this.#zones?.verifyBalance();
+    await this.#drift?.verifyEnd();
     await world.verifyDisk();
   }
 
@@ -536,6 +545,11 @@ export class RandomHistory {
       ({ metadata, status }) => !metadata.deletionTimestamp && status?.currentStatus?.phase === 'Running',
     );
     for (const { metadata } of well.slice(0, 1 + this.#dice.number(3))) await this.#world.failMachine(metadata.name);
+  }
+
+  async #relabel(): Promise<void> {
+    const node = this.#dice.one(await this.#world.nodeNames());
+    if (node !== undefined) await this.#drift?.change(node, this.#dice.number(1_000));
   }
 
   /** All agents fail for up to one hour, and a rollout starts. */

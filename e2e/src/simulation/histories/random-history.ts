@@ -1,6 +1,7 @@
 import { Annotations } from '@mcm/api';
 import { Dice } from '../script/dice.ts';
 import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.ts';
+import { DriftVerifier } from '../verifiers/drift-verifier.ts';
 import { HoldVerifier } from '../verifiers/hold-verifier.ts';
 import { HOOKS, HookVerifier } from '../verifiers/hook-verifier.ts';
 import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
@@ -35,6 +36,8 @@ export interface RandomOutcome extends Outcome {
   readonly hooked: number;
   /** The number of failed in-place updates whose machines the deployment keeps. */
   readonly keptUpdates: number;
+  /** The number of Nodes whose labels another client changed. */
+  readonly drifted: number;
 }
 
 export interface FleetHistoryOptions extends HistoryOptions {
@@ -81,14 +84,19 @@ function annotationsOf(mode: FleetMode, seed: number, windows: string | undefine
   return mode === 'zones' ? zoneAnnotations(seed) : warmAnnotations(mode, seed);
 }
 
-function classAnnotationsOf(mode: FleetMode): WorldOptions['classAnnotations'] {
+/** In every third history, another client changes labels of Nodes. */
+const hasDrift = (mode: FleetMode, seed: number): boolean => mode === 'rolls' && seed % 3 === 0;
+
+function classAnnotationsOf(mode: FleetMode, seed: number): WorldOptions['classAnnotations'] {
+  if (hasDrift(mode, seed)) return DriftVerifier.classAnnotations;
   if (mode === 'capacity') return { [Annotations.CapacityAlternatives]: ALTERNATIVES };
   return mode === 'hooks' ? { [Annotations.Hooks]: HOOKS } : undefined;
 }
 
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
   const { seed, profile, wrap, journal } = options;
-  const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
+  const timeouts = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
+  const machine = hasDrift(mode, seed) ? { ...timeouts, ...DriftVerifier.machine } : timeouts;
   const windows = windowHold(5);
   const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
   const elected =
@@ -111,7 +119,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     restorable: restored !== undefined,
     interruptions: mode === 'interruptions',
     hookWebhooks: webhook?.options,
-    classAnnotations: classAnnotationsOf(mode),
+    classAnnotations: classAnnotationsOf(mode, seed),
     wrapCloud: options.wrapCloud ?? capacity?.wrap ?? restored?.wrap,
     isSeparate: seed % 2 === 1,
     ...elected,
@@ -130,11 +138,12 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const warm = mode === 'warm' ? WarmVerifier.watch(world, end.signal) : undefined;
   const zones = mode === 'zones' ? ZoneVerifier.watch(world, end.signal) : undefined;
   const hooks = webhook && HookVerifier.watch(world, new Dice(seed + 3_000_000), webhook, end.signal);
+  const drift = hasDrift(mode, seed) ? DriftVerifier.watch(world, end.signal) : undefined;
   const keptUpdates = keepsUpdates(mode, seed) ? KeptUpdateVerifier.watch(world, end.signal) : undefined;
   const restores = restored && new Restores(world, restored, new Dice(seed + 5_000_000));
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
-  const parts = { pools, interruptions, zones, hooks, restores, keptUpdates };
+  const parts = { pools, interruptions, zones, hooks, restores, keptUpdates, drift };
   const played = new RandomHistory(world, mode, options, parts);
   try {
     await pools?.create(end.signal);
@@ -159,5 +168,6 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     placed: zones?.placed ?? 0,
     hooked: hooks?.verified ?? 0,
     keptUpdates: keptUpdates?.verified ?? 0,
+    drifted: drift?.verified ?? 0,
   };
 }

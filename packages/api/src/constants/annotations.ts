@@ -206,6 +206,11 @@ export const Annotations = {
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /**
+   * On a Machine or MachineClass, a list of drift policies in the format `labels/<key>=Enforce|Warn|Yield, …`. The kinds
+   * are `labels`, `annotations` and `taints`. A key may end with `*`. Only in mcm.
+   */
+  DriftPolicy: 'node.machine.sapcloud.io/drift-policy',
+  /**
    * On a Node, JSON of a NodeTemplateSpec. The machine controller most recently applied these labels, annotations and
    * taints.
    */

@@ -337,6 +337,13 @@ export const EVENTS = {
     means: 'The machine failed and was deleted. mcm keeps its VM, so that a user can investigate the VM.',
     help: 'Investigate the VM before mcm deletes it. The message contains the time at which mcm deletes the VM. To delete the VM earlier, delete the ConfigMap that the message names.',
   },
+  NodeMetadataDrift: {
+    on: MACHINE,
+    type: 'Warning',
+    means:
+      'Another client changed a label, an annotation or a taint of the Node. The drift policy `Warn` keeps the change.',
+    help: 'Correct the Node or the node template. To change the policy, set the annotation `node.machine.sapcloud.io/drift-policy`.',
+  },
   InvalidInput: {
     on: MACHINE,
     type: 'Warning',

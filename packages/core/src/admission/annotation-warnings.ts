@@ -3,6 +3,7 @@ import { isRecord } from '@mcm/kube';
 import { ignoredAnnotations } from '../deployment/state/ignored-input.ts';
 import { parseAlternatives } from '../driver/offerings/alternative.ts';
 import { parseHooks } from '../hooks/definitions.ts';
+import { driftPolicyProblems } from '../node/drift.ts';
 import type { Violation } from '../objects/violations.ts';
 import { rolloutSettingViolations } from '../rollout/rollout-gate.ts';
 import { parseRules } from '../rollout/windows/parse.ts';
@@ -68,6 +69,7 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
   MachineClass: (machineClass) => [
     ...undrainable(machineClass),
     ...drainSettings(machineClass),
+    ...driftPolicyProblems(machineClass.metadata.annotations),
     ...windows(machineClass),
     ...hooks(machineClass),
     ...alternatives(machineClass),

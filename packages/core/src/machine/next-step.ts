@@ -55,6 +55,7 @@ const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planNodeNotice(o, now)),
   decides(circuitBreaker),
   decides(validationWarnings),
+  decides(metadataDrift),
   decides(deletion),
   decides(({ o, now }) => planInterruption(o, now)),
   decides(freeze),
@@ -100,6 +101,15 @@ function circuitBreaker({ o, now }: Look): Plan | undefined {
 function validationWarnings({ o: { warnings = [], warned = '' } }: Look): Plan | undefined {
   if (warnings.join('; ') === warned) return undefined;
   return act('reporting the invalid settings of the machine', { do: 'warn', warnings });
+}
+
+function metadataDrift({ o: { node, drift = [], reportedDrift = '' } }: Look): Plan | undefined {
+  const keys = drift.join(', ');
+  if (keys === reportedDrift || !node) return undefined;
+  if (keys === '') return act('the metadata of the Node has no drift', { do: 'reportDrift', drift: keys });
+  const message = `Another client changed ${keys} of Node ${node.metadata.name}, and mcm keeps the changes (drift policy Warn). Correct the Node or the node template.`;
+  const event = { type: 'Warning', reason: 'NodeMetadataDrift', message } as const;
+  return act('reporting the drift of the metadata of the Node', { do: 'reportDrift', drift: keys, event });
 }
 
 function deletion({ o, now }: Look): Plan | undefined {

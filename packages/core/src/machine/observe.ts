@@ -12,7 +12,9 @@ import { hooksOf } from '../hooks/definitions.ts';
 import { timesOf } from '../interruption/deadlines.ts';
 import { interruptionOf } from '../interruption/notice.ts';
 import { successorOf } from '../interruption/successor.ts';
+import { driftPolicyProblems } from '../node/drift.ts';
 import { instanceKey, isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
+import { warnedDrift } from '../node/sync.ts';
 import { drainRuleProblems, drainRulesOf } from '../settings/drain-rules.ts';
 import { drainTimeoutProblems, isRepair } from '../settings/drain-timeouts.ts';
 import { type MachineDefaults, settingsOf } from '../settings/settings.ts';
@@ -99,12 +101,9 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, settings, o, now),
-    warnings: [
-      ...validationWarningsOf(machine, choice, namesakesOf(machine, caches), node, hooksOf(machine, machineClass)),
-      ...alternativeWarnings(machine, machineClass, invoker),
-      ...classWarnings(machine, machineClass),
-    ],
+    warnings: warningsOf(o, machine, { node, machineClass, choice }),
     warned: memory.warned || undefined,
+    ...driftOf(machine, machineClass, node, memory),
     keepsEvidence: o.keepsEvidence,
     evidence: memory.evidence,
     keepsVms: o.keepsVms,
@@ -127,6 +126,36 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     offerings,
   };
 }
+
+function warningsOf(
+  { caches, invoker }: ObserveOptions,
+  machine: Machine,
+  {
+    node,
+    machineClass,
+    choice,
+  }: {
+    readonly node: Node | undefined;
+    readonly machineClass: MachineClass | undefined;
+    readonly choice: PolicyChoice;
+  },
+): readonly string[] {
+  return [
+    ...validationWarningsOf(machine, choice, namesakesOf(machine, caches), node, hooksOf(machine, machineClass)),
+    ...alternativeWarnings(machine, machineClass, invoker),
+    ...classWarnings(machine, machineClass),
+  ];
+}
+
+const driftOf = (
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  node: Node | undefined,
+  { drift }: MachineMemory,
+): Pick<MachineObservation, 'drift' | 'reportedDrift'> => ({
+  drift: node && warnedDrift(machine, machineClass, node),
+  reportedDrift: drift || undefined,
+});
 
 const groupOf = (machine: Machine, { machines }: Caches): readonly Machine[] =>
   machines.store.byIndex('group', replacementGroup(machine));
@@ -167,7 +196,11 @@ function classWarnings({ metadata }: Machine, machineClass: MachineClass | undef
   const given = Object.entries(machineClass?.metadata.annotations ?? {});
   const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);
   const annotations = Object.fromEntries(used);
-  const problems = [...drainTimeoutProblems(annotations), ...drainRuleProblems(annotations)];
+  const problems = [
+    ...drainTimeoutProblems(annotations),
+    ...drainRuleProblems(annotations),
+    ...driftPolicyProblems(annotations),
+  ];
   return problems.map((problem) => `MachineClass ${machineClass?.metadata.name}: ${problem}`);
 }
 

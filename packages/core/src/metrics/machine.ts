@@ -18,6 +18,8 @@ export interface MachineSources {
    * often.
    */
   readonly rechecks: () => Rechecks;
+  /** Number of labels and annotations with the drift policy `Yield` that mcm did not apply. */
+  readonly yields?: () => number;
   readonly shortages: () => Iterable<OfferingShortage>;
   readonly clock: Clock;
   readonly alsoReported?: StageObserver | undefined;
@@ -75,6 +77,16 @@ function stageObserver(meters: Meters): StageObserver {
     const seconds = Math.floor(ms / 1000);
     if (labels && seconds > 0) last.get(stage)?.(seconds, labels);
   };
+}
+
+function registerYields(meters: Meters, { yields = () => 0 }: MachineSources): void {
+  meters.counted(
+    {
+      name: 'mcm_node_metadata_yields_total',
+      help: 'Number of labels and annotations that mcm did not apply to Nodes, because another client owns them',
+    },
+    yields,
+  );
 }
 
 const isDraining = ({ status }: Machine): boolean =>
@@ -230,6 +242,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   offeringMetrics(meters, sources);
   registerHookMetrics(meters, sources);
   const reads = 'Number of Node reads from the API server for machines with frequent health changes';
+  registerYields(meters, sources);
   meters.counted({ name: 'mcm_machine_health_rechecks_total', help: reads }, () => rechecks().all);
   meters.counted(
     {

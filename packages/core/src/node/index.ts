@@ -1,2 +1,2 @@
 export { isNodeOf, sameInstance } from './instance.ts';
-export { type NodePatch, planNodeSync } from './sync.ts';
+export { type NodePatch, planNodeSync, warnedDrift } from './sync.ts';

@@ -159,9 +159,10 @@ export const patchNodeStatus = (
   return sendBound(client, node, { type, body }, { ...options, subresource: 'status' });
 };
 
-async function sendBound(
+/** Sends a patch of one Node, and reports a replaced Node as a conflict. */
+export async function sendBound(
   client: ResourceClient<Node>,
-  { metadata: { name } }: Node,
+  { metadata: { name } }: Pick<Node, 'metadata'>,
   patch: Patch,
   options: WriteOptions,
 ): Promise<Node> {

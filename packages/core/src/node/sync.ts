@@ -10,13 +10,22 @@ import {
 import { isRecord, makeKey, type Node, type Taint, withoutUndefined } from '@mcm/kube';
 import { offeringOf } from '../driver/offerings/alternative.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
+import { type DriftKind, type DriftPolicies, driftPoliciesOf, hasDrifted, hasDriftPolicies } from './drift.ts';
 import type { NodeChange } from './patch.ts';
 
 /** At most one write of the metadata and spec of a Node, and one write of its status. */
 export interface NodePatch {
   readonly main?: NodeChange | undefined;
+  /** Labels and annotations with the policy `Yield`, sent with server-side apply before `main`. */
+  readonly apply?: AppliedMetadata | undefined;
   /** A merge patch with the virtual capacity, sent after `main`. */
   readonly status?: object | undefined;
+}
+
+/** All labels and annotations that mcm applies with the policy `Yield`. */
+export interface AppliedMetadata {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 type Changes = Record<string, string | null>;
@@ -140,14 +149,19 @@ export function planNodeSync(
   const { metadata } = node;
   const template = templateOf(machine);
   const last = parseLastApplied(metadata.annotations?.[Annotations.LastAppliedNodeTemplate]);
-  const labels = syncMap(metadata.labels ?? {}, last.labels, {
-    ...template?.metadata?.labels,
-    [Labels.MachineName]: machine.metadata.name,
-  });
-  const taints = syncTaints(node.spec.taints ?? [], last.taints, template?.spec?.taints ?? []);
+  const drift = driftOf(machine, machineClass, node, last);
+  const labels = {
+    ...drift.labels.main,
+    ...syncMap(metadata.labels ?? {}, {}, { [Labels.MachineName]: machine.metadata.name }),
+  };
+  const taints = syncTaints(
+    node.spec.taints ?? [],
+    last.taints.filter(drift.mayChange),
+    (template?.spec?.taints ?? []).filter(drift.mayChange),
+  );
   const capacity = planCapacity(machineClass, node);
   const annotations = {
-    ...syncMap(metadata.annotations ?? {}, last.annotations, template?.metadata?.annotations ?? {}),
+    ...drift.annotations.main,
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
     ...withoutUndefined({
@@ -167,11 +181,93 @@ export function planNodeSync(
     metadata: nonEmpty(newMetadata) ? newMetadata : undefined,
     spec: taints ? { taints } : undefined,
   });
+  const applies = nonEmpty(drift.labels.yielding) || nonEmpty(drift.annotations.yielding);
   const patch = withoutUndefined({
+    apply: applies ? { labels: drift.labels.held, annotations: drift.annotations.held } : undefined,
     main: nonEmpty(main) ? main : undefined,
     status: nonEmpty(capacity.changes) ? { capacity: capacity.changes } : undefined,
   });
   return nonEmpty(patch) ? patch : undefined;
+}
+
+type TextMap = Readonly<Record<string, string>>;
+
+/** The changes of a map, divided by policy. */
+interface DividedMap {
+  /** The changes with the policies `Enforce` and `Warn`, and all removals. */
+  readonly main: Changes;
+  /** The changes with the policy `Yield`. */
+  readonly yielding: TextMap;
+  /** All values with the policy `Yield` that mcm applies, including unchanged values. */
+  readonly held: TextMap;
+  /** The keys with the policy `Warn` that another client changed. */
+  readonly warned: readonly string[];
+}
+
+function divided(
+  kind: DriftKind,
+  current: TextMap,
+  last: TextMap,
+  wanted: TextMap,
+  policies: DriftPolicies,
+): DividedMap {
+  const main: Changes = {};
+  const yielding: Record<string, string> = {};
+  const held: Record<string, string> = {};
+  const warned: string[] = [];
+  const changes = syncMap(current, last, wanted);
+  for (const key of new Set([...Object.keys(last), ...Object.keys(wanted)])) {
+    const policy = policies(kind, key);
+    const own = (map: TextMap): string | undefined => (Object.hasOwn(map, key) ? map[key] : undefined);
+    const drifted = policy !== 'Enforce' && hasDrifted(own(current), own(last), own(wanted));
+    if (drifted && policy === 'Warn') warned.push(key);
+    const change = changes[key];
+    const value = own(wanted);
+    if (policy === 'Yield' && !drifted && value !== undefined) held[key] = value;
+    if (change === undefined || drifted) continue;
+    if (policy === 'Yield' && change !== null) yielding[key] = change;
+    else main[key] = change;
+  }
+  return { main, yielding, held, warned };
+}
+
+type LastApplied = ReturnType<typeof parseLastApplied>;
+
+function driftOf(machine: Machine, machineClass: MachineClass | undefined, node: Node, last: LastApplied) {
+  const policies = driftPoliciesOf(machine, machineClass);
+  const { metadata, spec } = templateOf(machine) ?? {};
+  const { labels = {}, annotations = {} } = node.metadata;
+  const textOf = (taints: readonly Taint[] | undefined, id: string): string | undefined => {
+    const found = taints?.find((taint) => taintId(taint) === id);
+    return found && `${found.effect} ${found.value ?? ''}`;
+  };
+  const hasDriftedTaint = (taint: Taint): boolean => {
+    const id = taintId(taint);
+    return hasDrifted(textOf(node.spec.taints, id), textOf(last.taints, id), textOf(spec?.taints, id));
+  };
+  const isFree = (taint: Taint): boolean => policies('taints', taint.key) !== 'Enforce';
+  const ours = new Map([...last.taints, ...(spec?.taints ?? [])].map((taint) => [taintId(taint), taint]));
+  return {
+    labels: divided('labels', labels, last.labels, metadata?.labels ?? {}, policies),
+    annotations: divided('annotations', annotations, last.annotations, metadata?.annotations ?? {}, policies),
+    /** A taint that another client changed or removed stays unchanged, unless its policy is `Enforce`. */
+    mayChange: (taint: Taint): boolean => !(isFree(taint) && hasDriftedTaint(taint)),
+    warnedTaints: [...ours.values()]
+      .filter((taint) => policies('taints', taint.key) === 'Warn' && hasDriftedTaint(taint))
+      .map(({ key }) => key),
+  };
+}
+
+/** Returns the keys of the Node that another client changed, with the policy `Warn`, such as `labels/team`. */
+export function warnedDrift(machine: Machine, machineClass: MachineClass | undefined, node: Node): readonly string[] {
+  if (!hasDriftPolicies(machine, machineClass)) return [];
+  const last = parseLastApplied(node.metadata.annotations?.[Annotations.LastAppliedNodeTemplate]);
+  const { labels, annotations, warnedTaints } = driftOf(machine, machineClass, node, last);
+  return [
+    ...labels.warned.map((key) => `labels/${key}`),
+    ...annotations.warned.map((key) => `annotations/${key}`),
+    ...warnedTaints.map((key) => `taints/${key}`),
+  ];
 }
 
 /** Labels that the cloud provider or the kubelet derives from the VM. */

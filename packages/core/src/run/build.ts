@@ -25,6 +25,8 @@ export interface MachineController {
    * often.
    */
   readonly rechecks: () => Rechecks;
+  /** Number of labels and annotations of Nodes that other clients own. */
+  readonly yields: () => number;
   run(signal: AbortSignal): Promise<void>;
   /** Runs only the controllers, if the caller runs the informers. */
   runControllers(signal: AbortSignal): Promise<void>;
@@ -77,6 +79,7 @@ function assembled(
     suspects: () => orphans.suspects(),
     shortages: () => capacity.shortages(),
     rechecks: () => performer.rechecks,
+    yields: () => performer.yields,
     runControllers,
     run: async (signal) => {
       await Promise.all([...informers.map((informer) => informer.run(signal)), runControllers(signal)]);

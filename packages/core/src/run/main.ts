@@ -171,6 +171,7 @@ function stagesOf(
     suspects: controller.suspects,
     shortages: controller.shortages,
     rechecks: controller.rechecks,
+    yields: controller.yields,
     clock,
     alsoReported,
   });

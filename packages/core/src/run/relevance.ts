@@ -8,7 +8,13 @@ import { DRAIN_TIMEOUT_KEYS } from '../settings/drain-timeouts.ts';
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
-const SETTINGS = [Annotations.UndrainablePolicy, ...DRAIN_TIMEOUT_KEYS, Annotations.DrainRules, Annotations.Hooks];
+const SETTINGS = [
+  Annotations.UndrainablePolicy,
+  ...DRAIN_TIMEOUT_KEYS,
+  Annotations.DrainRules,
+  Annotations.Hooks,
+  Annotations.DriftPolicy,
+];
 
 /** A change of only the finalizer of a class does not affect its machines. */
 export const classMatters = (change: Change<MachineClass>): boolean =>

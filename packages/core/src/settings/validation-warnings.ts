@@ -11,6 +11,7 @@ import {
 import type { Node } from '@mcm/kube';
 import { overrideProblem } from '../disruption/override.ts';
 import type { HookDefinitions } from '../hooks/definitions.ts';
+import { driftPolicyProblems } from '../node/drift.ts';
 import { isPostponement } from '../rollout/postponement.ts';
 import { drainRuleProblems } from './drain-rules.ts';
 import { drainTimeoutProblems } from './drain-timeouts.ts';
@@ -84,6 +85,7 @@ export function annotationWarnings(annotations: Readonly<Record<string, string>>
     );
   said.push(...unclearPreservation(annotations));
   said.push(...drainTimeoutProblems(annotations), ...drainRuleProblems(annotations));
+  said.push(...driftPolicyProblems(annotations));
   const override = annotations[Annotations.BreakerOverride];
   const overrideIs = override === undefined ? undefined : overrideProblem(override);
   if (overrideIs) said.push(`${annotation(Annotations.BreakerOverride)}: ${overrideIs}`);

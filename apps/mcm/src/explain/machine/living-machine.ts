@@ -38,6 +38,8 @@ export interface LivingMachine {
   readonly hints: readonly string[];
   /** Requests in labels and annotations of the machine that have no effect, for example because of a wrong value. */
   readonly askedInVain: readonly string[];
+  /** Labels, annotations and taints of the Node that another client changed. */
+  readonly drift: readonly string[];
   /** VMs of the machine's class without a Machine. Such VMs wait for the decision of a user. */
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation | undefined;

@@ -54,6 +54,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     ),
     ...hints.map((hint) => `Hint: ${hint}`),
     ...list('Requests of users that have no effect:', reported.askedInVain),
+    ...list('Changes of other clients on the Node:', reported.drift),
     ...list('VMs in quarantine:', quarantineLines(reported.quarantinedVms)),
     ...(drain ? ['', ...drainLines(drain, now)] : []),
     ...list('Flags:', reported.remarks),

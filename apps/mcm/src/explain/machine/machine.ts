@@ -28,6 +28,7 @@ import {
   settingsOf,
   undrainablePolicyOf,
   validationWarningsOf,
+  warnedDrift,
   zoneOfferingOf,
 } from '@mcm/core';
 import {
@@ -191,11 +192,19 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
       node ?? undefined,
       hooksOf(machine, machineClass),
     ),
+    drift: driftLines(machine, machineClass, node ?? undefined),
     quarantinedVms: quarantinedIn(machineClass ? [machineClass] : []),
     drain,
     events: recent ?? [],
     remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],
   };
+}
+
+/** The drift of the metadata of the Node that the policy `Warn` keeps. */
+function driftLines(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string[] {
+  const drift = node ? warnedDrift(machine, machineClass, node) : [];
+  if (drift.length === 0) return [];
+  return [`${drift.join(', ')}: the drift policy is Warn, so mcm keeps the change`];
 }
 
 /** The reasons that prevent a replacement. Objects are read only for a machine that may become Failed. */

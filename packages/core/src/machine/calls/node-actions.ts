@@ -14,6 +14,7 @@ import {
 } from '@mcm/kube';
 import type { Caches } from '../../cluster/caches.ts';
 import { settled } from '../../flow/answers.ts';
+import { applyNodeMetadata } from '../../node/apply-metadata.ts';
 import { type NodeChange, patchNode, patchNodeStatus } from '../../node/patch.ts';
 import type { NodePatch } from '../../node/sync.ts';
 import { outOfService } from '../../node/taints.ts';
@@ -41,6 +42,7 @@ export interface Rechecks {
 export class NodeActions {
   readonly #options: NodeActionsOptions;
   #rechecks: Rechecks = { all: 0, stale: 0 };
+  #yields = 0;
 
   constructor(options: NodeActionsOptions) {
     this.#options = options;
@@ -56,13 +58,26 @@ export class NodeActions {
     return this.client.resource(nodes);
   }
 
-  /** Two requests are necessary, for the metadata and for the status. */
+  /**
+   * Two requests are necessary, for the metadata and for the status. The record of the applied values is in `main`, so
+   * server-side apply comes first.
+   */
   async sync(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
     const { signal } = scope;
+    if (patch.apply) {
+      const applied = await applyNodeMetadata(this.#nodes(), node, patch.apply, { signal });
+      this.#yields += applied.yielded;
+      if (applied.node) this.#record(applied.node);
+    }
     if (patch.main) this.#record(await patchNode(this.#nodes(), node, patch.main, { signal }));
     if (patch.status) this.#record(await patchNodeStatus(this.#nodes(), node, 'merge', patch.status, { signal }));
+  }
+
+  /** Number of labels and annotations that mcm did not apply, because another client owns them. */
+  get yields(): number {
+    return this.#yields;
   }
 
   get rechecks(): Rechecks {

@@ -48,6 +48,10 @@ export class Performer {
   readonly #nodes: NodeActions;
   readonly #calls: MachineCalls;
 
+  get yields(): number {
+    return this.#nodes.yields;
+  }
+
   get rechecks(): Rechecks {
     return this.#nodes.rechecks;
   }
@@ -104,6 +108,8 @@ export class Performer {
       case 'keepVm':
         if (await this.#nodes.findsMissed(scope)) return;
         return this.#keepVm(scope);
+      case 'reportDrift':
+        return this.#reportDrift(scope, action);
       case 'extendToken':
         return this.#options.tokens?.extend(machine, action.until);
       case 'deleteToken':
@@ -210,6 +216,12 @@ export class Performer {
   #reportDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'reportDrain' }>): void {
     this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
     memory.drain = { ...memory.drain, reported: new Set([...(memory.drain.reported ?? []), ...causes]) };
+  }
+
+  #reportDrift({ o: { machine }, memory }: Scope, { drift, event }: Extract<Action, { do: 'reportDrift' }>): void {
+    const once = memory.drift === undefined;
+    memory.drift = drift;
+    if (event) this.#options.recorder.event(machine, event.type, event.reason, event.message, { once });
   }
 
   #warn({ o: { machine }, memory }: Scope, warnings: readonly string[]): void {

@@ -34,6 +34,7 @@ export interface MachineMemory {
   evidence?: EvidenceState;
   keeping?: KeepingState;
   warned?: string;
+  drift?: string;
   /** The reason of the last action in the log. */
   decided?: string;
   held?: boolean;

@@ -141,6 +141,10 @@ export interface MachineObservation {
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   readonly cloudSays?: string | undefined;
   readonly held?: boolean | undefined;
+  /** Labels, annotations and taints with the policy `Warn` that another client changed, such as `labels/team`. */
+  readonly drift?: readonly string[] | undefined;
+  /** The drift that was reported last. */
+  readonly reportedDrift?: string | undefined;
   readonly warnings?: readonly string[];
   readonly warned?: string | undefined;
   readonly keepsEvidence?: boolean;

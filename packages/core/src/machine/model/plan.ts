@@ -35,6 +35,7 @@ export type Action =
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
   | { readonly do: 'reportDrain'; readonly causes: readonly string[]; readonly event: PlannedEvent }
   | { readonly do: 'warn'; readonly warnings: readonly string[] }
+  | { readonly do: 'reportDrift'; readonly drift: string; readonly event?: PlannedEvent }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }

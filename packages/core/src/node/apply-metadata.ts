@@ -1,0 +1,63 @@
+import { KubeError, type Node, type RequestOptions, type ResourceClient } from '@mcm/kube';
+import { NODE_METADATA_MANAGER } from './drift.ts';
+import { sendBound } from './patch.ts';
+import type { AppliedMetadata } from './sync.ts';
+
+/** Field managers of machine controllers. mcm may change the fields that a machine controller wrote before. */
+const OWN_MANAGER = /^conflict with "machine-controller/;
+
+type Part = 'labels' | 'annotations';
+
+/** The fields of other clients in a refusal. `foreign` is undefined if the refusal is not a conflict of fields. */
+function foreignFields(error: unknown): readonly string[] | undefined {
+  if (!(error instanceof KubeError)) return undefined;
+  const causes = error.status.details?.causes ?? [];
+  const conflicts = causes.filter(({ reason }) => reason === 'FieldManagerConflict');
+  if (conflicts.length === 0) return undefined;
+  return conflicts.filter(({ message = '' }) => !OWN_MANAGER.test(message)).map(({ field = '' }) => field);
+}
+
+const without = (applied: AppliedMetadata, part: Part, fields: readonly string[]): AppliedMetadata[Part] =>
+  Object.fromEntries(Object.entries(applied[part]).filter(([key]) => !fields.includes(`.metadata.${part}.${key}`)));
+
+/** The result of an apply: the Node, and the number of keys that other clients own. */
+export interface AppliedNode {
+  readonly node: Node | undefined;
+  readonly yielded: number;
+}
+
+const sizeOf = ({ labels, annotations }: AppliedMetadata): number =>
+  Object.keys(labels).length + Object.keys(annotations).length;
+
+/**
+ * Applies labels and annotations with server-side apply. A key of another client keeps its value, and the other keys
+ * are applied.
+ * @throws KubeError of the server; 409 if another Node has the name
+ */
+export async function applyNodeMetadata(
+  client: ResourceClient<Node>,
+  seen: Node,
+  applied: AppliedMetadata,
+  options: Pick<RequestOptions, 'signal'> = {},
+): Promise<AppliedNode> {
+  const { name, uid } = seen.metadata;
+  let rest = applied;
+  let force = false;
+  for (;;) {
+    if (sizeOf(rest) === 0) return { node: undefined, yielded: sizeOf(applied) };
+    const body = { apiVersion: 'v1', kind: 'Node', metadata: { name, uid, ...rest } };
+    try {
+      const patch = { type: 'apply', body, fieldManager: NODE_METADATA_MANAGER, force } as const;
+      const node = await sendBound(client, seen, patch, options);
+      return { node, yielded: sizeOf(applied) - sizeOf(rest) };
+    } catch (error) {
+      const foreign = foreignFields(error);
+      if (foreign === undefined) throw error;
+      const next = { labels: without(rest, 'labels', foreign), annotations: without(rest, 'annotations', foreign) };
+      // Without a foreign field, only machine controllers own the fields. Each pass removes a key or sets `force`.
+      if (sizeOf(next) === sizeOf(rest) && (force || foreign.length > 0)) throw error;
+      force = foreign.length === 0;
+      rest = next;
+    }
+  }
+}
