@@ -7,13 +7,12 @@ import { pause } from '../clock/clock.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import type { KubeClient } from '../contract/client.ts';
 import { isNotFound } from '../contract/errors.ts';
-import type { TransportRequest } from '../contract/transport.ts';
+import type { Transport, TransportRequest } from '../contract/transport.ts';
 import type { ClusterStatus } from '../fleet/cluster-state.ts';
 import type { RegionReach } from '../fleet/regions.ts';
-import { handlerTransport } from '../transports/handler.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../transports/undici.ts';
 import { configMaps, namespaces, secrets } from '../types/core.ts';
-import { leases } from '../types/groups.ts';
+import { type Lease, leases } from '../types/groups.ts';
 import type { BinaryDefinition } from './definition.ts';
 import { runBinary } from './run-binary.ts';
 
@@ -27,7 +26,7 @@ export interface Arrived {
 }
 
 interface Plane {
-  fetch(request: Request): Promise<Response>;
+  readonly transport: Transport;
   close(): Promise<void>;
 }
 
@@ -98,6 +97,8 @@ export interface Replica {
   kill(): void;
   readonly exit: Promise<number>;
   readonly status: () => Promise<readonly ClusterStatus[]>;
+  /** The name and state of each cluster. */
+  readonly states: () => Promise<readonly string[]>;
   readonly regions: () => Promise<readonly RegionReach[]>;
   readonly scrape: () => Promise<string>;
   readonly errors: readonly string[];
@@ -159,7 +160,7 @@ export class FleetRig {
     const plane = this.#planes.get(server);
     if (plane === undefined) throw new Error(`no server ${server}`);
     return createClient({
-      transport: handlerTransport((request) => plane.fetch(request)),
+      transport: plane.transport,
       userAgent: 'test',
       clock: this.clock,
     });
@@ -290,6 +291,7 @@ export class FleetRig {
     failed.catch(() => undefined); // After the process is ready, its rejection does not matter.
     const address = await Promise.race([ready.promise, failed]);
     const read = async (path: string): Promise<string> => (await fetch(address + path)).text();
+    const status = async (): Promise<readonly ClusterStatus[]> => JSON.parse(await read('/debug/fleet')).clusters;
     const replica: Replica = {
       name,
       stop: async () => {
@@ -305,7 +307,8 @@ export class FleetRig {
         dead = true;
       },
       exit,
-      status: async () => JSON.parse(await read('/debug/fleet')).clusters,
+      status,
+      states: async () => (await status()).map(({ cluster, state }) => `${cluster} ${state}`),
       regions: async () => JSON.parse(await read('/debug/fleet')).regions,
       scrape: () => read('/metrics'),
       errors,
@@ -329,7 +332,7 @@ export class FleetRig {
       const plane = this.#planes.get(place);
       if (plane === undefined) throw new Error('ENOTFOUND');
       if (request.path.includes('/configmaps/')) await this.#checkFence(process, server, request);
-      return handlerTransport((asked) => plane.fetch(asked))(request);
+      return plane.transport(request);
     };
     return Object.assign(transport, { close: async () => undefined });
   }
@@ -349,6 +352,14 @@ export class FleetRig {
   async holder(cluster: string): Promise<string> {
     const lease = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
     return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';
+  }
+
+  holders(clusters: readonly string[]): Promise<readonly string[]> {
+    return Promise.all(clusters.map((cluster) => this.holder(cluster)));
+  }
+
+  lease(cluster: string): Promise<Lease> {
+    return this.admin(SEED).resource(leases, cluster).get(LEASE);
   }
 
   /** The counter that the unit writes to the target cluster. */
