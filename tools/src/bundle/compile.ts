@@ -20,7 +20,10 @@ const STEADY = [
 /** The position in the cache of V8's flags, which are four bytes. V8 accepts a cache only if its flags are equal. */
 const NOTED_FLAGS = 12;
 
-/** Runs before the program, and stores the compiled code when the program ends. */
+/**
+ * Runs before the program, and stores the compiled code when the program ends. Node.js can wait forever for a thread of V8
+ * in its exit, so the program then kills itself.
+ */
 const KEEPER = `
   import { writeFileSync } from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
@@ -28,7 +31,10 @@ const KEEPER = `
   vm.Script = class extends vm.Script {
     constructor(...given) {
       super(...given);
-      process.once('exit', () => writeFileSync(process.env.MCM_KEEP_COMPILED, this.createCachedData()));
+      process.once('exit', () => {
+        writeFileSync(process.env.MCM_KEEP_COMPILED, this.createCachedData());
+        process.kill(process.pid, 'SIGKILL');
+      });
     }
   };
   syncBuiltinESMExports();
