@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { ROOT } from '../root.ts';
 import { REPORTS, reportOf } from './report.ts';
@@ -16,6 +17,9 @@ mkdirSync(join(folder, REPORTS), { recursive: true });
 /** The start of a second worker takes longer than the tests of so few files. */
 const FEW_FILES = 8;
 const isSmall = globSync('src/**/*.test.ts', { cwd: folder }).length <= FEW_FILES;
+/** turbo starts the tests of `e2e` last, because they depend on all packages. These tests use the cores of both tasks. */
+const isLast = task === 'test' && relative(ROOT, folder) === 'e2e';
+const workers = isLast ? `${availableParallelism()}` : process.env.VITEST_MAX_WORKERS;
 const { status } = spawnSync(
   process.execPath,
   [
@@ -30,7 +34,7 @@ const { status } = spawnSync(
     stdio: 'inherit',
     env: {
       ...process.env,
-      VITEST_MAX_WORKERS: isSmall ? '1' : process.env.VITEST_MAX_WORKERS,
+      VITEST_MAX_WORKERS: isSmall ? '1' : workers,
       MCM_TEST_REPORT: join(folder, reportOf(task)),
       // With this variable, vitest.config.ts omits the files of thorough-only.ts.
       MCM_TESTS_PLAIN: isThorough ? undefined : '1',
