@@ -95,6 +95,8 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   const { message, code, status } = error;
   const lack = lackText(error);
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
+  if (code === 400 && status.message?.startsWith('unable to parse requirement'))
+    return new UserError(`the label selector is invalid: ${status.message}`);
   // The error 404 for a missing object contains its name. The error 404 for a missing kind contains no name.
   const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
   const lacksKind = code === 404 && group !== undefined;

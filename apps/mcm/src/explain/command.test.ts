@@ -56,6 +56,7 @@ test('with a selector, explain explains each object with the labels', async () =
   await expect(mcm('explain', '-l', 'app=db')).rejects.toThrow(
     'no machinedeployment in namespace default has the labels app=db',
   );
+  await expect(mcm('explain', '-l', 'a in')).rejects.toThrow(/^the label selector is invalid: unable to parse/);
 });
 
 test('explain needs a name or a selector, and refuses both', () => {

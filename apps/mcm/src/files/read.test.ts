@@ -53,6 +53,26 @@ test('several files, a directory and standard input are read in this order, and 
   await expect(readObjects(['-', '-'], {}, stdin)).rejects.toThrow('standard input (-) can be given only once');
 });
 
+test.each([
+  ['line ends of Windows', `${configMap('a')}---\n${configMap('b')}`.replaceAll('\n', '\r\n')],
+  ['a byte order mark', `\uFEFF${configMap('a')}---\n${configMap('b')}`],
+])('a file with %s has the same objects', async (_what, text) => {
+  const objects = await readObjects([await put('windows.yaml', text)]);
+  expect(objects).toMatchObject([
+    { metadata: { name: 'a' }, data: 'x' },
+    { metadata: { name: 'b' }, data: 'x' },
+  ]);
+});
+
+test('files without an object are an error, because the program before the pipe probably failed', async () => {
+  const empty = await put('empty.yaml', '# only a comment\n---\n');
+  await expect(readObjects(['-'], {}, Readable.from([]))).rejects.toThrow('standard input contains no objects');
+  await expect(readObjects([empty, '-'], {}, Readable.from(['\n']))).rejects.toThrow(
+    `${empty}, standard input contains no objects`,
+  );
+  expect(names(await readObjects([empty, await put('a.yaml', configMap('a'))]))).toEqual(['a']);
+});
+
 test('a List is read as its objects', async () => {
   const items = ['a', 'b'].map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }));
   const path = await put('list.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', metadata: {}, items }));

@@ -105,7 +105,7 @@ function inFile<T>(name: string, parse: () => T): T {
  *
  * The parser reads values as `kubectl apply` does: `0644` is 420, and `yes` is true. As with strict validation in the
  * API server, an unknown field is an error.
- * @throws UserError with the name of the file
+ * @throws UserError with the name of the file, also if there is no object
  */
 export async function readObjects(
   paths: readonly string[],
@@ -115,7 +115,13 @@ export async function readObjects(
   if (paths.filter((path) => path === STDIN).length > 1)
     throw new UserError('standard input (-) can be given only once');
   const sources = (await Promise.all(paths.map((path) => sourcesOf(path, stdin, reading)))).flat();
-  return sources.flatMap(({ name, text }) =>
+  const objects = sources.flatMap(({ name, text }) =>
     inFile(name, () => documentsOf(text)).flatMap((document) => objectOf({ name, text: document })),
   );
+  if (objects.length === 0) throw new UserError(`${namesOf(paths)} contains no objects`);
+  return objects;
 }
+
+/** The files of a command in a message. */
+export const namesOf = (paths: readonly string[]): string =>
+  paths.map((path) => (path === STDIN ? 'standard input' : path)).join(', ');

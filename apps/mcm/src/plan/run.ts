@@ -22,7 +22,7 @@ import { type ControllerHealth, controllerLines } from '../controllers/health.ts
 import { readControllers } from '../controllers/read.ts';
 import { readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { readManagerSettings } from '../explain/settings/manager-settings.ts';
-import { readObjects } from '../files/read.ts';
+import { namesOf, readObjects } from '../files/read.ts';
 import { alternativesProblems, classProblem } from './class-problems.ts';
 import type { GivenDurations } from './durations.ts';
 import { planLines } from './lines.ts';
@@ -68,7 +68,7 @@ export async function reportPlan(
 ): Promise<void> {
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
-    const proposals = proposalsIn(await readObjects(filenames, flags), filenames.join(', '), flags.selector);
+    const proposals = proposalsIn(await readObjects(filenames, flags), namesOf(filenames), flags.selector);
     // The command only reads, so a signal may end the process at any time.
     const { signal } = new AbortController();
     const unread = new Set<string>();

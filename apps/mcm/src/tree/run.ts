@@ -51,8 +51,9 @@ export const reportTree = (
     const controllersIn = (namespace: string): readonly ControllerHealth[] => health.get(namespace) ?? [];
     const model = fleetTree(source, { controllersIn, allNamespaces, all });
     const now = realClock.now();
+    const place = allNamespaces ? undefined : cluster.namespace;
     const before = controllerLines([...health.values()].flat(), now);
-    tell(telling, flags.output, { model, unread, before }, (reported, wide) => treeLines(reported, wide, now));
+    tell(telling, flags.output, { model, unread, before }, (reported, wide) => treeLines(reported, wide, now, place));
   });
 
 function tellFleet(
@@ -95,7 +96,11 @@ async function watchTree(
     const separator = isFirst || output === 'json' || output === 'yaml' ? [] : ['', formatTime(now)];
     isFirst = false;
     const head = controllerLines(health, now);
-    const lines = [...separator, ...head, ...treeLines(model, output === 'wide', now)];
+    const lines = [
+      ...separator,
+      ...head,
+      ...treeLines(model, output === 'wide', now, allNamespaces ? undefined : cluster.namespace),
+    ];
     const text = output === 'json' || output === 'yaml' ? [''] : lines.map(telling.draw);
     for (const line of text.flatMap((one) => eachFormatted(output, model, one))) telling.say(line);
   });

@@ -199,8 +199,10 @@ test('unreadable Nodes have a name and no state', () => {
 
 test('an empty tree is a sentence', () => {
   const { nodes } = source;
-  expect(treeLines(fleetTree({ deployments: [], sets: [], machines: [], nodes }), false, NOW)).toEqual([
-    'no machinedeployments, machinesets or machines',
+  const none = fleetTree({ deployments: [], sets: [], machines: [], nodes });
+  expect([treeLines(none, false, NOW, 'web'), treeLines(none, false, NOW)]).toEqual([
+    ['no machinedeployments, machinesets or machines in namespace web'],
+    ['no machinedeployments, machinesets or machines in any namespace'],
   ]);
 });
 

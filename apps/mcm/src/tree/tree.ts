@@ -226,12 +226,16 @@ function branchOfNode(node: Node, problem?: string): Branch {
   };
 }
 
-export function treeLines(branches: readonly Branch[], wide: boolean, now: Date): string[] {
-  if (branches.length === 0) return ['no machinedeployments, machinesets or machines'];
+/** @param namespace The namespace of all branches. Without a namespace, the branches can be in any namespace. */
+export function treeLines(branches: readonly Branch[], wide: boolean, now: Date, namespace?: string): string[] {
+  if (branches.length === 0)
+    return [
+      `no machinedeployments, machinesets or machines in ${namespace ? `namespace ${namespace}` : 'any namespace'}`,
+    ];
   return branches.flatMap((branch, index) => {
-    const { namespace } = branch;
-    const isFirst = namespace !== undefined && namespace !== branches[index - 1]?.namespace;
-    const head = isFirst ? [...(index > 0 ? [''] : []), `namespace ${namespace}`] : [];
+    const own = branch.namespace;
+    const isFirst = own !== undefined && own !== branches[index - 1]?.namespace;
+    const head = isFirst ? [...(index > 0 ? [''] : []), `namespace ${own}`] : [];
     return [...head, ...draw(branch, { first: '', rest: '', wide, now })];
   });
 }

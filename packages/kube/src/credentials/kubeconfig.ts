@@ -41,9 +41,9 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   try {
     source = await readText(path);
   } catch (error) {
-    if (optional && error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    throw new ConfigError(`kubeconfig ${path} cannot be read (${why})`);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    if (optional && code === 'ENOENT') return undefined;
+    throw new ConfigError(`kubeconfig ${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}`);
   }
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });

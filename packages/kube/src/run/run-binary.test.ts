@@ -367,7 +367,7 @@ describe('a binary', () => {
       ['demo: --kube-api-burst must be at least 1 when --kube-api-qps is set'],
     ],
     [['--port=7000', '--secure-port=7000'], ['demo: --port and --secure-port must not both be 7000']],
-    [['--target-kubeconfig=/nope'], ['demo: --target-kubeconfig=/nope: kubeconfig /nope cannot be read (ENOENT)']],
+    [['--target-kubeconfig=/nope'], ['demo: --target-kubeconfig=/nope: kubeconfig /nope does not exist']],
     [
       [],
       [
