@@ -129,6 +129,26 @@ exit 1`,
   ]);
 });
 
+test('a suite with Nodes gets ready Nodes', async () => {
+  writeFileSync(
+    join(dir, 'nodes.mjs'),
+    `import { readFileSync } from 'node:fs';
+import { get } from 'node:https';
+const text = readFileSync(process.env.KUBECONFIG, 'utf8');
+const [server, token] = [/server: "?([^"\\s]+)/, /token: "?([^"\\s]+)/].map((part) => part.exec(text)[1]);
+get(server + '/api/v1/nodes', { rejectUnauthorized: false, headers: { authorization: 'Bearer ' + token } }, async (answer) => {
+  let body = '';
+  for await (const chunk of answer) body += chunk;
+  for (const { metadata, status } of JSON.parse(body).items)
+    console.log('=== RUN   ' + metadata.name + '\\n--- PASS: ' + metadata.name + status.conditions[0].status + ' (0.00s)');
+});`,
+  );
+  fake('x.test', `exec "${process.execPath}" nodes.mjs`);
+  const outcomes = await runSuite({ ...suite('x.test', 'go-test'), nodes: ['n1', 'n2'] }, dir);
+  expect(outcomes).toContainEqual({ name: 'x: n1True', passed: true });
+  expect(outcomes).toContainEqual({ name: 'x: n2True', passed: true });
+});
+
 test('a program that ends with an error and without a failed test is a failure with the end of its output', async () => {
   fake('x.test', 'echo "--- PASS: TestA (0.00s)"; echo "no cluster" >&2; exit 3');
   expect(await runSuite(suite('x.test', 'go-test'), dir)).toEqual([

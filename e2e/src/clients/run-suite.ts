@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { startControlPlane } from '@mcm/control-plane';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { createClient, handlerTransport, nodes, realClock } from '@mcm/kube';
 import { type Outcome, readGinkgo, readGoTest, readPytest } from './outcomes.ts';
 import type { Program, Scenario, Suite } from './suites.ts';
 
@@ -52,6 +53,19 @@ async function outcomesOf(program: Program, dir: string, folder: string): Promis
   return [...outcomes, { name: `${prefix}ended with status ${code}: ${end}`, passed: false }];
 }
 
+/** Creates ready Nodes. The Nodes stay ready, because no controller watches their leases. */
+async function createNodes(plane: ControlPlane, names: readonly string[]): Promise<void> {
+  const transport = handlerTransport((request) => plane.fetch(request));
+  const client = createClient({ transport, userAgent: 'clients', clock: realClock });
+  for (const name of names) {
+    const labels = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' };
+    await client.resource(nodes).create({ metadata: { name, labels }, spec: {} });
+    const resources = { cpu: '4', memory: '8Gi', pods: '110' };
+    const status = { capacity: resources, allocatable: resources, conditions: [{ type: 'Ready', status: 'True' }] };
+    await client.resource(nodes).patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
+  }
+}
+
 /**
  * Runs the programs of a suite. Each program has its own control plane, because suites of envtest expect a new cluster.
  * @param dir The folder with the programs.
@@ -63,6 +77,7 @@ export async function runSuite(suite: Suite, dir: string): Promise<Outcome[]> {
     const plane = await startControlPlane({ port: 0, controllers: suite.controllers });
     const folder = mkdtempSync(join(tmpdir(), 'clients-'));
     try {
+      await createNodes(plane, suite.nodes ?? []);
       writeFileSync(join(folder, 'kubeconfig'), plane.kubeconfig(), { mode: 0o600 });
       outcomes.push(...(await outcomesOf(program, dir, folder)));
     } finally {

@@ -15,8 +15,10 @@ export interface Program {
 
 export interface Suite {
   readonly name: string;
-  /** Whether the control plane runs its controllers. */
-  readonly controllers: boolean;
+  /** Whether the control plane runs its controllers, or the names of the controllers. */
+  readonly controllers: boolean | readonly string[];
+  /** The names of Nodes without a kubelet. These Nodes are always ready. */
+  readonly nodes?: readonly string[];
   readonly programs: readonly Program[];
 }
 
@@ -71,7 +73,9 @@ export const SUITES: readonly (Suite | Scenario)[] = [
   },
   {
     name: 'conformance',
-    controllers: true,
+    // The tests need ready Nodes. Without the scheduler, Pods stay without a Node, so that their deletion needs no kubelet.
+    controllers: ['*', '-nodelifecycle', '-scheduler'],
+    nodes: ['node-1', 'node-2'],
     programs: [{ path: 'conformance/e2e.test', cwd: 'conformance', args: CONFORMANCE, env: {}, results: 'ginkgo' }],
   },
   {

@@ -210,6 +210,21 @@ describe('validation', () => {
     ]);
   });
 
+  it('reports limits that are no integers, and compares integers with them as numbers', () => {
+    const limited = (more: JsonSchema): JsonSchema => fields({ a: { type: 'integer', ...more } });
+    expect(messages(limited({ multipleOf: 0.5 }), { a: 3 })).toEqual([
+      '<nil>: Invalid value: "": MultipleOf value must be of type integer (default format) in spec.a',
+    ]);
+    expect(messages(limited({ minimum: 1.5 }), { a: 1 })).toEqual([
+      '<nil>: Invalid value: "": Minimum boundary value must be of type integer (default format) in spec.a',
+      'spec.a: Invalid value: 1: spec.a in body should be greater than or equal to 1.5',
+    ]);
+    expect(messages(limited({ minimum: 5, maximum: 3 }), { a: 4 })).toEqual([
+      'spec.a: Invalid value: 4: spec.a in body should be greater than or equal to 5',
+      'spec.a: Invalid value: 4: spec.a in body should be less than or equal to 3',
+    ]);
+  });
+
   it('reports missing and wrong properties of an object with too many properties', () => {
     const many = fields({ a: { type: 'string' }, b: { type: 'string' } }, { required: ['c'], maxProperties: 1 });
     expect(messages(many, { a: '1', b: 2 })).toEqual([

@@ -116,7 +116,8 @@ function checkString(value: string, node: SchemaNode, path: string, verdict: Ver
   }
 }
 
-function rangeProblem(value: number | bigint, node: SchemaNode, path: string): string | undefined {
+/** The error about a number that does not fit the type and the format of the schema. @param what the number in the error */
+function rangeProblem(what: string, value: number | bigint, node: SchemaNode, path: string): string | undefined {
   const type = node.types.length === 1 ? node.types[0] : undefined;
   if (type === undefined) return undefined;
   const whole = typeof value === 'bigint' || Number.isInteger(value);
@@ -133,7 +134,7 @@ function rangeProblem(value: number | bigint, node: SchemaNode, path: string): s
     if (Math.abs(Number(value)) <= 3.4028234663852886e38) return undefined;
   }
   const format = node.format === '' ? '(default format)' : `with format ${node.format}`;
-  return `Checked value must be of type ${type} ${format} in ${path}`;
+  return `${what} value must be of type ${type} ${format} in ${path}`;
 }
 
 /** The limit in an error. For an integer, the limit is truncated to an integer. */
@@ -149,37 +150,56 @@ function isWhole(value: number): boolean {
   return whole === value || (whole > 0 && (value - whole) / (value + whole) < EPSILON);
 }
 
+/** The words of the error for a value beyond a limit, or undefined. */
+function boundProblem(
+  value: number | bigint,
+  limit: number,
+  isExclusive: boolean,
+  side: 'less' | 'greater',
+): string | undefined {
+  if (side === 'less' ? value < limit : value > limit) return undefined;
+  if (value === limit || Number(value) === limit) return isExclusive ? `${side} than` : undefined;
+  return isExclusive ? `${side} than` : `${side} than or equal to`;
+}
+
+function multipleProblem(value: number | bigint, factor: number, isInteger: boolean, path: string): string | undefined {
+  if (factor < 0 || (isInteger && factor === 0))
+    return `factor MultipleOf declared for ${path} must be positive: ${goFloat(factor)}`;
+  const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
+  const isMultiple = isInteger ? BigInt(value) % BigInt(factor) === 0n : isWhole(quotient);
+  return isMultiple ? undefined : inBody(path, `should be a multiple of ${goFloat(factor)}`);
+}
+
 function checkNumber(value: number | bigint, node: SchemaNode, path: string, verdict: Verdict): void {
   const field = path === '' ? NO_FIELD : path;
-  const range = rangeProblem(value, node, path);
+  const range = rangeProblem('Checked', value, node, path);
   if (range !== undefined) verdict.causes.push(invalid(NO_FIELD, '', range));
-  const isInteger = goTypeOf(value).type === 'integer';
-  if (node.multipleOf !== undefined) {
+  const isWholeValue = goTypeOf(value).type === 'integer';
+  /** Reports a limit that does not fit the type. kube-apiserver then compares numbers with fractions. */
+  const isNative = (what: string, limit: number): boolean => {
+    const problem = rangeProblem(what, limit, node, path);
+    if (problem !== undefined) verdict.causes.push(invalid(NO_FIELD, '', problem));
+    return problem === undefined && isWholeValue;
+  };
+  const { multipleOf, minimum, maximum } = node;
+  if (multipleOf !== undefined) {
+    const isInteger = isNative('MultipleOf', multipleOf);
     // For an integer, the factor is truncated to an integer, as in kube-openapi.
-    const factor = isInteger ? Math.trunc(node.multipleOf) : node.multipleOf;
-    const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
-    if (factor < 0 || (isInteger && factor === 0)) {
-      verdict.causes.push(
-        invalid(field, factor, `factor MultipleOf declared for ${path} must be positive: ${goFloat(factor)}`),
-      );
-    } else if (isInteger ? BigInt(value) % BigInt(factor) !== 0n : !isWhole(quotient)) {
-      verdict.causes.push(invalid(field, value, inBody(path, `should be a multiple of ${goFloat(factor)}`)));
-    }
+    const factor = isInteger ? Math.trunc(multipleOf) : multipleOf;
+    const problem = multipleProblem(value, factor, isInteger, path);
+    const isWrongFactor = factor < 0 || (isInteger && factor === 0);
+    if (problem !== undefined) verdict.causes.push(invalid(field, isWrongFactor ? factor : value, problem));
   }
-  const bound = (limit: number): number => (isInteger ? Math.trunc(limit) : limit);
-  if (node.maximum !== undefined) {
-    const max = bound(node.maximum);
-    if (node.exclusiveMaximum ? value >= max : value > max) {
-      const words = node.exclusiveMaximum ? 'less than' : 'less than or equal to';
-      verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${shownLimit(max, isInteger)}`)));
-    }
-  }
-  if (node.minimum !== undefined) {
-    const min = bound(node.minimum);
-    if (node.exclusiveMinimum ? value <= min : value < min) {
-      const words = node.exclusiveMinimum ? 'greater than' : 'greater than or equal to';
-      verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${shownLimit(min, isInteger)}`)));
-    }
+  for (const [what, given, isExclusive, side] of [
+    ['Minimum boundary', minimum, node.exclusiveMinimum, 'greater'],
+    ['Maximum boundary', maximum, node.exclusiveMaximum, 'less'],
+  ] as const) {
+    if (given === undefined) continue;
+    const isInteger = isNative(what, given);
+    const limit = isInteger ? Math.trunc(given) : given;
+    const words = boundProblem(value, limit, isExclusive, side);
+    if (words === undefined) continue;
+    verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${shownLimit(limit, isInteger)}`)));
   }
 }
 
