@@ -203,6 +203,23 @@ test('a former blocker is removed from the status only if the remaining pods tak
 });
 
 describe('a cloud that fails', () => {
+  test('a Node that joins after a failed deletion of its VM is drained before the next call', () => {
+    const calls = failedCall('delete', 'ResourceExhausted');
+    const alone = { ...nodeless, machine: dying(terminating(T1)), calls };
+    const text = described(planDeletion(alone, NOON).actions) ?? '';
+    expect(text).toMatch(/^VM deletion failed due to - .* Now, getting VM Status$/);
+    const failed = dying({
+      ...terminating(text),
+      lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
+    });
+    expect(planDeletion({ ...alone, machine: failed }, NOON).actions).toEqual([]);
+    const later = new Date(NOON.getTime() + 600_000);
+    expect(verbs(planDeletion({ ...alone, machine: failed }, later).actions)).toEqual(['call delete']);
+    const running = { ...calls, running: { kind: 'delete' as const, since: NOON } };
+    expect(planDeletion({ ...alone, machine: failed, calls: running }, later).actions).toEqual([]);
+    expect(verbs(planDeletion(see(failed, { node: node(), calls }), later).actions)).toEqual(['cordon']);
+  });
+
   test.each<[row: string, code: MachineCode, retryMs: number, text: string]>([
     [
       'S-D27',

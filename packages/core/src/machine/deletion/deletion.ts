@@ -310,7 +310,8 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   if (calls.running) {
     if (calls.running.kind !== 'delete') return wait(`the driver's ${calls.running.kind} call is in progress`);
     const announceAt = new Date(calls.running.since.getTime() + ANNOUNCED_AFTER_MS);
-    if (now < announceAt || hasReached(machine.status, 'deleteVm'))
+    const isReported = hasReached(machine.status, 'deleteVm') || calls.last?.kind === 'delete';
+    if (now < announceAt || isReported)
       return wait('the VM is being deleted', now < announceAt ? announceAt : undefined);
     return {
       actions: say(o, operation(at('deleteVm', vmNote(o))), now),
@@ -327,7 +328,9 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const description = isTransient(error.code)
     ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
     : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
-  return planRetry(o, last, error, DELETE_RETRY[error.code], at('deleteVm', description), now);
+  // The VM may register its Node before the next call. With the earlier step, mcm then drains this Node.
+  const step = o.hasTarget && !o.node ? stepOfDrain(o) : 'deleteVm';
+  return planRetry(o, last, error, DELETE_RETRY[error.code], at(step, description), now);
 }
 
 function planForced(o: MachineObservation, error: MachineError, now: Date): Plan {
