@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crds } from '@mcm/api';
+import { crds, Finalizers, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { DEFAULT_INSTALL, fleetBinding, installSections } from '@mcm/cli';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { machineControllerBinary } from '@mcm/core';
@@ -10,6 +10,7 @@ import {
   configMaps,
   createClient,
   type Flags,
+  ignoreNotFound,
   type KubeClient,
   leases,
   namespaces,
@@ -65,8 +66,8 @@ interface Setting {
 
 async function setUp(): Promise<Setting> {
   const clock = new VirtualClock();
-  const start = () => startControlPlane({ clock, crds, controllers: false });
-  const [seed, target] = [await start(), await start()];
+  const start = (controllers: readonly string[]) => startControlPlane({ clock, crds, controllers });
+  const [seed, target] = [await start(['namespace']), await start([])];
   const folder = await mkdtemp(join(tmpdir(), 'fleet '));
   onTestFinished(async () => {
     await Promise.all([seed.close(), target.close(), rm(folder, { recursive: true })]);
@@ -162,4 +163,30 @@ test('a fleet serves the clusters whose namespaces bind its role, and uses every
     // There is no rollout.
     `${DEFAULT_INSTALL.namespace} /configmaps patch`,
   ]);
+});
+
+test('after the deletion of a namespace with its RoleBinding, a ClusterRoleBinding lets the fleet end the deletion', async () => {
+  const t = await setUp();
+  await run(machineControllerManager, t);
+  await run(machineControllerBinary(createLocalDriver({ clock: t.clock, connect: () => t.connect('none') })), t);
+  const [labels, deployments] = [{ a: 'b' }, t.admin.resource<MachineDeployment>(machineDeployments, BOUND)];
+  const template = { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+  const spec = { replicas: 0, selector: { matchLabels: labels }, template };
+  await deployments.create({ metadata: { name: 'workers', namespace: BOUND }, spec });
+  await t.clock.advance(60_000);
+  expect((await deployments.get('workers')).metadata.finalizers).toEqual([Finalizers.MachineControllerManager]);
+  const { roleRef, subjects, metadata } = fleetBinding(DEFAULT_INSTALL, BOUND) as Rbac &
+    Record<'roleRef' | 'subjects', object>;
+  await t.admin.request('DELETE', `${RBAC}/namespaces/${BOUND}/rolebindings/${metadata.name}`);
+  await t.admin.resource(namespaces).delete(BOUND);
+  await t.clock.advance(60_000);
+  expect((await t.admin.resource(leases, BOUND).list()).items.map((lease) => lease.metadata.finalizers)).toEqual([
+    [Finalizers.FleetController],
+    [Finalizers.FleetManager],
+  ]);
+  await deployments.get('workers');
+  const body = { kind: 'ClusterRoleBinding', metadata: { name: 'mcm-fleet-deletion' }, roleRef, subjects };
+  await t.admin.request('POST', `${RBAC}/clusterrolebindings`, { body });
+  await t.clock.advance(400_000);
+  expect(await ignoreNotFound(t.admin.resource(namespaces).get(BOUND))).toBeUndefined();
 });
