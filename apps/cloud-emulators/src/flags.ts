@@ -46,7 +46,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     .option('--data-dir <dir>', 'folder for the state of the cloud (default: in memory)')
     .option(
       '--node-kubeconfig <file>',
-      'kubeconfig for all kubelets; with this flag, kubelets verify bootstrap tokens but do not use them',
+      'kubeconfig that all kubelets share; the kubelets then only verify their bootstrap tokens',
     )
     .option('--operation-ms <ms>', 'duration of each operation, boot and shutdown', whole(LONGEST_MS), 1_000)
     .option('--visible-after-ms <ms>', 'time until a new VM appears in listings', whole(LONGEST_MS), 0)

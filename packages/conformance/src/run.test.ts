@@ -393,7 +393,7 @@ test.each<[string, (toy: Toy) => NonNullable<Toy['initialize']>, string]>([
         return { providerId: spec.providerID ?? '', nodeName: metadata.name };
       };
     },
-    'initialize, called again, failed with Internal: is initialized',
+    'the repeated initialize failed with Internal: is initialized',
   ],
 ])('initialize: %s, and the kit detects it', async (_, initialize, why) => {
   const right = initializing((toy) => async (r) => (await toy.status?.(r)) ?? Promise.reject(new Error('no status')));

@@ -143,10 +143,15 @@ function shownOf(node: Expression, parts: Parts): string {
   return `\uE000${valueName(parts.file.slice(node.start, node.end))}\uE001`;
 }
 
+/** The start of a literal that is only the end of a message. */
+const END = /^[\s,;:.(]/;
+
 /** The possible values of an expression. */
 function branchesOf(node: Expression, parts: Parts): Expression[] {
   if (node.type === 'ParenthesizedExpression') return branchesOf(node.expression, parts);
-  if (node.type === 'LogicalExpression') return branchesOf(node.right, parts);
+  // The right operand is only the value of a missing left operand, unless it is the end of a message.
+  if (node.type === 'LogicalExpression')
+    return END.test(literalOf(node.right, parts) ?? '') ? branchesOf(node.right, parts) : [node];
   if (node.type === 'ConditionalExpression')
     return [node.consequent, node.alternate].flatMap((branch) => branchesOf(branch, parts));
   const end = node.type === 'Identifier' ? parts.ends.get(node.name) : undefined;
@@ -164,7 +169,7 @@ function endsOf({ text: file, parsed }: Source): ReadonlyMap<string, Expression>
   new Visitor({
     VariableDeclarator({ id, init }) {
       if (id.type !== 'Identifier' || !init) return;
-      const isEnd = branchesOf(init, parts).some((branch) => /^[\s,;:.(]/.test(literalOf(branch, parts) ?? ''));
+      const isEnd = branchesOf(init, parts).some((branch) => END.test(literalOf(branch, parts) ?? ''));
       if (names.has(id.name)) found.delete(id.name);
       else if (isEnd) found.set(id.name, init);
       names.add(id.name);
@@ -203,19 +208,19 @@ function valueName(expression: string): string {
   return /^(?:[\w?!]+\.)*(\w+)$/.exec(expression)?.[1] ?? 'value';
 }
 
-const TAG = /<\/?[a-z][^<>]*>/g;
+const TAGS = /(?:<\/?[a-z][^<>]*>\s*)+/g;
 /** Matches lines of scripts, style sheets, JSON, YAML and Markdown tables. */
 const CODE_LINE =
   /^.*(?:[{}();,[\]\\>]|; do|; then|\bdone|\besac)$|^.*(?:=["$]|;;).*$|^[ \t]*(?:[|}:]|case ).*$|^[ \t]*(?:- )?["\w.-]+:(?: \S+){0,3}$/gm;
 
 /** The prose of a generated file: lines that are not code, and the text between HTML tags. */
 function withoutCodeLines(text: string): string {
-  return text.replace(TAG, '. ').replace(CODE_LINE, '');
+  return text.replace(TAGS, (tags) => `. ${tags.replace(/[^\n]/g, '')}`).replace(CODE_LINE, '');
 }
 
 /** Matches strings that are code: of TypeScript, Go templates, Markdown tables, shells, SQL or PromQL. */
 const CODE_STRING =
-  /&&|\|\||=>|===|\.Values\.|; Path=|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
+  /&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
 /** Whether most words are names of code, such as `maxPods`: the text is a list of names. */
 function isNames(text: string): boolean {

@@ -7,8 +7,8 @@ import { RELEASE_FILES, signRelease, verifyRelease } from './release.ts';
 
 const HELP = `usage: pnpm release sign --key PRIVATE.pem --repository URL --builder URL [DIR]
        pnpm release verify --key PUBLIC.pem [DIR]
-  sign writes ${Object.values(RELEASE_FILES).join(', ')} for all files in DIR (dist). sign requires a clean work tree.
-  verify checks them. The exit status is 1 if a file or a signature is wrong, and 2 after an error.
+  sign writes ${Object.values(RELEASE_FILES).join(', ')} for all files in DIR (default: dist), and requires a clean work tree.
+  verify checks these files. The exit status is 1 if a file or a signature is wrong, and 2 after an error.
 `;
 
 function fail(message: string): never {

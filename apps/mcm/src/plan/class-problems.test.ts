@@ -48,7 +48,7 @@ test('the name of a provider is case-sensitive, and a class of an unknown provid
 });
 
 test.for([
-  ['aws', { zone: 'eu-west-1b' }, 'zone: EC2 takes the zone from the subnet; add the subnet of the zone as subnet'],
+  ['aws', { zone: 'eu-west-1b' }, 'zone: EC2 takes the zone from the subnet; set subnet to a subnet of the zone'],
   ['aws', { market: 'cheap' }, 'market: is "cheap"; write spot or on-demand'],
   [
     'azure',

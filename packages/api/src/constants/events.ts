@@ -471,7 +471,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'A field of the object is missing or of the wrong type. The message lists the invalid fields. The controllers ignore the object.',
-    help: 'Correct the fields that the message names. With the CRDs of this version, the API server refuses such objects.',
+    help: 'Correct the fields that the message names. The CRDs of this version refuse objects with invalid fields.',
   },
 } as const satisfies Record<string, EventMeaning>;
 

@@ -38,7 +38,7 @@ async function alternative(stage: Stage): Promise<void> {
   const machine = withRecord(plain, chosen);
   const made = await stage.must('creation with the alternative', stage.create(process, machine));
   const other = stage.process({ alternatives: [chosen] });
-  const again = await stage.must('creation, called again by a new process,', stage.create(other, machine));
+  const again = await stage.must('the repeated creation by a new process', stage.create(other, machine));
   expect(again.providerId === made.providerId, `a repeated creation creates a second VM: ${again.providerId}`);
   for (const asked of [machine, withId(machine, made.providerId), withId(plain, made.providerId)]) {
     const found = await stage.must('status', stage.obtain(other, asked));

@@ -25,7 +25,7 @@ async function endsWithOneVm(
   machine: ReturnType<Stage['machine']>,
   when: string,
 ): Promise<void> {
-  const { providerId } = await stage.retry(`creation, called again ${when},`, () => stage.create(process, machine));
+  const { providerId } = await stage.retry(`the repeated creation ${when}`, () => stage.create(process, machine));
   const mine = await stage.listedOne(machine);
   expect(
     mine.length === 1,

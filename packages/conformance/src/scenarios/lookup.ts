@@ -28,7 +28,7 @@ export const lookup: readonly Scenario[] = [
       const { providerId } = await stage.must('creation', stage.create(process, machine));
       const known = withId(machine, providerId);
       const first = await stage.must('initialize', process.invoker.initialize(known));
-      const second = await stage.must('initialize, called again,', process.invoker.initialize(known));
+      const second = await stage.must('the repeated initialize', process.invoker.initialize(known));
       expect(
         first.providerId === providerId && second.providerId === providerId,
         'initialize returns another VM than the creation',

@@ -38,10 +38,10 @@ async function stopAndStart(stage: Stage): Promise<void> {
   // The process dies before it can record the response.
   process.stop.abort(new Error('killed'));
   const next = stage.process();
-  await stage.must('stop, called again by a new process,', next.invoker.stop(machine, false));
+  await stage.must('the repeated stop by a new process', next.invoker.stop(machine, false));
   await stage.must('start', next.invoker.start(machine));
   await isStopped(stage, next, machine, false);
-  await stage.must('start, called again,', next.invoker.start(machine));
+  await stage.must('the repeated start', next.invoker.start(machine));
   await isStopped(stage, next, machine, false);
   await stage.retry('deletion', () => stage.delete(next, machine));
 }

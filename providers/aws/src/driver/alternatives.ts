@@ -18,7 +18,7 @@ function withMarket(spec: AwsProviderSpec, market: Alternative['market']): AwsPr
 function problem(spec: AwsProviderSpec, { machineType, zone, subnet, market }: Alternative): string | undefined {
   const { capacityReservationId } = spec.capacityReservation ?? {};
   if (zone !== undefined && subnet === undefined)
-    return 'zone: EC2 takes the zone from the subnet; add the subnet of the zone as subnet';
+    return 'zone: EC2 takes the zone from the subnet; set subnet to a subnet of the zone';
   const changed = machineType ? 'machineType' : subnet ? 'subnet' : 'market';
   if (capacityReservationId)
     return `${changed}: each capacity reservation has one type and one zone; remove capacityReservation from the provider spec`;

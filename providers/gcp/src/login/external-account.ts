@@ -135,7 +135,7 @@ function fieldOf({ format: reported }: Source): string | undefined {
   must(
     Boolean(reported?.subject_token_field_name),
     'credential_source.format.subject_token_field_name',
-    'write the name of the JSON member that contains the token',
+    'contain the name of the JSON member with the token',
   );
   return reported?.subject_token_field_name ?? undefined;
 }

@@ -79,7 +79,7 @@ function command(): Command {
     .option('--api-latency <duration>', 'delay before each answer', duration, 0)
     .option(
       '--node-kubeconfig <file>',
-      'kubeconfig for all kubelets; with this flag, kubelets verify bootstrap tokens but do not use them',
+      'kubeconfig that all kubelets share; the kubelets then only verify their bootstrap tokens',
     )
     .option('--kubelet-join-delay <duration>', 'time from power-on to joining', duration)
     .option('--kubelet-ready-delay <duration>', 'time from joining to Ready', duration)

@@ -295,7 +295,7 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const parts = [
     ...(coming > 0 ? [`${machinesOf(coming)} of the newest MachineSet to be Running`] : []),
     ...(failed > 0
-      ? [`the replacement or recovery of ${machinesOf(failed)} of the newest MachineSet with phase Failed`]
+      ? [`${machinesOf(failed)} of the newest MachineSet with the phase Failed to be replaced or to recover`]
       : []),
     ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest MachineSet to be deleted`] : []),
     ...(leaving > 0 ? [`${machinesOf(leaving)} of older MachineSets to be deleted`] : []),
