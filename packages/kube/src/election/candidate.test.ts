@@ -1,5 +1,5 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../client/create-client.ts';
 import type { Transport } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
@@ -369,4 +369,41 @@ test('bookmarks are ignored, and a watch ends when the lease is deleted or belon
   const mine = { ...held, spec: { ...held.spec, holderIdentity: 'a' } };
   t.network.answer = watching(t.clock, [{ type: 'MODIFIED', object: mine }], 0);
   expect(await t.candidate.follow(never)).toBe(true);
+});
+
+describe('a candidate with a finalizer', () => {
+  const KEPT = 'example.com/kept';
+  const withFinalizer = (kept: boolean) => setUp({ finalizer: { name: KEPT, kept: () => kept } });
+  const finalizersOf = async (t: Awaited<ReturnType<typeof setUp>>) => (await t.lease()).metadata.finalizers;
+
+  test('the holder adds the finalizer, and keeps the lease and the finalizers of others during a deletion', async () => {
+    const t = await withFinalizer(true);
+    await t.resource.create({ metadata: { name: 'lock', finalizers: ['example.com/other'] } });
+    await t.candidate.tryOnce(never);
+    expect(await finalizersOf(t)).toEqual(['example.com/other', KEPT]);
+    await t.resource.delete('lock');
+    expect(await t.candidate.renew(never)).toBe('mine');
+    await t.candidate.release();
+    expect(await finalizersOf(t)).toEqual(['example.com/other', KEPT]);
+    expect(await t.create('b').candidate.tryOnce(never)).toBe('mine');
+  });
+
+  test('a release removes a finalizer that is not kept', async () => {
+    const t = await withFinalizer(false);
+    await t.candidate.tryOnce(never);
+    expect(await finalizersOf(t)).toEqual([KEPT]);
+    await t.candidate.release();
+    expect((await finalizersOf(t)) ?? []).toEqual([]);
+  });
+
+  test('a lease that is already being deleted gets no finalizer, because the server would refuse each write', async () => {
+    const t = await withFinalizer(true);
+    await t.resource.create({ metadata: { name: 'lock', finalizers: ['example.com/other'] } });
+    await t.resource.delete('lock');
+    expect(await t.candidate.tryOnce(never)).toBe('mine');
+    expect(await t.candidate.renew(never)).toBe('mine');
+    await t.candidate.release();
+    expect(await finalizersOf(t)).toEqual(['example.com/other']);
+    expect((await t.lease()).spec).toMatchObject({ holderIdentity: '' });
+  });
 });

@@ -239,8 +239,8 @@ export class Candidate {
     if (finalizer === undefined) return {};
     const { finalizers = [], deletionTimestamp } = this.#lease?.metadata ?? {};
     const others = finalizers.filter((name) => name !== finalizer.name);
-    const wanted =
-      holder === identity ? deletionTimestamp === undefined || others.length < finalizers.length : finalizer.kept();
+    const allowed = deletionTimestamp === undefined || others.length < finalizers.length;
+    const wanted = allowed && (holder === identity || finalizer.kept());
     return { finalizers: wanted ? [...others, finalizer.name] : others };
   }
 
