@@ -222,6 +222,26 @@ describe('mcm plan', () => {
     expect(text).toContain('Blocked by:\n  - MachineClass large: the plan needs 3 machines at the same time');
   });
 
+  test('a file with only a class plans the deployments that use the class, and states that only new machines use it', async () => {
+    const stored = await client.resource(machineClasses, NS).get('small');
+    const { resourceVersion: _, uid: __, ...metadata } = stored.metadata;
+    const same = JSON.stringify({
+      ...stored,
+      metadata,
+      apiVersion: 'machine.sapcloud.io/v1alpha1',
+      kind: 'MachineClass',
+    });
+    const changed = JSON.stringify({ ...JSON.parse(same), providerSpec: { size: 'other' } });
+    const [[one], [other]] = [await plan(same), await plan(changed)];
+    expect([one?.name, other?.name, one?.steps, other?.steps]).toEqual(['workers', 'workers', [], []]);
+    const note =
+      'only new machines use the changed MachineClass small; to replace the other machines after the change: mcm rollout restart workers';
+    expect([one?.assumes.includes(note), other?.assumes.includes(note)]).toEqual([false, true]);
+    await expect(plan(same.replaceAll('"small"', '"unused"'))).rejects.toThrow(
+      'no template of a MachineDeployment names MachineClass unused, so no new machine uses the file',
+    );
+  });
+
   test('a selector limits the deployments of the files', async () => {
     const path = join(folder, 'two.yaml');
     await writeFile(

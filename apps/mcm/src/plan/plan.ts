@@ -64,6 +64,8 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
    * or cannot be checked.
    */
   readonly classProblem?: string | undefined;
+  /** True if the file changes the stored class of the template. */
+  readonly isClassChanged?: boolean;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
   /** The health of the controllers, so that a blocker announces no action of a stopped controller. */
@@ -237,6 +239,11 @@ function assumptions(source: PlanSource, unseen: number): string[] {
   return [
     'the simulation assumes that new machines join and that users do not change the objects',
     ...[manager.remark, ofMachines.remark].filter((remark) => remark !== undefined),
+    ...(source.isClassChanged
+      ? [
+          `only new machines use the changed MachineClass ${spec.template.spec.class.name}; to replace the other machines after the change: mcm rollout restart ${metadata.name}`,
+        ]
+      : []),
     ...(nodes ? [] : ['no permission to read nodes, so the simulation does not know drains and in-place updates']),
     ...(unseen > 0 ? [`the simulation assumes no blockers for ${unseen} drains that have no preview`] : []),
     ...((spec.minReadySeconds ?? 0) > 0

@@ -12,6 +12,7 @@ import { UserError } from '../command/errors.ts';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export interface Proposals {
+  /** If `deployments` is empty, the plan contains the stored deployments that use the classes. */
   readonly deployments: readonly KubeObject[];
   /** Classes that the file would create or change. */
   readonly classes: readonly MachineClass[];
@@ -19,18 +20,19 @@ export interface Proposals {
 
 /**
  * Sorts the objects of a file by kind. A selector limits the MachineDeployments of the file.
- * @throws UserError if there is no MachineDeployment, or if the selector is invalid
+ * @throws UserError if there is neither a MachineDeployment nor a MachineClass, or if the selector is invalid
  */
 export function proposalsIn(objects: readonly KubeObject[], from: string, selector?: string): Proposals {
   const ours = objects.filter((object) => object.apiVersion?.startsWith('machine.sapcloud.io/') === true);
   const isSelected = matcherOf(selector);
   const all = ours.filter(({ kind }) => kind === 'MachineDeployment');
+  const classes = ours.filter(({ kind }) => kind === 'MachineClass') as (KubeObject & MachineClass)[];
+  if (all.length === 0 && selector === undefined && classes.length > 0) return { deployments: [], classes };
   if (all.length === 0) throw new UserError(`${from} contains no MachineDeployment to plan`);
   const deployments = all.filter(({ metadata }) => isSelected(metadata.labels));
   if (deployments.length === 0) throw new UserError(`no MachineDeployment in ${from} has the labels ${selector}`);
   const nameless = deployments.find(({ metadata }) => !metadata.name);
   if (nameless) throw new UserError(`${from} contains a MachineDeployment without metadata.name`);
-  const classes = ours.filter(({ kind }) => kind === 'MachineClass') as (KubeObject & MachineClass)[];
   return { deployments, classes };
 }
 

@@ -1,4 +1,5 @@
-import { type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
+import { isDeepStrictEqual } from 'node:util';
+import { type Machine, type MachineClass, type MachineDeployment, parseDurationMs } from '@mcm/api';
 import { type DrainExplanation, type MachineDefaults, previewDrain } from '@mcm/core';
 import {
   type Clock,
@@ -9,6 +10,7 @@ import {
   type Random,
   realClock,
   silentLogger,
+  withoutUndefined,
 } from '@mcm/kube';
 import { readNodes } from '../cluster/allowed.ts';
 import { type Telling, tell } from '../cluster/answers.ts';
@@ -98,12 +100,19 @@ export async function planAll(
   const now = environment.clock.now();
   const all = await readNodes(cluster.target, environment.unread);
   const read = new Map<string, ReturnType<typeof readAround>>();
-  const plans: DeploymentPlan[] = [];
-  for (const file of deployments) {
-    const namespace = file.metadata.namespace ?? cluster.namespace;
+  const aroundIn = (namespace: string) => {
     const around = read.get(namespace) ?? readAround(cluster.client, namespace);
     read.set(namespace, around);
-    const { manager, ofMachines, ...there } = await around;
+    return around;
+  };
+  const plans: DeploymentPlan[] = [];
+  const files =
+    deployments.length > 0
+      ? deployments
+      : await usersOf(classes, cluster.namespace, async (namespace) => (await aroundIn(namespace)).deployments);
+  for (const file of files) {
+    const namespace = file.metadata.namespace ?? cluster.namespace;
+    const { manager, ofMachines, ...there } = await aroundIn(namespace);
     const stored = there.deployments.find(({ metadata }) => metadata.name === file.metadata.name);
     const deployment = proposed({ ...file, metadata: { ...file.metadata, namespace } }, stored, now);
     const wanted = there.classes.find(({ metadata }) => metadata.name === deployment.spec.template.spec.class.name);
@@ -119,6 +128,7 @@ export async function planAll(
       classes: withClasses(there.classes, classes),
       deployment,
       classProblem: problem,
+      isClassChanged: own !== undefined && wanted !== undefined && isChanged(wanted, own),
       manager,
       ofMachines,
       controllers: environment.controllers ?? [],
@@ -131,6 +141,31 @@ export async function planAll(
   }
   return plans;
 }
+
+/** The stored deployments whose templates name a class. @throws UserError if there is no such deployment */
+async function usersOf(
+  classes: readonly MachineClass[],
+  namespace: string,
+  deploymentsIn: (namespace: string) => Promise<readonly MachineDeployment[]>,
+): Promise<readonly MachineDeployment[]> {
+  const names = Map.groupBy(classes, ({ metadata }) => metadata.namespace ?? namespace);
+  const users: MachineDeployment[] = [];
+  for (const [where, own] of names) {
+    const isUsed = ({ spec }: MachineDeployment): boolean =>
+      own.some(({ metadata }) => metadata.name === spec.template.spec.class.name);
+    users.push(...(await deploymentsIn(where)).filter(isUsed));
+  }
+  if (users.length > 0) return users;
+  const all = classes.map(({ metadata }) => metadata.name).join(', ');
+  throw new UserError(`no template of a MachineDeployment names MachineClass ${all}, so no new machine uses the file`);
+}
+
+const settingsOf = (machineClass: MachineClass): object =>
+  withoutUndefined({ ...machineClass, metadata: undefined, kind: undefined, apiVersion: undefined });
+
+/** Returns whether the settings of two versions of a class differ. */
+const isChanged = (stored: MachineClass, own: MachineClass): boolean =>
+  !isDeepStrictEqual(settingsOf(stored), settingsOf(own));
 
 const isOther =
   (one: MachineClass) =>
