@@ -61,6 +61,24 @@ test('lists the events of one machine', () => {
   ]);
 });
 
+test('for a machine, lists the events of its set about the creation and the deletion of the machine', () => {
+  const ofSet = (message: string, namespace = '') =>
+    event('MachineSet', 'web-a', 1, { message, involvedObject: { kind: 'MachineSet', name: 'web-a', namespace } });
+  const about = [
+    ofSet('Created 2 Machines: web-a-0, web-a-1'),
+    ofSet('Deleted Machine: web-a-1. Cause: rollout'),
+    ofSet('Deleted 2 Machines: web-a-1, web-a-2 and 3 more. Cause: scale-down'),
+  ];
+  const others = [
+    ofSet('Deleted Machine: web-a-10. Cause: rollout'),
+    ofSet('Deleted Machine: old-web-a-1. Cause: rollout'),
+    ofSet('Deleted Machine: web-a-1.b. Cause: rollout'),
+    ofSet('Deleted Machine: web-a-1. Cause: rollout', 'another'),
+  ];
+  const rows = eventRows([...about, ...others], scopeOfObject('Machine', 'web-a-1', ''));
+  expect(rows.map(({ message }) => message)).toEqual(about.map(({ message }) => message));
+});
+
 test('prints events as text', () => {
   const rows = eventRows(reported, scopeOfObject('Machine', 'web-a-1', ''));
   expect(eventLines(rows, NOW, { wide: false })).toEqual([

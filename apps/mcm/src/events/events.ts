@@ -25,10 +25,11 @@ const newestOf = (event: EventObject): string =>
   event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
 
 /** The object of an event. */
-export const objectOf = ({ involvedObject, metadata }: EventObject): ScopedObject => ({
+export const objectOf = ({ involvedObject, metadata, message }: EventObject): ScopedObject => ({
   kind: involvedObject.kind,
   name: involvedObject.name,
   namespace: involvedObject.namespace ?? metadata.namespace,
+  message,
 });
 
 /** Returns events of machines and their owners, oldest first: all events, or only the events in the scope. */

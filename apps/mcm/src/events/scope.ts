@@ -8,6 +8,8 @@ export interface ScopedObject {
   readonly kind?: string | undefined;
   readonly name?: string | undefined;
   readonly namespace?: string | undefined;
+  /** The message of an event. */
+  readonly message?: string | undefined;
 }
 
 /** Selects objects by their names, because deleted objects have no labels and no owner. */
@@ -18,6 +20,8 @@ export interface ObjectScope {
    * `NAMESPACE/PREFIX` of the names of machines. The prefixes match deleted machines, whose events remain for an hour.
    */
   readonly machinePrefixes: readonly string[];
+  /** A machine whose creation and deletion the events of MachineSets report. Such an event names several machines. */
+  readonly named?: { readonly namespace: string; readonly machine: string } | undefined;
 }
 
 /** The kinds whose name is the name of a machine. A Node may have a different name than its machine. */
@@ -26,9 +30,16 @@ const OF_MACHINES: readonly string[] = ['Machine', 'VM', 'Node'];
 const keyOf = ({ kind = '', name = '', namespace = '' }: ScopedObject): string =>
   `${kind === 'Node' ? '' : namespace}/${kind}/${name}`;
 
-export function isInScope(object: ScopedObject, { objects, machinePrefixes }: ObjectScope): boolean {
+/** Returns whether a text contains a name, and not only a longer name with the same start or end. */
+function isNamedIn(text: string, name: string): boolean {
+  const parts = text.split(/[\s,:]+/).map((word) => word.replace(/\.$/, ''));
+  return parts.includes(name);
+}
+
+export function isInScope(object: ScopedObject, { objects, machinePrefixes, named }: ObjectScope): boolean {
   if (objects.has(keyOf(object))) return true;
-  const { kind = '', name = '', namespace = '' } = object;
+  const { kind = '', name = '', namespace = '', message = '' } = object;
+  if (named && kind === 'MachineSet') return namespace === named.namespace && isNamedIn(message, named.machine);
   if (!OF_MACHINES.includes(kind)) return false;
   // A Node has no namespace, so its name is compared with the prefixes of all namespaces in the scope.
   return machinePrefixes.some((prefix) =>
@@ -66,6 +77,7 @@ function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): O
 export const scopeOfObject = (kind: string, name: string, namespace: string): ObjectScope => ({
   objects: new Set([keyOf({ kind, name, namespace }), ...(kind === 'Machine' ? [`/Node/${name}`] : [])]),
   machinePrefixes: [],
+  named: kind === 'Machine' ? { namespace, machine: name } : undefined,
 });
 
 interface SelectorFlags {
