@@ -160,6 +160,8 @@ export interface ClusterRow {
   readonly region: string;
   /** Whether the namespace is being deleted. */
   readonly deleting: boolean;
+  /** The live replicas that the API server of the cluster does not answer, as a sentence. Empty if there are none. */
+  readonly unreachable: string;
 }
 
 /** An event of an object of the fleet. */

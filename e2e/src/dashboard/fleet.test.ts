@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard --fleet in a browser'
     await addMachine('shoot--sick', 'm-1', 'Failed');
     await addMachine('shoot--sick', 'm-2', 'Running');
     await addCluster('shoot--alone', []);
-    await client.resource(namespaces).create({ metadata: { name: 'unrelated' } });
+    for (const name of ['unrelated', 'mcm']) await client.resource(namespaces).create({ metadata: { name } });
     const end = new AbortController();
     const settings = { random: seededRandom(1), signal: end.signal, port: 0, allNamespaces: true, fleet: 'mcm-fleet' };
     const all = { client: seen, target: seen, namespace: 'mcm', close: async () => undefined };
@@ -105,6 +105,15 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard --fleet in a browser'
 
   test('the list follows changes', async () => {
     for (const lease of LEASES) await hold('shoot--alone', lease);
+    await page.getByText('3 clusters, 1 with problems').waitFor();
+    const unreachable = JSON.stringify({ unreachable: ['shoot--alone'] });
+    const name = 'machine-controller-aws-fleet-0';
+    const annotations = { 'holder-settings': `h ${unreachable}` };
+    const spec = { holderIdentity: 'h', leaseDurationSeconds: 3600 };
+    await client.resource<Lease>(leases, 'mcm').create({ metadata: { name, annotations }, spec });
+    const silent = 'The API server does not answer machine-controller-aws of replica 0.';
+    await cluster('shoot--alone').getByText(silent).waitFor();
+    await client.resource(leases, 'mcm').delete(name);
     await page.getByText('3 clusters, 1 with problems').waitFor();
     await client.resource(namespaces).delete('shoot--calm');
     await cluster('shoot--calm').getByText('The namespace is being deleted.').waitFor();

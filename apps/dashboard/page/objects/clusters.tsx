@@ -41,11 +41,12 @@ function assess(row: ClusterRow, own: readonly ControllerRow[], rollouts: readon
       ...levels,
       ...bad.map(levelOfController),
       ...held.map(({ state }): Level => (state === 'failed' ? 'failed' : 'blocked')),
-      ...(unserved ? (['blocked'] as const) : []),
+      ...(unserved || row.unreachable !== '' ? (['blocked'] as const) : []),
       ...(row.deleting ? (['leaving'] as const) : []),
     ]),
     problems: [
       ...(row.deleting ? ['The namespace is being deleted.'] : []),
+      ...(row.unreachable !== '' ? [row.unreachable] : []),
       ...(unserved ? ['No process holds a Lease of the cluster.'] : []),
       ...bad.map(textOfController),
       ...held.map(({ name, why }) => `Rollout ${name}: ${why}`),

@@ -98,7 +98,16 @@ export async function serveDashboard(
   const namespace = allNamespaces ? undefined : own;
   let wake: () => void = () => undefined;
   let board: Board | undefined;
-  const sources = watchSources({ client, target, namespace, fleet, runtime, signal, onGap: () => board?.touchGaps() });
+  const sources = watchSources({
+    client,
+    target,
+    namespace,
+    fleet,
+    peersIn: own,
+    runtime,
+    signal,
+    onGap: () => board?.touchGaps(),
+  });
   const settings = followSettings(client, own, { ...runtime, signal, onChange: () => wake() });
   const defaults = () => settings().ofMachines.defaults;
   const classOf = ({ metadata, spec }: { metadata: { namespace?: string }; spec: { class?: { name?: string } } }) =>

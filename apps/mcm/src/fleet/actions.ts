@@ -48,12 +48,21 @@ interface Peer {
 const chosenOf = ({ metadata }: Lease): readonly string[] =>
   (metadata.annotations?.[LeaseAnnotations.FleetClusters] ?? '').split(',').filter((name) => name !== '');
 
+/** The clusters that a replica reports as unreachable in its peer Lease. */
+export function unreachableOf(lease: Lease): readonly string[] {
+  const { unreachable } = holderSettings(lease) ?? {};
+  return Array.isArray(unreachable) ? unreachable.map(String) : [];
+}
+
+/** The replica of a peer Lease. Undefined for another Lease. */
+export function peerOf(lease: Lease): Peer | undefined {
+  const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
+  return program === undefined || replica === undefined ? undefined : { program, replica, lease };
+}
+
 export async function peersIn(client: KubeClient, namespace: string, signal?: AbortSignal): Promise<readonly Peer[]> {
   const { items } = await client.resource(leases, namespace).list(signal === undefined ? {} : { signal });
-  return items.flatMap((lease) => {
-    const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
-    return program === undefined || replica === undefined ? [] : [{ program, replica, lease }];
-  });
+  return items.flatMap((lease) => peerOf(lease) ?? []);
 }
 
 async function withReplica(client: KubeClient, namespace: string, replica: string): Promise<readonly Peer[]> {
@@ -92,7 +101,6 @@ export async function replicaRows(client: KubeClient, namespace: string, now: Da
     const settings = holderSettings(lease) ?? {};
     const holder = lease.spec?.holderIdentity ?? '';
     const renewedMs = now.getTime() - Date.parse(lease.spec?.renewTime ?? '');
-    const { unreachable } = settings;
     return {
       program,
       replica,
@@ -102,7 +110,7 @@ export async function replicaRows(client: KubeClient, namespace: string, now: Da
       weight: Number(settings['fleet-weight'] ?? 0),
       clusters: holders?.filter((each) => isRunOf(holder, each)).length,
       chosen: chosenOf(lease),
-      unreachable: Array.isArray(unreachable) ? unreachable.map(String) : [],
+      unreachable: unreachableOf(lease),
     };
   });
 }

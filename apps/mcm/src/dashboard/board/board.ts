@@ -25,6 +25,7 @@ import { Events } from './events.ts';
 import { gapSentences } from './gaps.ts';
 import type { Sources } from './sources.ts';
 import { Table } from './table.ts';
+import { Unreachable } from './unreachable.ts';
 
 /** The maximum number of samples of a rollout, and of rollouts with samples. All samples together use at most 20 MB. */
 const MOST_SAMPLES = 600;
@@ -79,6 +80,7 @@ export class Board {
   };
   readonly #counts = new Map<Level, number>();
   readonly #trend = new Samples(MOST_TREND, TREND_MS);
+  readonly #unreachable: Unreachable;
   #gaps: readonly string[] = [];
   #gapsAreDirty = true;
   #goingIsDirty = true;
@@ -86,6 +88,7 @@ export class Board {
 
   constructor(options: BoardOptions) {
     this.#options = options;
+    this.#unreachable = new Unreachable(options.sources.peers, options.clock);
     const { machines, deployments, sets, classes, pools, clusters, nodes, events } = options.sources;
     this.#follow('machines', machines);
     this.#follow('deployments', deployments);
@@ -144,6 +147,10 @@ export class Board {
    */
   assessControllers(): void {
     const { controllers, sources, onDirty } = this.#options;
+    for (const name of this.#unreachable.assess()) {
+      this.#dirty.clusters.add(name);
+      onDirty();
+    }
     const changed = controllers.assess(sources);
     if (changed.size === 0) return;
     this.#controllers.replace(controllers.rows());
@@ -185,7 +192,9 @@ export class Board {
     const { classes, pools, clusters } = this.#options.sources;
     this.#take('classes', (key) => put(this.#classes, key, classes.store.get(key), classRow));
     this.#take('pools', (key) => put(this.#pools, key, pools.store.get(key), poolRow));
-    this.#take('clusters', (key) => put(this.#clusters, key, clusters.store.get(key), clusterRow));
+    this.#take('clusters', (key) =>
+      put(this.#clusters, key, clusters.store.get(key), (one) => clusterRow(one, this.#unreachable.of(key))),
+    );
     if (this.#options.sources.machines.synced) this.#addTrend(now);
     const gapsChanged = this.#flushGaps();
     const trend = this.#trend.all.at(-1);

@@ -18,6 +18,8 @@ import {
   type InformerRuntime,
   type KubeClient,
   type KubeObject,
+  type Lease,
+  leases,
   type Node,
   namespaces,
   nodes,
@@ -38,6 +40,8 @@ export interface Sources {
   readonly pools: Informer<MachineConfigPool>;
   /** The namespaces of the clusters of a fleet. Without a fleet, no watch runs, and the list stays empty. */
   readonly clusters: Informer<KubeObject>;
+  /** The Leases in the namespace of the peer Leases of a fleet. Without a fleet, the list stays empty. */
+  readonly peers: Informer<Lease>;
   /** Machines by the UID of their set. The cost of the lookup depends only on the size of the result. */
   machinesOf(setUid: string): readonly Machine[];
   /** Machines in deletion. The cost depends only on the size of the result. */
@@ -62,6 +66,8 @@ export interface SourceOptions {
    * watched.
    */
   readonly fleet: string | undefined;
+  /** The namespace of the peer Leases of a fleet. */
+  readonly peersIn: string;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
   /** `onGap` is called when a kind is read for the first time, when its read is refused, or when its watch ends. */
@@ -84,7 +90,8 @@ const lean = ({ status, ...node }: Node): Node => ({
   status: status?.conditions ? { conditions: status.conditions } : {},
 });
 
-export function watchSources({ client, target, namespace, fleet, runtime, signal, onGap }: SourceOptions): Sources {
+export function watchSources(options: SourceOptions): Sources {
+  const { client, target, namespace, fleet, peersIn, runtime, signal, onGap } = options;
   const keeper = new GapKeeper(runtime.clock, onGap);
   const watching = { ...runtime, outage: keeper.outage };
   const common = { ...watching, namespace };
@@ -98,8 +105,10 @@ export function watchSources({ client, target, namespace, fleet, runtime, signal
   };
   const hosts = createInformer<Node>(target, nodes, { ...watching, project: lean });
   const clusters = createInformer<KubeObject>(client, namespaces, { ...watching, labelSelector: fleet });
+  const peers = createInformer<Lease>(client, leases, { ...watching, namespace: peersIn });
   const pools = createInformer<MachineConfigPool>(target, machineConfigPools, { ...runtime, log: silentLogger });
-  const needed = [...Object.values(kinds), fleet === undefined ? hosts : clusters] as readonly Informer<KubeObject>[];
+  const others = fleet === undefined ? [hosts] : [clusters, peers];
+  const needed = [...Object.values(kinds), ...others] as readonly Informer<KubeObject>[];
   // Without permission to read classes, the page cannot report a missing class.
   const hasClass = (name: string): boolean =>
     kinds.classes.store.get(`${namespace}/${name}`) !== undefined ||
@@ -114,6 +123,7 @@ export function watchSources({ client, target, namespace, fleet, runtime, signal
     ...kinds,
     nodes: hosts,
     clusters,
+    peers,
     pools,
     run: () => {
       const more = fleet === undefined ? [pools as Informer<KubeObject>] : [];

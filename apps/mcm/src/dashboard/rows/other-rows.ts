@@ -41,10 +41,14 @@ export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow 
 
 const REGION = 'topology.kubernetes.io/region';
 
-export const clusterRow = ({ metadata: { name, labels, deletionTimestamp } }: KubeObject): ClusterRow => ({
+export const clusterRow = (
+  { metadata: { name, labels, deletionTimestamp } }: KubeObject,
+  unreachable: string,
+): ClusterRow => ({
   key: name,
   region: brieflyVisible(labels?.[REGION] ?? ''),
   deleting: deletionTimestamp !== undefined,
+  unreachable: brieflyVisible(unreachable),
 });
 
 /** The kinds whose events are shown. Events of pods and workloads would hide the events of machines. */

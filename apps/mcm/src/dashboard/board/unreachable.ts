@@ -1,0 +1,52 @@
+import type { Clock, Informer, Lease } from '@mcm/kube';
+import { peerOf, unreachableOf } from '../../fleet/actions.ts';
+
+/** The last observed version of a peer Lease. The clocks of the replicas are not compared. */
+interface Observed {
+  readonly version: string | undefined;
+  readonly atMs: number;
+}
+
+/** The clusters whose API server does not answer a live replica of the fleet. */
+export class Unreachable {
+  readonly #leases: Pick<Informer<Lease>, 'store'>;
+  readonly #clock: Clock;
+  readonly #observed = new Map<string, Observed>();
+  #texts: ReadonlyMap<string, string> = new Map();
+
+  constructor(leases: Pick<Informer<Lease>, 'store'>, clock: Clock) {
+    this.#leases = leases;
+    this.#clock = clock;
+  }
+
+  /** A sentence with the replicas. Empty if all live replicas reach the cluster. */
+  of(cluster: string): string {
+    return this.#texts.get(cluster) ?? '';
+  }
+
+  /** Reads the peer Leases, and returns the clusters with a changed sentence. Must be called every few seconds. */
+  assess(): readonly string[] {
+    const found = new Map<string, string[]>();
+    for (const lease of this.#leases.store.list()) {
+      const peer = peerOf(lease);
+      if (peer === undefined || !this.#isLive(lease)) continue;
+      for (const cluster of unreachableOf(lease))
+        found.set(cluster, [...(found.get(cluster) ?? []), `${peer.program} of replica ${peer.replica}`]);
+    }
+    const next = new Map(
+      [...found].map(([cluster, who]) => [cluster, `The API server does not answer ${who.toSorted().join(', ')}.`]),
+    );
+    const before = this.#texts;
+    this.#texts = next;
+    return [...new Set([...before.keys(), ...next.keys()])].filter((name) => before.get(name) !== next.get(name));
+  }
+
+  #isLive({ metadata: { name, resourceVersion: version }, spec }: Lease): boolean {
+    const now = this.#clock.monotonic();
+    const known = this.#observed.get(name);
+    const seen = known?.version === version ? known : undefined;
+    const { atMs } = seen ?? { atMs: now };
+    if (seen === undefined) this.#observed.set(name, { version, atMs });
+    return now - atMs <= (spec?.leaseDurationSeconds ?? 0) * 1000;
+  }
+}
