@@ -52,6 +52,10 @@ function belowStatus(cause: StatusCause): StatusCause {
   if (field === '<nil>' && message !== undefined && / in status\.\S+$/.test(message)) {
     return { ...cause, field: 'status', message: message.replace(/ in status\.(\S+)$/, ' in $1') };
   }
+  const combined = /^Invalid value: "": "status(?:\.([^"]*))?" must/.exec(message ?? '');
+  if (field === '<nil>' && message !== undefined && combined !== null) {
+    return { ...cause, field: 'status', message: message.replace(/"status(?:\.([^"]*))?"/, `"${combined[1] ?? ''}"`) };
+  }
   if (!/^status\b/.test(field) || message === undefined) return cause;
   const own = field.replace(/^status\.?/, '');
   return { ...cause, message: message.replace(`: ${field} in body`, () => `: ${own} in body`) };
