@@ -4,7 +4,7 @@ import { webhookServiceFindings, webhookUrlFindings } from '../apimachinery/erro
 import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { type Fields, record, text, texts } from './schema/fields.ts';
-import { labelProblems } from './words.ts';
+import { labelProblems } from './schema/words.ts';
 
 const KNOWN_REVIEWS = ['v1', 'v1beta1'];
 

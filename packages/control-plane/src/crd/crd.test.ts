@@ -572,6 +572,23 @@ describe('CEL rules', () => {
     ]);
   });
 
+  it('an embedded resource in a default needs an apiVersion and a kind', () => {
+    const embedded = {
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+    };
+    const at = `${ROOT}.properties[a].default`;
+    const of = (value: unknown): string[] =>
+      problems(withSchema({ a: { type: 'array', items: embedded, default: value } }));
+    expect(of([{ apiVersion: 'v1', kind: 'Pod' }])).toEqual([]);
+    expect(of([{ kind: 'Pod' }, { apiVersion: 'a/b/c', kind: '' }])).toEqual([
+      `${at}[0].apiVersion: Required value`,
+      `${at}[1].apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c`,
+      `${at}[1].kind: Invalid value: "": must not be empty`,
+    ]);
+  });
+
   it('rules cannot read fields without a type', () => {
     const of = (property: Fields, rule: string): string[] =>
       problems(

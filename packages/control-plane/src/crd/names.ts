@@ -1,7 +1,7 @@
 import { invalid, required } from '../apimachinery/errors/schema-causes.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { type Fields, text, texts } from './schema/fields.ts';
-import { labelProblems } from './words.ts';
+import { labelProblems } from './schema/words.ts';
 
 /** Returns the error of a name that is not a DNS-1035 label. An empty name has no error. */
 function label(field: string, name: string): StatusCause[] {

@@ -10,8 +10,8 @@ import { validateGivenNames, validateNames } from './names.ts';
 import { type Fields, record, records, text, texts } from './schema/fields.ts';
 import { validateRuleSpecs } from './schema/rules.ts';
 import { validateSchema } from './schema/structural.ts';
+import { labelProblems, subdomainProblems } from './schema/words.ts';
 import { validateColumns, validateSelectableFields, validateSubresources } from './subresources.ts';
-import { labelProblems, subdomainProblems } from './words.ts';
 
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';

@@ -6,6 +6,7 @@ import { nodeOf, type SchemaNode } from '../../schema/model/node.ts';
 import { pruneValue } from '../../schema/prune.ts';
 import { validateRules } from '../../schema/rules.ts';
 import { validateValue } from '../../schema/validate.ts';
+import { embeddedTypeCauses } from './embedded-type.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
@@ -20,6 +21,21 @@ function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): Stat
   return [...fresh, ...kept.filter((cause) => !isReported(cause))];
 }
 
+/** The errors of the types of embedded resources in a default. */
+function embeddedCauses(value: unknown, node: SchemaNode, path: string): StatusCause[] {
+  if (Array.isArray(value)) {
+    const { items } = node;
+    return items === undefined ? [] : value.flatMap((item, at) => embeddedCauses(item, items, `${path}[${at}]`));
+  }
+  if (!isRecord(value)) return [];
+  const below = Object.entries(value).flatMap(([key, inner]) => {
+    const property = node.properties.get(key);
+    if (property !== undefined) return embeddedCauses(inner, property, `${path}.${key}`);
+    return node.additional === undefined ? [] : embeddedCauses(inner, node.additional, `${path}[${key}]`);
+  });
+  return node.embedded ? [...embeddedTypeCauses(value, path), ...below] : below;
+}
+
 function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusCause[] {
   const value = schema.default;
   if (value === undefined || value === null) return [];
@@ -29,6 +45,8 @@ function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusC
   const found: string[] = [];
   pruneValue(value, node, { path: '', resource: isResource, keep: true, found });
   const causes = found.length > 0 ? [invalid(field, value, 'must not have unknown fields')] : [];
+  const embedded = embeddedCauses(value, node, field);
+  if (embedded.length > 0) return [...causes, ...embedded];
   const at = ({ field: below = '' }: StatusCause, indexJoint: string): string => {
     if (below === '' || below === NO_FIELD) return field;
     return `${field}${below.startsWith('[') ? indexJoint : '.'}${below}`;
