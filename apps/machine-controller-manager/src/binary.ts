@@ -122,10 +122,7 @@ const flags = {
     }),
   }),
   // In older installations of the original, the manager has these flags.
-  'delete-migrated-machine-class': ignoredFlag(
-    '[true|false]',
-    'deprecated; this version has no migrated MachineClasses to delete',
-  ),
+  'delete-migrated-machine-class': ignoredFlag('[true|false]', 'deprecated; mcm does not migrate MachineClasses'),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
     'deprecated for this program; set the flag for the machine controller',

@@ -276,8 +276,8 @@ const makesNew = rollsOn(async (client, all) => {
 });
 
 test.each([
-  ['deleted', takesOld, /^workers-.* was deleted, of .* although the rollout is paused$/],
-  ['made', makesNew, /^one-more-[0-9]+ was created, of .* although the rollout is paused$/],
+  ['deleted', takesOld, /^workers-.* was deleted in .* although the rollout is paused$/],
+  ['made', makesNew, /^one-more-[0-9]+ was created in .* although the rollout is paused$/],
 ] as const)('a machine that is %s although the rollout is paused is reported', async (_, defect, reported) => {
   const end = new AbortController();
   const [healthy, broken] = await verified({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {

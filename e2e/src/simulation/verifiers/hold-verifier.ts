@@ -132,10 +132,10 @@ export class HoldVerifier {
     const set = this.#sets.get(controllerOf(object)?.uid ?? '');
     if (!set || !this.#isHeld()) return;
     const alive = this.#aliveOf(set);
-    const of = `of ${set.metadata.name}, which had ${alive} of ${sizeOf(set)}`;
-    if (!before && !isGoing(object) && alive > sizeOf(set)) this.#violate(`${name} was created, ${of}`);
+    const where = `in ${set.metadata.name} (${alive} of ${sizeOf(set)} machines)`;
+    if (!before && !isGoing(object) && alive > sizeOf(set)) this.#violate(`${name} was created ${where}`);
     if (before && !isGoing(before) && isGoing(object) && alive < sizeOf(set) && this.#isHealthy(before)) {
-      this.#violate(`${name} was deleted, ${of}`);
+      this.#violate(`${name} was deleted ${where}`);
     }
   }
 

@@ -111,7 +111,7 @@ export const machineFlags = {
     }),
     'machine-pv-reattach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeReattachTimeoutMs,
-      help: 'longest time that a drain waits for the attachment of a volume to another node, before the next eviction',
+      help: 'longest time that a drain waits until another node attaches a detached volume',
     }),
     'machine-unresponsive-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.unresponsiveNodeMs,
@@ -149,7 +149,7 @@ export const machineFlags = {
     'orphan-max-deletions-per-hour': integerFlag({
       min: 0,
       default: ORPHAN_DEFAULTS.maxPerHour,
-      help: 'maximum number of orphaned VMs, and of orphaned Nodes, that are deleted within an hour',
+      help: 'maximum number of orphaned VMs that the controller deletes per hour; the same limit applies separately to orphaned Nodes',
     }),
     'orphan-former-owners': listFlag({
       default: [],

@@ -115,8 +115,7 @@ export const POOL_CONDITIONS = {
       },
       Forbidden: {
         status: 'False',
-        means:
-          'The controller cannot use the reference, because of the template, the strategy or a missing permission.',
+        means: 'The template, the strategy or a missing permission prevents the use of the reference.',
         help: 'The message contains the cause of the problem and a hint.',
       },
       Ambiguous: {

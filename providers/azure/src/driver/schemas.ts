@@ -75,7 +75,7 @@ const networkInterfaces = z.object({
 
 const storageProfile = z.object({
   imageReference: imageReference.optional().meta({
-    description: 'image of the VMs; exactly one of id, urn, communityGalleryImageID and sharedGalleryImageID',
+    description: 'image of the VMs; set exactly one of id, urn, communityGalleryImageID and sharedGalleryImageID',
   }),
   diskControllerType: text('SCSI or NVMe; default: the setting of the VM size'),
   osDisk: osDisk.optional().meta({ description: 'disk that the VM boots from; required' }),
@@ -118,7 +118,7 @@ const properties = z.object({
   zone: z
     .int()
     .optional()
-    .meta({ description: 'availability zone; exactly one of zone, availabilitySet and virtualMachineScaleSet' }),
+    .meta({ description: 'availability zone; set exactly one of zone, availabilitySet and virtualMachineScaleSet' }),
   priority: text(
     'Regular or Spot (cheaper VMs that Azure can delete at any time); default Regular; the original ignores this field',
   ),
@@ -162,7 +162,7 @@ export const AzureProviderSpec = z.object({
   subnetInfo: subnetInfo.optional().meta({ description: 'network of the NICs; required' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
-      'tags of VM, NIC and disks; mcm finds VMs by two tags with keys that start with kubernetes.io-cluster- and kubernetes.io-role-',
+      'tags of VM, NIC and disks; one key must start with kubernetes.io-cluster-, and one with kubernetes.io-role-',
   }),
   cloudConfiguration: z
     .object({ name: text('AzurePublic, AzureChina or AzureGovernment') })

@@ -83,7 +83,8 @@ export const GcpProviderSpec = z.object({
   scheduling: scheduling.optional().meta({ description: 'behavior of a VM during maintenance; required' }),
   serviceAccounts: z.array(serviceAccount).optional().meta({ description: 'service accounts for programs on the VM' }),
   tags: z.array(z.string()).optional().meta({
-    description: 'network tags; mcm finds VMs by two tags that contain kubernetes-io-cluster- and kubernetes-io-role-',
+    description:
+      'network tags; one must contain kubernetes-io-cluster- and one kubernetes-io-role-; mcm finds VMs by these tags',
   }),
   shieldedInstanceConfiguration: shieldedInstance
     .optional()

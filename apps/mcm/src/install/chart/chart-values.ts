@@ -164,7 +164,7 @@ function imageGroup(container: Container, program: string): Group {
   });
 }
 
-const HOOK_WEBHOOKS = group('Webhooks of hooks (docs/hooks.md).', {
+const HOOK_WEBHOOKS = group('Hooks that call a webhook (docs/hooks.md).', {
   secret: value(
     'Secret with the file webhooks.json and with the keys and certificates that it names, at the path /etc/mcm/hooks. Empty: no webhooks.',
     '',
