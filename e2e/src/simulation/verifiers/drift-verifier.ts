@@ -1,6 +1,7 @@
 import { Annotations } from '@mcm/api';
-import { type Change, createInformer, ignoreNotFound, type Node, nodes, seededRandom } from '@mcm/kube';
+import { type Change, ignoreNotFound, type Node, nodes } from '@mcm/kube';
 import type { World, WorldOptions } from '../world/world.ts';
+import { follow } from './follow.ts';
 
 /** The label with the policy `Yield`, and the label with the policy `Enforce`. */
 const YIELDED = 'example.com/team';
@@ -32,10 +33,7 @@ export class DriftVerifier {
   /** Runs the verifier until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): DriftVerifier {
     const verifier = new DriftVerifier(world);
-    const { admin, clock, log } = world;
-    const all = createInformer<Node>(admin, nodes, { clock, log, random: seededRandom(0) });
-    all.onChange((change) => verifier.#changed(change));
-    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    follow<Node>(world, nodes, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 

@@ -7,9 +7,10 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import { type Change, controllerOf, createInformer, type Node, nodes, seededRandom } from '@mcm/kube';
+import { type Change, controllerOf, type Node, nodes } from '@mcm/kube';
 import { type Hold, isOverridden } from '../world/holds.ts';
 import type { World } from '../world/world.ts';
+import { follow } from './follow.ts';
 
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
@@ -50,19 +51,10 @@ export class HoldVerifier {
   /** Runs the verifier until `signal` aborts. */
   static watch(world: World, hold: Hold, signal: AbortSignal): HoldVerifier {
     const verifier = new HoldVerifier(world, hold);
-    const { admin, clock, log } = world;
-    const options = { clock, log, random: seededRandom(0) };
-    const deployments = createInformer<MachineDeployment>(admin, machineDeployments, options);
-    deployments.onChange((change) => verifier.#deploymentChanged(change));
-    const sets = createInformer<MachineSet>(admin, machineSets, options);
-    sets.onChange((change) => verifier.#setChanged(change));
-    const all = createInformer<Machine>(admin, machines, options);
-    all.onChange((change) => verifier.#machineChanged(change));
-    const allNodes = createInformer<Node>(admin, nodes, options);
-    allNodes.onChange((change) => verifier.#nodeChanged(change));
-    for (const one of [deployments, sets, all, allNodes]) {
-      void one.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
-    }
+    follow<MachineDeployment>(world, machineDeployments, signal, (change) => verifier.#deploymentChanged(change));
+    follow<MachineSet>(world, machineSets, signal, (change) => verifier.#setChanged(change));
+    follow<Machine>(world, machines, signal, (change) => verifier.#machineChanged(change));
+    follow<Node>(world, nodes, signal, (change) => verifier.#nodeChanged(change));
     return verifier;
   }
 

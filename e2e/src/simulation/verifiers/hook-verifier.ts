@@ -1,7 +1,8 @@
 import { Annotations, type Machine, machines, parseTime } from '@mcm/api';
-import { type Change, createInformer, ignoreNotFound, type Node, nodes, seededRandom } from '@mcm/kube';
+import { type Change, ignoreNotFound, type Node, nodes } from '@mcm/kube';
 import type { Dice } from '../script/dice.ts';
 import { NAMESPACE, type World } from '../world/world.ts';
+import { follow } from './follow.ts';
 import { type SimulatedWebhook, WEBHOOK } from './simulated-webhook.ts';
 
 type Stage = 'before-create' | 'after-ready' | 'before-drain' | 'before-delete';
@@ -80,16 +81,11 @@ export class HookVerifier {
   static watch(world: World, dice: Dice, webhook: SimulatedWebhook, signal: AbortSignal): HookVerifier {
     webhook.attach(world);
     const verifier = new HookVerifier(world, dice, webhook);
-    const { admin, clock, log } = world;
-    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
-    all.onChange((change) => verifier.#changed(change));
-    const joined = createInformer<Node>(admin, nodes, { clock, log, random: seededRandom(0) });
-    joined.onChange(({ type, object: { metadata } }) => {
+    follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
+    follow<Node>(world, nodes, signal, ({ type, object: { metadata } }) => {
       if (type === 'deleted') verifier.#nodes.delete(metadata.name);
       else verifier.#nodes.add(metadata.name);
     });
-    for (const informer of [all, joined])
-      void informer.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
     return verifier;
   }
 

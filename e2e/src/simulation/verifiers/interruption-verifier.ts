@@ -1,8 +1,9 @@
 import { Annotations, type Machine, machines } from '@mcm/api';
-import { type Change, createInformer, seededRandom } from '@mcm/kube';
+import type { Change } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
 import { BOUNDS } from '../record/bounds.ts';
 import type { World } from '../world/world.ts';
+import { follow } from './follow.ts';
 
 type Kind = 'Terminate' | 'Maintenance' | 'Ended' | 'Rebalance' | 'Freeze';
 
@@ -38,10 +39,7 @@ export class InterruptionVerifier {
   /** Runs the verifier until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): InterruptionVerifier {
     const verifier = new InterruptionVerifier(world);
-    const { admin, clock, log } = world;
-    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
-    all.onChange((change) => verifier.#changed(change));
-    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 

@@ -1,6 +1,7 @@
 import { Annotations, type Machine, type MachinePhase, machines, phaseOf } from '@mcm/api';
-import { type Change, createInformer, seededRandom } from '@mcm/kube';
+import type { Change } from '@mcm/kube';
 import type { World } from '../world/world.ts';
+import { follow } from './follow.ts';
 
 const FAILED_UPDATE: MachinePhase = 'InPlaceUpdateFailed';
 
@@ -24,10 +25,7 @@ export class KeptUpdateVerifier {
   /** Runs the verifier until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): KeptUpdateVerifier {
     const verifier = new KeptUpdateVerifier(world);
-    const { admin, clock, log } = world;
-    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
-    all.onChange((change) => verifier.#changed(change));
-    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 

@@ -1,6 +1,6 @@
 import { type Machine, machines } from '@mcm/api';
-import { createInformer, seededRandom } from '@mcm/kube';
 import type { World } from '../world/world.ts';
+import { follow } from './follow.ts';
 
 /**
  * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. Wrong effects are deleted machines
@@ -33,10 +33,7 @@ export class ScalerVerifier {
    */
   static watch(world: World, replicas: number, signal: AbortSignal, namesArriveLate = false): ScalerVerifier {
     const verifier = new ScalerVerifier(world, replicas, namesArriveLate);
-    const { admin, clock, log } = world;
-    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
-    all.onChange(({ type, object }) => type !== 'deleted' && verifier.#changed(object));
-    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    follow<Machine>(world, machines, signal, ({ type, object }) => type !== 'deleted' && verifier.#changed(object));
     return verifier;
   }
 

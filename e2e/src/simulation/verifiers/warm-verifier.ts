@@ -1,7 +1,8 @@
 import { Annotations, type Machine, machines } from '@mcm/api';
-import { type Change, controllerOf, createInformer, seededRandom } from '@mcm/kube';
+import { type Change, controllerOf } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 import { MOST_WARM } from '../world/world-options.ts';
+import { follow } from './follow.ts';
 
 const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.WarmState] !== undefined;
 
@@ -23,10 +24,7 @@ export class WarmVerifier {
   /** Runs the verifier until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): WarmVerifier {
     const verifier = new WarmVerifier(world);
-    const { admin, clock, log } = world;
-    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
-    all.onChange((change) => verifier.#changed(change));
-    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 

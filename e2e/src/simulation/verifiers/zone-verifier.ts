@@ -1,7 +1,8 @@
 import { Annotations, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
-import { type Change, createInformer, seededRandom } from '@mcm/kube';
+import type { Change } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
 import type { World } from '../world/world.ts';
+import { follow } from './follow.ts';
 
 /** The zones of the deployment in the histories `zones`. */
 export const ZONES = ['local-a', 'local-b', 'local-c'] as const;
@@ -40,17 +41,8 @@ export class ZoneVerifier {
   /** Runs the verifier until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): ZoneVerifier {
     const verifier = new ZoneVerifier(world);
-    const { admin, clock, log } = world;
-    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
-    all.onChange((change) => verifier.#changed(change));
-    const deployments = createInformer<MachineDeployment>(admin, machineDeployments, {
-      clock,
-      log,
-      random: seededRandom(0),
-    });
-    deployments.onChange(({ object }) => verifier.#recorded(object));
-    for (const informer of [all, deployments])
-      void informer.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
+    follow<MachineDeployment>(world, machineDeployments, signal, ({ object }) => verifier.#recorded(object));
     return verifier;
   }
 
