@@ -1,6 +1,7 @@
 import { goQuote } from '../../apimachinery/errors/schema-causes.ts';
 import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/model/node.ts';
+import { goPlain } from '../strategic/directives.ts';
 import { isTracked, type Scope } from './compare.ts';
 import { fieldElement, itemElement, printElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
@@ -18,17 +19,6 @@ function goSyntax(value: unknown): string {
     .sort()
     .map((key) => `${goQuote(key)}:${goSyntax(value[key])}`);
   return `map[string]interface {}{${fields.join(', ')}}`;
-}
-
-/** Prints a value as Go's `%v` does. */
-function goPlain(value: unknown): string {
-  if (value === null) return '<nil>';
-  if (Array.isArray(value)) return `[${value.map(goPlain).join(' ')}]`;
-  if (!isRecord(value)) return String(value);
-  const fields = Object.keys(value)
-    .sort()
-    .map((key) => `${key}:${goPlain(value[key])}`);
-  return `map[${fields.join(' ')}]`;
 }
 
 /** Prints the type of a value as Go's `%T` does. */
