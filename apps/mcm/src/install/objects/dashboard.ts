@@ -1,6 +1,6 @@
 import { type Rule, role } from './roles.ts';
 import { type InstallSettings, shared } from './settings.ts';
-import { KUBECONFIGS, networkPolicyFor, securedContainer } from './workload.ts';
+import { KUBECONFIGS, networkPolicyFor, POD_SECURITY, securedContainer } from './workload.ts';
 
 export const DASHBOARD_APP = 'mcm-dashboard';
 const SELECTOR = { 'app.kubernetes.io/name': DASHBOARD_APP } as const;
@@ -67,13 +67,7 @@ const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): obj
         metadata: { labels: LABELS },
         spec: {
           serviceAccountName: DASHBOARD_APP,
-          securityContext: {
-            runAsNonRoot: true,
-            runAsUser: 65_532,
-            runAsGroup: 65_532,
-            fsGroup: 65_532,
-            seccompProfile: { type: 'RuntimeDefault' },
-          },
+          securityContext: POD_SECURITY,
           containers: [
             {
               ...container,

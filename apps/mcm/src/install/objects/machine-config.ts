@@ -2,7 +2,7 @@ import { machineConfigCrds } from '@mcm/machine-config';
 import { daemonRoles, daemonTargetRoles } from './config-daemon.ts';
 import { type Rule, role } from './roles.ts';
 import type { InstallSettings } from './settings.ts';
-import { KUBECONFIGS, networkPolicyFor, securedContainer } from './workload.ts';
+import { KUBECONFIGS, networkPolicyFor, POD_SECURITY, securedContainer } from './workload.ts';
 
 export const CONFIG_APP = 'machine-config-controller';
 export const CONFIG_SELECTOR = { 'app.kubernetes.io/name': CONFIG_APP } as const;
@@ -133,13 +133,7 @@ const deployment = ({ namespace, replicas, kubeconfigs, configController }: Inst
         serviceAccountName: CONFIG_APP,
         priorityClassName: 'system-cluster-critical',
         terminationGracePeriodSeconds: 30,
-        securityContext: {
-          runAsNonRoot: true,
-          runAsUser: 65_532,
-          runAsGroup: 65_532,
-          fsGroup: 65_532,
-          seccompProfile: { type: 'RuntimeDefault' },
-        },
+        securityContext: POD_SECURITY,
         containers: [
           {
             ...securedContainer({

@@ -19,6 +19,15 @@ const SECURITY = {
   capabilities: { drop: ['ALL'] },
 } as const;
 
+/** The security context of all pods except the pods of the machine-config-daemon. */
+export const POD_SECURITY = {
+  runAsNonRoot: true,
+  runAsUser: 65_532,
+  runAsGroup: 65_532,
+  fsGroup: 65_532,
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
 const argsOf = (flags: ContainerFlags): string[] => Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
 
 export interface SecuredContainer {
@@ -135,13 +144,7 @@ const templateOf = (
     priorityClassName: 'system-cluster-critical',
     // A graceful stop takes less than 10 s.
     terminationGracePeriodSeconds: 30,
-    securityContext: {
-      runAsNonRoot: true,
-      runAsUser: 65_532,
-      runAsGroup: 65_532,
-      fsGroup: 65_532,
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    securityContext: POD_SECURITY,
     topologySpreadConstraints: [
       {
         maxSkew: 1,
