@@ -52,6 +52,7 @@ export {
   type JsonSchema,
   type JwtParts,
   LearnedRate,
+  LearnedRates,
   type ListedInstance,
   type MachineCode,
   MachineCodes,

@@ -152,6 +152,7 @@ export {
   type JsonSchema,
   type JwtParts,
   LearnedRate,
+  LearnedRates,
   type ListedInstance,
   type MachineCode,
   MachineCodes,

@@ -1,6 +1,6 @@
 export { type MachineCode, MachineCodes } from '@mcm/api';
 export { providerSpecProblem, type ReadProviderSpec } from './class-problem.ts';
-export { LearnedRate } from './cloud/learned-rate.ts';
+export { LearnedRate, LearnedRates } from './cloud/learned-rate.ts';
 export { type ObservedCall, observedCalls } from './cloud/observed.ts';
 export { observingDriver } from './cloud/observing.ts';
 export { SharedLookup } from './cloud/shared-lookup.ts';

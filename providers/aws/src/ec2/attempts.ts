@@ -1,4 +1,4 @@
-import { LearnedRate } from '@mcm/core/driver';
+import { LearnedRates } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import { NoAnswer, Refusal } from './refusal.ts';
 
@@ -55,10 +55,11 @@ export interface AttemptsOptions {
 export class Attempts {
   readonly #options: AttemptsOptions;
   /** EC2 limits the rate of each action separately. */
-  readonly #rates = new Map<string, LearnedRate>();
+  readonly #rates: LearnedRates;
 
   constructor(options: AttemptsOptions) {
     this.#options = options;
+    this.#rates = new LearnedRates(options.clock);
   }
 
   /**
@@ -66,7 +67,7 @@ export class Attempts {
    * @throws the error of the last attempt, or the reason of the signal
    */
   async send<T>(action: string, repeatable: boolean, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-    const rate = this.#rateOf(action);
+    const rate = this.#rates.of(action);
     for (let attempt = 1; ; attempt++) {
       await rate.take(signal);
       try {
@@ -84,14 +85,6 @@ export class Attempts {
         if (!throttled) await this.#pause(attempt, signal);
       }
     }
-  }
-
-  #rateOf(action: string): LearnedRate {
-    const known = this.#rates.get(action);
-    if (known) return known;
-    const made = new LearnedRate(this.#options.clock);
-    this.#rates.set(action, made);
-    return made;
   }
 
   #isTransient(error: unknown, action: string): boolean {

@@ -1,4 +1,4 @@
-import { LearnedRate, retryAfterOf, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
+import { LearnedRates, retryAfterOf, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
 import { sleep, type Transport, type TransportResponse, tryParseJson, withoutUndefined } from '@mcm/kube';
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
@@ -34,17 +34,18 @@ const LONGEST_PAUSE_MS = 60_000;
 export class Attempts {
   readonly #options: ArmOptions;
   readonly #transport: Transport;
-  readonly #rates = new Map<string, LearnedRate>();
+  readonly #rates: LearnedRates;
 
   constructor(options: ArmOptions) {
     this.#options = options;
+    this.#rates = new LearnedRates(options.clock);
     this.#transport = options.connect(options.endpoint);
   }
 
   /** @throws ArmError for an error response, or the error of the transport */
   async send(request: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
     const { clock, random } = this.#options;
-    const rate = this.#rateOf(request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write');
+    const rate = this.#rates.of(request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write');
     for (let attempt = 1; ; attempt++) {
       await rate.take(signal);
       const pauseMs = FIRST_PAUSE_MS * (2 ** attempt - 1) * (0.8 + random.next() / 2);
@@ -62,14 +63,6 @@ export class Attempts {
         await sleep(clock, Math.ceil(wanted ?? Math.min(pauseMs, LONGEST_PAUSE_MS)), signal);
       }
     }
-  }
-
-  #rateOf(kind: string): LearnedRate {
-    const known = this.#rates.get(kind);
-    if (known) return known;
-    const made = new LearnedRate(this.#options.clock);
-    this.#rates.set(kind, made);
-    return made;
   }
 
   async #exchange({ method, path, body }: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {

@@ -1,4 +1,4 @@
-import { LearnedRate, SharedLookup, withoutSent } from '@mcm/core/driver';
+import { LearnedRates, SharedLookup, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { isRecord, tryParseJson, withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
@@ -96,12 +96,13 @@ const ofPage = (page: object): object => {
 export class Gce {
   readonly #options: GceOptions;
   readonly #transport: Transport;
-  readonly #rates = new Map<string, LearnedRate>();
+  readonly #rates: LearnedRates;
   /** By project and zone. */
   readonly #lookups = new Map<string, SharedLookup<Instance>>();
 
   constructor(options: GceOptions) {
     this.#options = options;
+    this.#rates = new LearnedRates(options.clock);
     this.#transport = options.connect(options.endpoint);
   }
 
@@ -203,7 +204,7 @@ export class Gce {
     { pick: read, body, signal }: Question,
     ask: (clients: Clients) => Promise<T>,
   ): Promise<T> {
-    const rate = this.#rateOf(kind);
+    const rate = this.#rates.of(kind);
     const call: Call = { send: (request) => this.#send(request, read, signal), body };
     for (let attempt = 1; ; attempt++) {
       await rate.take(signal);
@@ -217,14 +218,6 @@ export class Gce {
         if (attempt === ATTEMPTS) throw error;
       }
     }
-  }
-
-  #rateOf(kind: string): LearnedRate {
-    const known = this.#rates.get(kind);
-    if (known) return known;
-    const made = new LearnedRate(this.#options.clock);
-    this.#rates.set(kind, made);
-    return made;
   }
 
   async #send({ method, path, body }: SdkRequest, read: Question['pick'], signal: AbortSignal): Promise<string> {

@@ -1,7 +1,7 @@
 import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { inLane, type Lane } from './lanes.ts';
-import { LearnedRate } from './learned-rate.ts';
+import { LearnedRate, LearnedRates } from './learned-rate.ts';
 
 function cloud(clock: VirtualClock, perSecond: number) {
   const taken: number[] = [];
@@ -178,4 +178,13 @@ test('a signal that aborts while its call leaves does not remove another waiting
   const calls = Promise.all([rate.take(leaving.signal), rate.take(never)]);
   await clock.advance(10_000);
   await expect(calls).resolves.toHaveLength(2);
+});
+
+test('each kind of call has its own rate, and the oldest rate is removed above the maximum', () => {
+  const rates = new LearnedRates(new VirtualClock(), 2);
+  const first = rates.of('read');
+  rates.of('write');
+  expect(rates.of('read')).toBe(first);
+  rates.of('delete');
+  expect(rates.of('read')).not.toBe(first);
 });

@@ -139,3 +139,27 @@ export class LearnedRate {
     );
   }
 }
+
+/** One {@link LearnedRate} for each kind of call, for clouds that limit each kind on its own. */
+export class LearnedRates {
+  readonly #clock: Clock;
+  readonly #most: number;
+  readonly #rates = new Map<string, LearnedRate>();
+
+  /** @param most The maximum number of rates. Above this number, the oldest rate is removed. */
+  constructor(clock: Clock, most: number = Number.POSITIVE_INFINITY) {
+    this.#clock = clock;
+    this.#most = most;
+  }
+
+  /** Returns the rate of this kind, which `of` creates at its first call. */
+  of(kind: string): LearnedRate {
+    const known = this.#rates.get(kind);
+    if (known) return known;
+    const [oldest] = this.#rates.keys();
+    if (this.#rates.size >= this.#most && oldest !== undefined) this.#rates.delete(oldest);
+    const made = new LearnedRate(this.#clock);
+    this.#rates.set(kind, made);
+    return made;
+  }
+}

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { USER_DATA_KEY } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
 import { inLane, type Lane } from '../../cloud/lanes.ts';
-import { LearnedRate } from '../../cloud/learned-rate.ts';
+import { LearnedRates } from '../../cloud/learned-rate.ts';
 import { MachineError } from '../../contract/errors.ts';
 import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { ObserveWait } from '../api/invoker-api.ts';
@@ -16,16 +16,15 @@ const MOST = 200;
  * call waits for the rate limit.
  */
 export class CallBudgets {
-  readonly #clock: Clock;
-  readonly #rates = new Map<string, LearnedRate>();
+  readonly #rates: LearnedRates;
 
   constructor(clock: Clock) {
-    this.#clock = clock;
+    this.#rates = new LearnedRates(clock, MOST);
   }
 
   /** @throws the error of the call, or the signal's reason */
   async spend<T>(secrets: Readonly<Record<string, string>>, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-    const rate = this.#rateOf(accountOf(secrets));
+    const rate = this.#rates.of(accountOf(secrets));
     await rate.take(signal);
     try {
       const result = await call();
@@ -37,16 +36,6 @@ export class CallBudgets {
       else rate.succeeded();
       throw error;
     }
-  }
-
-  #rateOf(account: string): LearnedRate {
-    const known = this.#rates.get(account);
-    if (known) return known;
-    const [oldest] = this.#rates.keys();
-    if (this.#rates.size >= MOST && oldest !== undefined) this.#rates.delete(oldest);
-    const made = new LearnedRate(this.#clock);
-    this.#rates.set(account, made);
-    return made;
   }
 }
 
