@@ -17,8 +17,8 @@ import {
 } from './testing.ts';
 
 /**
- * Tests that invalid input is reported in a condition and an event with object, field and hint. The target stays the
- * last valid render.
+ * Invalid input is reported in a condition and an event, with object, field and hint. The target stays the last valid
+ * render.
  */
 
 async function inWorld(
@@ -307,7 +307,7 @@ test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, hint: o
     }),
 );
 
-/** The original's CRD has no bounds. */
+/** The CRD of the original has no bounds. */
 const UNBOUNDED = JSON.parse(JSON.stringify(machineConfigCrds), (key, value) =>
   key === 'maxUnavailable' ? { ...value, 'x-kubernetes-validations': [] } : value,
 ) as readonly object[];

@@ -17,9 +17,8 @@ import {
 } from './testing.ts';
 
 /**
- * Another client writes between a controller's decision and the arrival of its request. Each write contains the version
- * that the controller used for its decision, so the API server refuses the write. `World.end` verifies that each write
- * identifies its object.
+ * Another client writes between a controller's decision and the arrival of its request. The API server refuses the
+ * write, because it contains the version of the decision. `World.end` verifies that each write identifies its object.
  */
 
 const { DesiredConfig, CurrentConfig, State } = NodeAnnotations;

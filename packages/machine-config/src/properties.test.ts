@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { renderPool } from './config/render/render.ts';
 import type { MachineConfig } from './kinds/machine-config.ts';
 
-/** Rules of rendering, verified on random inputs. The rules of rollouts are in `histories/`. */
+/** Random inputs verify the rules of rendering. `histories/` verifies the rules of rollouts. */
 
 const runs = (count: number) => ({
   numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? count),
@@ -19,7 +19,7 @@ const machineConfig = fc.record({
   kernelArguments: fc.array(text, { maxLength: 2 }),
 });
 
-/** The MachineConfigs are copies, so that the second render uses no cached result of the first. */
+/** The second render uses copies of the MachineConfigs, because the cache contains results of the first render. */
 const inTwoOrders = fc.array(machineConfig, { minLength: 1, maxLength: 8 }).chain((all) => {
   const configs = all.map(({ role, files, units, kernelArguments }, index) => ({
     metadata: {

@@ -45,7 +45,7 @@ export interface World {
   readonly writes: string[];
   readonly context: ConfigContext;
   readonly controllers: readonly Controller[];
-  /** Also after `crash`. */
+  /** Starts the controllers. Callers may call `start` after `crash`. */
   start(): void;
   crash(): Promise<void>;
   end(): Promise<void>;
@@ -61,7 +61,7 @@ export interface WorldOptions {
   readonly tree?: TemplateTree;
   readonly update?: UpdateControllerOptions;
   readonly render?: RenderControllerOptions;
-  /** Pools may refer to machines. */
+  /** True if pools may refer to machines. */
   readonly machines?: true;
   /** The CRDs to use instead of the CRDs of this package, such as the CRDs of the original. */
   readonly crds?: readonly object[];
@@ -217,8 +217,8 @@ export async function createNodes(client: KubeClient, count: number, from = 0): 
 }
 
 /**
- * Simulates daemons without delay: all nodes apply their target, except for configs that `bad` names. `playDaemons`
- * returns the number of changed nodes.
+ * Simulates daemons without delay. All nodes apply their target, unless `bad` names the config. Returns the number of
+ * changed nodes.
  */
 export async function playDaemons(client: KubeClient, bad: (config: string) => boolean = () => false): Promise<number> {
   const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;

@@ -3,10 +3,10 @@ import { alternativeProblems } from '@mcm/core/driver';
 import { alternatives } from './driver/alternatives.ts';
 import { readSpec } from './driver/decode.ts';
 
-/** Users of this module do not load the SDK of the cloud. */
+/** This module does not load the SDK of the cloud. */
 export { readSpec } from './driver/decode.ts';
 export { awsFlags } from './ec2/settings.ts';
 
-/** Returns one sentence for each problem. @throws MachineError if the class is invalid */
+/** Reads the alternatives of a class, one sentence for each problem. @throws MachineError if the class is invalid */
 export const readAlternatives = (machineClass: MachineClass, text: string | undefined): readonly string[] =>
   alternativeProblems(alternatives, text, readSpec(machineClass));

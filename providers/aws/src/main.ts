@@ -8,8 +8,8 @@ const V8_FLAGS = [
   // TurboFan uses 3 to 6 MB of memory. Without TurboFan, 150 machines need the same CPU time, and a listing of 10,000
   // VMs needs 15 % more.
   '--no-turbofan',
-  // The HTTP parser is the only WebAssembly of the process, and its optimizing compilation would use 14 MB. A flag
-  // that is set at run time does not set the flags that it implies, so each flag is listed.
+  // The flags disable the optimizing compilation of WebAssembly, which would use 14 MB for the HTTP parser. Flags at
+  // run time imply no other flags, so each flag is listed.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];
 

@@ -3,13 +3,13 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 
 const BACKENDS = ['cloud', 'pod'] as const;
 
-/** For Secrets that lack these values. */
+/** Defaults for Secrets that lack these values. */
 export interface LocalSettings {
   readonly backend?: (typeof BACKENDS)[number] | undefined;
   readonly endpoint?: string | undefined;
 }
 
-/** Each flag takes precedence over its environment variable. */
+/** The flags of the local provider. Each flag takes precedence over its environment variable. */
 export const localFlags = {
   backend: textFlag({
     placeholder: '<cloud|pod>',
@@ -21,7 +21,10 @@ export const localFlags = {
   ),
 } as const;
 
-/** @throws ConfigError with the setting and a hint */
+/**
+ * Reads the settings.
+ * @throws ConfigError with the setting and a hint
+ */
 export function localSettings(
   variables: Variables,
   flags: Partial<FlagValues<typeof localFlags>> = {},

@@ -32,8 +32,8 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 
 /**
- * The MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply it immediately, even if
- * the pool is paused or cannot be rendered.
+ * The MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply the certificates
+ * immediately, even in a paused or invalid pool.
  * @param configs the MachineConfigs that the pool selects, in any order
  * @returns undefined if the pool has no such file
  */
@@ -62,7 +62,7 @@ export function certificatesOfPool(
   };
 }
 
-/** Returns the files of a MachineConfig. If the MachineConfig cannot be read, the rendering reports the error. */
+/** Returns the files of a MachineConfig. The rendering reports the error of an unreadable MachineConfig. */
 function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   try {
     return ignitionOf(config)?.storage?.files ?? [];
@@ -72,9 +72,7 @@ function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   }
 }
 
-/**
- * Whether content can be read. Content that cannot be read is refused by the rendering, and the pool reports the error.
- */
+/** Whether content can be read. The rendering reports the error of unreadable content. */
 function isReadable({ contents }: IgnitionFile): boolean {
   try {
     decodeContents(contents?.source, contents?.compression);
@@ -99,7 +97,7 @@ function controllerCertificates(config: ControllerConfig | undefined): readonly 
   ];
 }
 
-/** In the name of a bundle, `..` represents the colon before the port. */
+/** In the name of a bundle, `..` stands between host and port, in place of the colon. */
 export function registryCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { imageRegistryBundleUserData = [], imageRegistryBundleData = [] } = config?.spec ?? {};
   return [...imageRegistryBundleData, ...imageRegistryBundleUserData].flatMap(({ file, data }) => {
@@ -136,14 +134,14 @@ export function certificatesVersion(config: MachineConfig): string {
   return version;
 }
 
-/** The name of the MachineConfig in a version of certificates. */
+/** Returns the name of the MachineConfig in a version of certificates. */
 export const certificatesConfigOf = (version: string): string => version.replace(/@[^@]*$/, '');
 
-/** The certificate files of a MachineConfig. Files that are no certificates are ignored. */
+/** Returns the certificate files of a MachineConfig. */
 export const certificateFiles = (config: MachineConfig): readonly IgnitionFile[] =>
   (ignitionOf(config)?.storage?.files ?? []).filter(({ path }) => isCertificatePath(path));
 
-/** The daemon stores this record about the certificates on its disk. */
+/** The record of the daemon about the certificates on its disk. */
 export interface CertificatesNote {
   /** The version in the annotation of the node. */
   readonly version: string;
@@ -151,7 +149,7 @@ export interface CertificatesNote {
   readonly pending: readonly string[];
 }
 
-/** Ignition wrote these certificates at the first boot. */
+/** The record for certificates that Ignition wrote at the first boot. */
 export const certificatesNote = (config: MachineConfig): CertificatesNote => ({
   version: certificatesVersion(config),
   files: certificateFiles(config),

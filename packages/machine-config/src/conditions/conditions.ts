@@ -17,8 +17,8 @@ export type WantedCondition = {
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
- * Returns the condition with a type. If several conditions have the type, the last one is returned, because a changed
- * condition moves to the end. Source: the original's GetMachineConfigPoolCondition.
+ * Returns the condition with a type. The last of several conditions with the type applies, because a changed condition
+ * moves to the end. Source: the original's GetMachineConfigPoolCondition.
  */
 export const conditionOf = (
   conditions: readonly ConfigCondition[] | undefined,
@@ -33,7 +33,7 @@ export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type:
  * Sets a condition and keeps entries of other types.
  * - If status, reason and message are the same, nothing changes.
  * - A changed condition moves to the end. The time of the condition changes only with the status.
- * - If there are several entries of the type, the last one is compared, and the result replaces all of them.
+ * - The last of several entries with the type is compared, and the result replaces all of them.
  * @param now RFC 3339
  */
 export function withCondition(

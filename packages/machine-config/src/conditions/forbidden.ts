@@ -1,7 +1,7 @@
 import { isForbidden, type KubeError, permissionText, refusedPermission } from '@mcm/kube';
 
 /**
- * Waits for writes that RBAC may forbid. The returned text names no object, so each retry returns the same text.
+ * Waits for writes that RBAC may forbid. Each retry returns an equal text, because the text names no object.
  * @returns the missing permission, or undefined after success
  * @throws every other error of the writes
  */
@@ -18,7 +18,7 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
 /** Verb, resource and hint of a missing permission. */
 export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   const permission = refusedPermission(message);
-  // Admission plugins also respond with 403. The message of an admission plugin contains the reason.
+  // Admission plugins also respond with 403, and their message contains the reason.
   if (permission === undefined) return message;
   return (
     `the machine-config-controller has no permission to ${permissionText(permission)}: ` +

@@ -6,16 +6,16 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 const { CurrentConfig, DesiredConfig, CurrentImage, DesiredImage, State, Reason } = NodeAnnotations;
 
-/** `annotationOf` returns '' without the annotation. */
+/** Returns the value of an annotation, or '' if it is absent. */
 export const annotationOf = (node: Node, key: string): string => node.metadata.annotations?.[key] ?? '';
 const has = (node: Node, key: string): boolean => node.metadata.annotations?.[key] !== undefined;
 
-/** `targetOf` returns empty if the pool has no target yet. */
+/** Returns the target of a pool, or '' if the pool has no target yet. */
 export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configuration?.name ?? '';
 
 /**
  * Returns why a node is not ready, or undefined if it is ready.
- * - An absent condition counts as healthy, a condition with the status Unknown does not.
+ * - An absent condition counts as healthy. A condition with the status Unknown does not.
  * - The conditions for memory and process pressure do not count.
  * - DiskPressure is reported as OutOfDisk, the older name of the condition.
  */
@@ -32,7 +32,7 @@ export function notReadyReason(node: Node): string | undefined {
 /** Whether the node is ready: see {@link notReadyReason}. */
 export const isReady = (node: Node): boolean => notReadyReason(node) === undefined;
 
-/** Without a daemon, the state of the node is unknown. */
+/** Whether the node has a daemon. Without a daemon, the state of the node is unknown. */
 export const isManaged = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== '' && node.metadata.labels?.[NodeLabels.OperatingSystem] !== 'windows';
 
@@ -55,11 +55,11 @@ export const isDone = (node: Node): boolean =>
 export const isTargeted = (node: Node, pool: MachineConfigPool): boolean =>
   annotationOf(node, DesiredConfig) === targetOf(pool);
 
-/** The daemon of the node completed the update to the pool's target. */
+/** Whether the daemon of the node completed the update to the pool's target. */
 export const isUpdated = (node: Node, pool: MachineConfigPool): boolean =>
   isDone(node) && isTargeted(node, pool) && !has(node, DesiredImage);
 
-/** Returns true if the node is updated and ready; a node that is not updated does not count as ready. */
+/** Returns true if the node is updated and ready. */
 export const isUpdatedAndReady = (node: Node, pool: MachineConfigPool): boolean =>
   isUpdated(node, pool) && isReady(node);
 
@@ -76,10 +76,13 @@ export const isDegraded = (node: Node): boolean => {
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
-/** An older node has workloads, so the node waits for the rollout even with its first config. */
+/** Maximum age of a new node. An older node has workloads, so even its first config waits for the rollout. */
 export const NEW_NODE_MS = 600_000;
 
-/** @param now milliseconds */
+/**
+ * Whether the node is older than a new node.
+ * @param now milliseconds
+ */
 export const isSettled = ({ metadata }: Node, now: number): boolean =>
   now - Date.parse(metadata.creationTimestamp) >= NEW_NODE_MS;
 
@@ -93,7 +96,7 @@ export const awaitsConfig = (node: Node): boolean =>
 export const isUnavailable = (node: Node): boolean =>
   !isReady(node) || (!isDone(node) && !isFailing(node) && !awaitsConfig(node));
 
-/** Whether a node still needs the target. A node that needs the target may be ready or not. */
+/** Whether a node still needs the target. The node may be ready or not. */
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 

@@ -38,8 +38,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   const looked = new Set<string>();
   let free = '';
   for (const [path, kind] of places) {
-    // Adjacent files are mostly in the same directory, so the check of the previous file has already checked the
-    // parents.
+    // Adjacent files are mostly in the same directory, so the check of the previous file covers the parents.
     if (free !== '' && path.startsWith(free) && path.lastIndexOf('/') === free.length - 1) continue;
     free = path.slice(0, path.lastIndexOf('/') + 1);
     const inTheWay = occupiedParent(path, places, looked);
@@ -71,7 +70,7 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
   });
 }
 
-/** The last source with the path decides the content of the file. */
+/** Returns the last source with the path, because it decides the content of the file. */
 const ownerOf = (sources: readonly MachineConfig[], path: string, kind: Kind): string | undefined =>
   sources.findLast((source) => {
     const config = ignitionOf(source);

@@ -13,7 +13,7 @@ export const DaemonPaths = {
    * of a config. Only in mcm.
    */
   Certificates: '/etc/machine-config-daemon/currentcertificates',
-  /** The update in progress, with all data that is needed to continue or undo it. Only in mcm. */
+  /** The update in progress, with the data to continue or undo the update. Only in mcm. */
   Journal: '/etc/machine-config-daemon/update.json',
   /** Annotations of the first boot, written by the config server. Read once. */
   NodeAnnotations: '/etc/machine-config-daemon/node-annotations.json',
@@ -27,7 +27,7 @@ export const DaemonPaths = {
   VendorUnits: '/usr/lib/systemd/system',
   SshKeys: '/home/core/.ssh/authorized_keys.d/ignition',
   Shadow: '/etc/shadow',
-  /** This file contains credentials. Only root can read the kubeconfig, even if the config sets a wider mode. */
+  /** The kubeconfig contains credentials, so only root can read it, even if the config sets a wider mode. */
   Kubeconfig: '/etc/kubernetes/kubeconfig',
   /** The kubelet writes this kubeconfig after it has joined the cluster. */
   JoinedKubeconfig: '/var/lib/kubelet/kubeconfig',

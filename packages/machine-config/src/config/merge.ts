@@ -77,7 +77,7 @@ function mergeConfigs(sources: readonly MachineConfig[]): IgnitionConfig {
 const compressedPaths = ({ storage }: IgnitionConfig): readonly string[] =>
   (storage?.files ?? []).filter(({ contents }) => contents?.compression).map(({ path }) => path);
 
-/** If the compression were not explicitly empty, a file would inherit the compression of its parent. */
+/** An explicit empty compression prevents that a file inherits the compression of its parent. */
 const resettingCompression = (config: IgnitionConfig, compressed: ReadonlySet<string>): IgnitionConfig =>
   mapFiles(config, (file) =>
     file.contents?.compression === undefined && compressed.has(file.path)
@@ -95,7 +95,7 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 
 /**
  * A file without content only sets a mode or appends, so Ignition refuses `overwrite` in this file. The original sets
- * `overwrite` for a file without content, and cannot read the resulting config.
+ * `overwrite` in such a file, and cannot read the result.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;

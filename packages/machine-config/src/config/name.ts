@@ -3,8 +3,8 @@ import type { MachineConfigSpec } from '../kinds/machine-config.ts';
 import { printTo, printYaml } from './yaml/yaml.ts';
 
 /**
- * The salt of the original. With this salt, equal content has the same name as in the original, so a take-over changes
- * no node.
+ * The salt of the original. The salt gives equal content the same name as in the original, so a take-over changes no
+ * node.
  */
 const SALT = Buffer.from([
   ...[16, 124, 206, 228, 139, 56, 175, 175, 79, 229, 134, 118, 157, 154, 211, 110, 25, 93, 47, 253],

@@ -6,18 +6,18 @@ import { RenderError } from './error.ts';
 /** Compares names by bytes, as the original sorts them. */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0;
-  // For characters below the surrogates, the order of code units equals the order of bytes.
+  // Below the surrogates, the order of code units equals the order of bytes.
   if (!/[\ud800-\uffff]/.test(a + b)) return a < b ? -1 : 1;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Bytewise and stably. */
+/** Sorts objects by name: bytewise and stably. */
 export const byName = <T extends { readonly metadata: { readonly name: string } }>(objects: readonly T[]): T[] =>
   objects.toSorted((a, b) => compareBytes(a.metadata.name, b.metadata.name));
 
 /**
- * Sorts MachineConfigs: those of the role worker, and then those of custom roles. Each group is sorted by name. A
- * MachineConfig of a custom role always overrides MachineConfigs of the role worker.
+ * Sorts MachineConfigs: the role worker first, then custom roles, each by name. A later MachineConfig overrides earlier
+ * MachineConfigs.
  * @throws RenderError for a MachineConfig without labels
  */
 export function mergeOrder(configs: readonly MachineConfig[]): readonly MachineConfig[] {

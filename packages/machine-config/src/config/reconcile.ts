@@ -10,9 +10,7 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 /** A change that cannot be applied to a running machine. */
 export interface Irreconcilable {
   readonly message: string;
-  /**
-   * Whether a MachineConfig contains the part that cannot change. `concerns` is absent if the config cannot be read.
-   */
+  /** Whether a MachineConfig contains the part that cannot change. Absent if the config cannot be read. */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 
@@ -51,7 +49,6 @@ function read(config: MachineConfig, which: 'old' | 'new'): { config: IgnitionCo
   return { message: `${prefix}${reason}\nReport: ` };
 }
 
-/** A MachineConfig that cannot be read does not contain the file. */
 const holding =
   (part: (config: IgnitionConfig) => unknown) =>
   (machineConfig: MachineConfig): boolean => {
@@ -79,7 +76,7 @@ function passwdChange(old: IgnitionConfig, next: IgnitionConfig): Irreconcilable
   return problem === undefined ? undefined : refuse(problem, (config) => config.passwd?.users);
 }
 
-/** The daemon can set these fields of a user. A change of any further field of a user needs a new machine. */
+/** The daemon can change these fields of a user. A change of any other field needs a new machine. */
 const SETTABLE = new Set(['name', 'passwordHash', 'sshAuthorizedKeys']);
 const UNSUPPORTED = 'ignition passwd user section contains unsupported changes: ';
 
@@ -108,7 +105,7 @@ function sectionChanges(
   const changed = sections.find(([name, part, override]) => {
     if (override !== undefined && overrides.includes(override)) return false;
     if (isDeepStrictEqual(part(old), part(next))) return false;
-    // Links that are removed can be deleted, but only all links at the same time.
+    // The daemon can delete links, but only all links at the same time.
     return name !== 'links' || (next.storage?.links ?? []).length > 0;
   });
   if (!changed) return undefined;

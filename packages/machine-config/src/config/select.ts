@@ -4,7 +4,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
 import { RenderError } from './error.ts';
 
-/** The selector `{}` is refused, because it would also select rendered MachineConfigs. */
+/** Whether a selector is `{}`. This selector is refused, because it would also select rendered MachineConfigs. */
 export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 

@@ -53,7 +53,10 @@ const settings = (tlsMinVersion: string, ciphers: readonly string[]): TlsSetting
   tlsCipherSuites: [...new Set(ciphers.flatMap((name) => CIPHERS[name] ?? []))],
 });
 
-/** Intermediate is the default for an absent or unknown profile, and for a custom profile without content. */
+/**
+ * Returns the settings of a profile. Intermediate is the default for an absent or unknown profile, and for a custom
+ * profile without content.
+ */
 export function tlsSettings(profile: TlsProfile | null | undefined): TlsSettings {
   switch (profile?.type) {
     case 'Old':

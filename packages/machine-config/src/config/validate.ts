@@ -12,7 +12,8 @@ export const SUPPORTED_EXTENSIONS: ReadonlySet<string> = new Set([
 
 const MAX_MODE = 0o777;
 
-/** @throws RenderError, IgnitionError */
+/** Validates the spec of a MachineConfig.
+@throws RenderError, IgnitionError */
 export function validateMachineConfigSpec({ kernelType = '', config, extensions }: MachineConfigSpec): void {
   if (!KERNEL_TYPES.includes(kernelType)) {
     throw new RenderError(`kernelType=${kernelType} is invalid`, {

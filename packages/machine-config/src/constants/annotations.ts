@@ -1,6 +1,6 @@
 import { Annotations } from '@mcm/api';
 
-/** Annotations on the wire. Keys and values are the original's. */
+/** Annotations of MachineConfigs, pools and machines. Keys and values are from the original. */
 export const ConfigAnnotations = {
   /**
    * On generated and rendered MachineConfigs: the hash of the controller's build. Absent or empty: a user wrote the
@@ -45,11 +45,11 @@ export const ConfigAnnotations = {
    */
   PausedByPool: 'machineconfiguration.openshift.io/paused-by-pool',
   /**
-   * On MachineDeployments: their rollouts wait until new machines have applied the configuration of this pool. Only
-   * in mcm.
+   * On MachineDeployments: the pool whose configuration new machines must apply before a rollout continues. Only in
+   * mcm.
    */
   AwaitedByPool: Annotations.ConfigAwaitedByPool,
-  /** On Machines that were created for a configuration: the node has applied one. Only in mcm. */
+  /** On Machines: `true` if the node has applied a configuration. Only in mcm. */
   ConfigApplied: Annotations.ConfigApplied,
   /** On Machines: the state of the daemon of their node. Only in mcm. */
   ConfigState: 'machineconfiguration.openshift.io/config-state',

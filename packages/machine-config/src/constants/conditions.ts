@@ -5,15 +5,15 @@ export const PoolConditions = {
   NodeDegraded: 'NodeDegraded',
   RenderDegraded: 'RenderDegraded',
   Degraded: 'Degraded',
-  /** Whether the controller found every `machineRef` of the pool. Only in mcm. */
+  /** The controller found every `machineRef` of the pool. Only in mcm. */
   MachineRefResolved: 'MachineRefResolved',
-  /** The target cannot be applied to running nodes, so their machines must be replaced. Only in mcm. */
+  /** Running nodes cannot apply the target, so their machines must be replaced. Only in mcm. */
   RequiresReplacement: 'RequiresReplacement',
   /** Too many nodes with the target are Degraded. Only in mcm. */
   RolloutHalted: 'RolloutHalted',
   /** The rollout waits for a window, for the end of a freeze, or for nodes that postpone their update. Only in mcm. */
   RolloutWaiting: 'RolloutWaiting',
-  /** Other custom pools claim nodes of the pool, so no pool updates these nodes. Only in mcm. */
+  /** Several custom pools select a node of the pool, so no pool updates the node. Only in mcm. */
   NodesClaimed: 'NodesClaimed',
   /** The controller lacks a permission to write. Only in mcm. */
   WritesForbidden: 'WritesForbidden',
@@ -36,8 +36,8 @@ export const KubeletConditions = {
   Success: 'Success',
   Failure: 'Failure',
   /**
-   * The object has unknown fields. This condition is the first in the list, because readers use the last one as the result.
-   * Only in mcm.
+   * The object has unknown fields. `UnknownFields` is always first in the list, because readers use the last condition
+   * as the result. Only in mcm.
    */
   UnknownFields: 'UnknownFields',
 } as const;
@@ -72,7 +72,7 @@ export const ConfigEvents = {
   WritesForbidden: 'WritesForbidden',
   /** A field or annotation for the rollout of a pool is invalid. Only in mcm. */
   SettingsInvalid: 'SettingsInvalid',
-  /** Several custom pools claim a node. Only in mcm. */
+  /** Several custom pools select a node. Only in mcm. */
   NodesClaimed: 'NodesClaimed',
   DrainThresholdExceeded: 'DrainThresholdExceeded',
   DrainFailed: 'DrainFailed',

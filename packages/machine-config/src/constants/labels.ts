@@ -1,4 +1,4 @@
-/** Labels on the wire. */
+/** Labels of MachineConfigs and pools. */
 export const ConfigLabels = {
   /**
    * On MachineConfigs: the role by which pools select them. Rendered MachineConfigs do not have the label, so no pool

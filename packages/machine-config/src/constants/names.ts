@@ -1,7 +1,7 @@
 /** Name of the only ControllerConfig. */
 export const CONTROLLER_CONFIG_NAME = 'machine-config-controller';
 
-/** Taint of nodes that wait for an update, so that the scheduler prefers nodes without it. */
+/** Taint of nodes that wait for an update. The scheduler prefers nodes without the taint. */
 export const UPDATE_IN_PROGRESS_TAINT = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' } as const;
 
 /** The pool of control plane nodes. */

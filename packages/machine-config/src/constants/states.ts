@@ -5,7 +5,7 @@ export const DaemonStates = {
   Degraded: 'Degraded',
   Unreconcilable: 'Unreconcilable',
   Rebooting: 'Rebooting',
-  /** A node that is older than its daemon has no config yet, and waits for its first target. Only in mcm. */
+  /** The node is older than its daemon, has no config yet, and waits for its first target. Only in mcm. */
   Waiting: 'Waiting',
 } as const;
 

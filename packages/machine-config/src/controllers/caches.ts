@@ -57,7 +57,7 @@ export interface ConfigContext {
 /** The index of nodes by label, with the keys `<key>` and `<key>=<value>`. */
 export const NODE_LABEL_INDEX = 'label';
 
-/** The index of nodes by rendered MachineConfig: the one that the node has, should have or booted with. */
+/** The index of nodes by rendered MachineConfig: the current, the desired, and the first config of a node. */
 export const NODE_CONFIG_INDEX = 'config';
 
 const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[] => {
@@ -65,7 +65,7 @@ const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[
   return [...new Set([CurrentConfig, DesiredConfig, FirstPivotConfig].flatMap((key) => annotations[key] || []))];
 };
 
-/** The label has a different value on each node, so no pool selects by it. */
+/** A label with a unique value on each node, so no pool selects by it. */
 const UNIQUE_LABEL = 'kubernetes.io/hostname';
 
 const labelTerms = ({ metadata }: Node): readonly string[] =>

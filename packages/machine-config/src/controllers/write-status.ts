@@ -2,7 +2,7 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machin
 import { machineConfigPools } from '../kinds/resources.ts';
 import type { ConfigContext } from './caches.ts';
 
-/** Two controllers write the status, so the write contains the version that was read. */
+/** Writes the status with the version that was read, because two controllers write the status. */
 export async function writePoolStatus(
   { client, caches }: Pick<ConfigContext, 'client' | 'caches'>,
   { metadata }: MachineConfigPool,

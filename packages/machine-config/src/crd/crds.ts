@@ -38,7 +38,7 @@ const count = (name: string, field: string, description: string): PrinterColumn 
 const condition = (type: string): PrinterColumn =>
   text(type, `.status.conditions[?(@.type=="${type}")].status`, `Whether the pool is ${type}.`);
 
-// The original's short name `mc` belongs to Machine here.
+// In mcm, the short name `mc` belongs to Machine, and not to MachineConfig as in the original.
 const machineConfigCrd = customResourceDefinition(machineConfigs, machineConfigSchema, {
   labels,
   shortName: 'mcfg',

@@ -9,10 +9,7 @@ import { Originals } from './disk/originals.ts';
 import { resolveWanted } from './disk/resolve.ts';
 import { findDrift, mismatch } from './drift.ts';
 
-/**
- * Applies a journal. A journal can be applied again: after a crash between two steps, the next call has the same
- * result.
- */
+/** Applies a journal. After a crash between two steps, another call has the same result. */
 export async function applyJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;
   const { from, to, commandLine } = journal;
@@ -47,7 +44,7 @@ async function setLine(host: DaemonHost, line: string): Promise<void> {
   if ((await host.commandLine()) !== line) await host.setCommandLine(line);
 }
 
-/** New entries are written before old entries are removed, so that a unit always has the files that it needs. */
+/** New entries are written before old entries are removed, so a unit never lacks its files. */
 async function bring(
   host: DaemonHost,
   old: MachineConfig | undefined,
@@ -66,7 +63,7 @@ async function bring(
   await setPassword(host, wanted);
 }
 
-/** A config that cannot be read was never written. */
+/** Returns the paths of a config. An unreadable config was never written, so it has no paths. */
 async function pathsOf({ disk }: DaemonHost, config: MachineConfig | undefined): Promise<ReadonlySet<string>> {
   const { entries, absent } = await resolveWanted(disk, config);
   return new Set([...entries.keys(), ...absent]);

@@ -54,13 +54,12 @@ export async function bringCertificates(host: DaemonHost, job: CertificatesJob):
   if (pending.length > 0) await storeNote(disk, { ...note, pending: [] });
 }
 
-/** Returns each action once, in the order of the files. */
 function actionsFor(files: readonly string[], policy: DisruptionPolicy): readonly PostAction[] {
   const no = { units: [], passwd: false, osImage: false, kernelType: false, extensions: false };
   const diffs = files.map((path) => ({ ...no, files: [path], kernelArguments: false, fips: false }));
   const own = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
-  // The policy of the user applies only to rollouts. A kubelet with the old CA can no longer connect to the API server,
-  // so the daemon always restarts it.
+  // The daemon always restarts the kubelet, because a kubelet with the old CA cannot connect to the API server. The
+  // policy of the user applies only to rollouts.
   const actions = files.some((path) => KUBELET_KUBECONFIG_PATHS.includes(path)) ? [...own, ...RESTART_KUBELET] : own;
   return [...new Map(actions.map((action) => [JSON.stringify(action), action])).values()];
 }

@@ -51,10 +51,7 @@ export interface NodeDaemonOptions {
    * config.
    */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
-  /**
-   * `ended` returns true after the end of the machine or the process. A failure after the end is not caused by a
-   * config.
-   */
+  /** Returns true after the end of the machine or the process. A failure after the end is not the fault of a config. */
   readonly ended?: () => boolean;
 }
 
@@ -116,7 +113,7 @@ export class NodeDaemon {
       const step = decide(await this.#view(node));
       if (step.kind === 'idle') return undefined;
       if (step.kind === 'wait') {
-        // If the daemon waits for a pool, the next run looks up the pool again.
+        // A daemon that waits for a pool looks up the pool again in the next run.
         this.#first = undefined;
         return step.ms;
       }
@@ -173,7 +170,7 @@ export class NodeDaemon {
     const { host, node, recorder } = this.#options;
     this.#checkDue = false;
     const before = this.#drift;
-    // The watch starts before the check, so that no change in between is lost.
+    // The watch starts before the check, because a change in between must not be lost.
     await this.#options.onStored?.(stored);
     this.#drift = await findDrift(host.disk, stored);
     const object = node.get();
@@ -283,7 +280,7 @@ export class NodeDaemon {
     this.#checkDue = true;
   }
 
-  /** Refuses a MachineConfig with a field of a wrong type, because the daemon cannot know what it means. */
+  /** Refuses a MachineConfig with a field of a wrong type, because the meaning of the field is unknown. */
   async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
     const { client, configs = client } = this.#options;
     const conforming = conformingClient(configs, () => undefined);

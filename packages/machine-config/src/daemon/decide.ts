@@ -20,8 +20,8 @@ export interface DaemonView {
         readonly to: string;
         readonly rebootDue: boolean;
         /**
-         * Whether the first boot is not complete yet. Before the end of the first boot, there is no earlier config to
-         * which the node can return.
+         * Whether the first boot is not complete yet. During the first boot, the node cannot return to an earlier
+         * config.
          */
         readonly first?: boolean;
       }
@@ -32,8 +32,8 @@ export interface DaemonView {
   /** Whether the node is older than its first config. An older node waits until the rollout selects it. */
   readonly settled?: boolean;
   /**
-   * The config that the node's pool gives to new nodes. `first` is undefined if the daemon has not read the pools yet,
-   * and null if no pool selects the node.
+   * The config that the node's pool gives to new nodes. Undefined if the daemon has not read the pools yet, null if no
+   * pool selects the node.
    */
   readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */
@@ -59,12 +59,12 @@ export type DaemonStep =
 export const DRAIN_TIMEOUT_MS = 3_600_000;
 /** The time limit for an uncordon. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
-/** Source: constants.go. */
+/** Maximum length of a reason. Source: constants.go. */
 const REASON_LIMIT = 2_000;
-/** A repair of the disk may send no event. */
+/** Interval of checks, because a repair of the disk may send no event. */
 const DRIFT_LOOK_MS = 60_000;
 
-/** The daemon gets no event for a new pool, or for the first render of a pool. */
+/** Interval of lookups, because a new pool or its first render sends no event to the daemon. */
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
@@ -83,13 +83,12 @@ export function decide(view: DaemonView): DaemonStep {
     if (known) return unlessFailed(view, known, () => ({ kind: 'adopt', name: known }));
     return desired === '' ? begun(view) : update(view, desired);
   }
-  // The Node was created again, or it has lost the annotations of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // The API server was restored from a backup that is older than the last update. All nodes notice a restore at the
-  // same time. After a restore, each node reports its config and waits until the rollout selects it.
+  // The API server was restored from a backup that is older than the last update. All nodes detect the restore at the
+  // same time, so each node reports its config and waits for the rollout.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
-  // Certificates take precedence over everything for which the node may wait: a changed disk, a refusal, a drain.
+  // Certificates have priority over a changed disk, a refusal and a drain.
   if (version !== '' && version !== annotations[CurrentCertificates]) {
     return unlessFailed(view, version, () => ({ kind: 'certificates', version }));
   }
@@ -98,7 +97,7 @@ export function decide(view: DaemonView): DaemonStep {
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
 
-/** Whether the node reports Done with a configuration that is not on the disk, without a further target. */
+/** Whether the node reports Done for a configuration that is not on its disk, and has no other target. */
 const isForgotten = (annotations: DaemonView['annotations'], stored: string): boolean =>
   annotations[State] === DaemonStates.Done &&
   annotations[CurrentConfig] !== stored &&
@@ -109,7 +108,7 @@ const isForgotten = (annotations: DaemonView['annotations'], stored: string): bo
  * controller sets its target during the rollout.
  */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
-  // There is nothing to apply, so the daemon withdraws the drain request of an earlier process.
+  // Without a target to apply, the daemon withdraws the drain request of an earlier process.
   const asked = annotations[DesiredDrain] ?? '';
   if (asked.startsWith(DRAIN)) return write({ [DesiredDrain]: `uncordon-${asked.slice(DRAIN.length)}` });
   if (settled) {
@@ -139,7 +138,6 @@ function ofJournal(
   return desired === to && !failed ? { kind: 'resume' } : { kind: 'undo' };
 }
 
-/** Reports the failure, and waits for the next retry. */
 function unlessFailed(view: DaemonView, target: string, next: () => DaemonStep): DaemonStep {
   const { failure, now } = view;
   if (failure?.target !== target || failure.retryAt <= now) return next();

@@ -5,8 +5,8 @@ import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 
 /**
- * The time for which a node waits for the update controller, if a pool that refers to machines may contain the node.
- * The Machine refers to the node only after the join, and no label of the node contains the name of the pool.
+ * The time for which a node waits for the update controller, if a pool may contain the node through its Machine. The
+ * Machine gets the name of the node only after the join.
  */
 const MACHINE_MS = 120_000;
 
@@ -27,7 +27,7 @@ export async function lookUpFirstConfig(
     const [pool] = poolsOfNode(node, items);
     return pool && bootConfigName(pool);
   } catch (error) {
-    // The update controller reports that several pools claim the node. The daemon must not choose a pool.
+    // The update controller reports a node of several pools, so the daemon must not choose a pool.
     if (error instanceof MembershipError) return undefined;
     throw error;
   }

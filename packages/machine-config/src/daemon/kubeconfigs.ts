@@ -11,16 +11,15 @@ const textOf = (content: string | Uint8Array): string => Buffer.from(content).to
 /** The kubelet must restart to read a kubeconfig with a new CA. */
 export interface RotatedKubeconfig {
   readonly path: string;
-  /** `entry` is absent if the kubeconfig refers to the file of the CA. */
+  /** Absent if the kubeconfig refers to the file of the CA. */
   readonly entry?: WantedFile;
 }
 
 /**
  * The kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies the CA
- * when it joins, so a new file alone does not reach its client. A kubeconfig with a foreign CA stays unchanged, because
- * it may trust another authority.
+ * when it joins, so a new file alone does not reach its client. A kubeconfig with another CA stays unchanged.
  * @param wanted the new certificates of the disk, by path
- * @param own the entries of the node's config; a rollout writes the kubeconfigs among them
+ * @param own the entries of the node's config, whose kubeconfigs a rollout writes
  */
 export async function rotatedKubeconfigs(
   disk: NodeDisk,

@@ -22,7 +22,7 @@ export const isUnder = ({ metadata, spec }: PodDisruptionBudget, pod: Pod): bool
  * again after a change of its status.
  */
 export class BudgetRoom {
-  /** A changed budget is a new object, so its count starts again. */
+  /** A changed budget is a new object, so its count starts at zero. */
   readonly #left = new WeakMap<PodDisruptionBudget, number>();
 
   /** Uses one allowed eviction of each budget of the pod. If a budget allows no eviction, no budget changes. */

@@ -31,8 +31,8 @@ import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.
 export interface DrainControllerOptions {
   readonly pods: Informer<Pod>;
   /**
-   * The informer of budgets. A change of a budget retries the pods that the budget blocked. Without the informer of
-   * budgets, pods are retried at a fixed interval.
+   * The informer of budgets. A changed budget retries its blocked pods. Without the informer, pods are retried at a
+   * fixed interval.
    */
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
@@ -50,11 +50,11 @@ const CONCURRENCY = 5;
  */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
-/** Usually an event starts the next check. */
+/** Interval of checks without an event. */
 const LOOK_AGAIN_MS = 60_000;
 const PODS_NAMED = 5;
 
-/** A new process loses only the timers of a drain. */
+/** The state of a drain. A new process loses only its timers. */
 interface UnderWay {
   readonly value: string;
   readonly since: number;
@@ -124,8 +124,8 @@ class Drains {
   }
 
   /**
-   * Retries the nodes whose drain a budget blocked, up to the number of evictions that the budget allows. The remaining
-   * nodes keep their interval, because the server would refuse their evictions again.
+   * Retries nodes that a budget blocked, up to its number of allowed evictions. The server would refuse more evictions,
+   * so other nodes keep their interval.
    */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);
@@ -244,8 +244,8 @@ class Drains {
 }
 
 /**
- * Whether mcm has drained the node for an in-place update or another reason. At the end of its own drain, mcm uncordons
- * the node.
+ * Whether mcm has drained the node for an in-place update or another reason. mcm uncordons the node itself after its
+ * drain.
  */
 const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   labels?.[Labels.CandidateForUpdate] !== undefined &&

@@ -3,14 +3,12 @@ import { type Attempt, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } f
 import { controllerOf, isReady, type Pod } from '@mcm/kube';
 
 const DEFAULT_GRACE_SECONDS = 30;
-/**
- * A drain for an update is never forced, because the daemon stops after its own timeout and requests the drain again.
- */
+/** A drain for an update is never forced, because the daemon has its own timeout and requests the drain again. */
 const NEVER = new Date(8.64e15);
 
 /**
- * The input of core's drain for a node that stays. The volumes return together with the node, so the drain does not
- * wait for them.
+ * The input of core's drain for a node that stays. The drain does not wait for volumes, because they return together
+ * with the node.
  */
 export const observeNode = (
   nodeName: string,

@@ -16,7 +16,10 @@ export class DrainRequestError extends Error {
   override readonly name = 'DrainRequestError';
 }
 
-/** @throws DrainRequestError naming annotation and value */
+/**
+ * Parses the request of a node.
+ * @throws DrainRequestError naming annotation and value
+ */
 export function drainRequestOf(node: Node): DrainRequest | undefined {
   const value = annotationOf(node, NodeAnnotations.DesiredDrain);
   if (value === '' || value === annotationOf(node, NodeAnnotations.LastAppliedDrain)) return undefined;

@@ -34,7 +34,7 @@ export type PoolAct =
   | { readonly kind: 'hold'; readonly plural: string; readonly ms: number }
   | { readonly kind: 'cut' }
   | { readonly kind: 'backup' }
-  /** Restores the cluster from the last backup. With `bump`, resource versions do not decrease. */
+  /** Restores the cluster from the last backup. With `bump`, the restore increases the resource versions. */
   | { readonly kind: 'restore'; readonly bump: boolean };
 
 export interface PoolsOptions {
@@ -288,7 +288,7 @@ export class PoolsWorld {
   }
 }
 
-/** Returns all problems. */
+/** Plays a history, and returns all problems. */
 export async function playPools(
   options: PoolsOptions,
   acts: readonly (readonly [PoolAct, number])[],

@@ -15,7 +15,7 @@ import type { PoolsWorld } from './pools.testing.ts';
 
 const { CurrentConfig, DesiredConfig } = NodeAnnotations;
 
-/** Unnecessary and missing writes in a world without faults and changes. */
+/** Finds unnecessary and missing writes in a world without faults and changes. */
 export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly string[]> {
   const before = await versions(world);
   world.world.writes.length = 0;
@@ -77,7 +77,7 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
   });
 }
 
-/** All broken changes were reverted. */
+/** Whether all broken changes were reverted. */
 export async function notRecovered(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const sick = (await world.nodes()).flatMap((node) => {

@@ -81,7 +81,7 @@ const forgets: Broken = (transport) => (request) =>
     ? transport({ ...request, method: 'GET', body: undefined } as unknown as TransportRequest)
     : transport(request);
 
-/** The first rendered MachineConfig of each pool is created, and no later one. */
+/** Creates only the first rendered MachineConfig of each pool. */
 const rendersOnce: Broken = (transport) => {
   let hasRendered = false;
   return async (request) => {

@@ -12,11 +12,11 @@ const { DesiredConfig } = NodeAnnotations;
 const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
 
 /**
- * Watches Nodes and pools, and reports violations of the rules of a rollout. The verifier reads the events in the
- * order of the API server, without the caches of the controllers.
- * - A pool that changes the target of a node is responsible for the node, until it is Done and schedulable or leaves
- *   the pool.
- * - A node that was never Done is new, and already counts as unavailable.
+ * Watches Nodes and pools, and reports violations of the rules of a rollout. The verifier reads the events in the order
+ * of the API server, without the caches of the controllers.
+ * - A pool that sets the target of a node is responsible for the node. The responsibility ends when the node is Done
+ *   and schedulable, or leaves the pool.
+ * - A node that was never Done is new, and counts as unavailable.
  * - Changes by other clients count for no pool.
  */
 export class PoolVerifier {
@@ -35,7 +35,7 @@ export class PoolVerifier {
 
   /**
    * @param bad names of configs that no node can apply.
-   * @param ageMs maximum age of the state that an arriving write is based on.
+   * @param ageMs maximum age of the state on which an arriving write is based
    */
   constructor(clock: Clock, bad: ReadonlySet<string>, ageMs: () => number) {
     [this.#clock, this.#bad, this.#ageMs] = [clock, bad, ageMs];
@@ -65,7 +65,7 @@ export class PoolVerifier {
     for (const node of this.#nodes.values()) this.#discharge(node);
   }
 
-  /** Reads the state again after a restore, because no controller caused this change. */
+  /** Reads the state again after a restore, which no controller has caused. */
   #relearn(type: string, node: Node): void {
     const { name } = node.metadata;
     this.#poolsChanged = this.#clock.now().getTime();
@@ -116,7 +116,7 @@ export class PoolVerifier {
   #reported(old: Node, node: Node, desired: string): void {
     const [pool, from] = [this.#poolOf(node), poolOfConfig(desired)];
     if (pool === from) {
-      // A node that failed after its drain is already unavailable. Only a new target can repair a stranded node.
+      // A node that failed after its drain is already unavailable, and only a new target can repair it.
       const stranded = isFailing(old) && old.spec?.unschedulable === true;
       if (!stranded) this.#charges.set(node.metadata.name, pool);
       return;

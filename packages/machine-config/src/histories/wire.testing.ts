@@ -5,8 +5,8 @@ import { isWatch } from '@mcm/kube';
 export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
 
 /**
- * The time at which the controllers die. After the n-th request, controllers die before they send it, or after its
- * effect with a lost response.
+ * The time at which the controllers die. Controllers die at the n-th request: before they send it, or after its effect
+ * without the response.
  */
 export interface Death {
   readonly requests: number;
@@ -14,7 +14,7 @@ export interface Death {
 }
 
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** The time from a decision to the arrival of its write. The client retries failed requests within this time. */
+/** Maximum time from a decision to the arrival of its write, including the retries of the client. */
 const WRITE_MS = 15_000;
 const CODES = { conflict: 409, throttled: 429, internal: 500 } as const;
 const REASONS = { conflict: 'Conflict', throttled: 'TooManyRequests', internal: 'InternalError' } as const;
@@ -26,7 +26,7 @@ export class FaultyWire {
   #chance = 0;
   #death: Death | undefined;
   #dead = false;
-  /** A promise for each plural name of a kind. Until the promise resolves, watches of the kind deliver no events. */
+  /** Held watches, by plural name of the kind. A watch delivers no events before its promise resolves. */
   readonly #held = new Map<string, { readonly until: Promise<void>; readonly release: () => void }>();
   readonly #open = new Map<AbortController, string>();
   /** Periods without events, in virtual milliseconds since 1970. */
@@ -49,7 +49,7 @@ export class FaultyWire {
     this.#dead = false;
   }
 
-  /** For this time, the caches of a kind receive no events. After this time, the caches receive all held events. */
+  /** Delays all events of a kind for this time. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();

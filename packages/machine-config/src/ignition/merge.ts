@@ -54,12 +54,12 @@ const keyOf = (plan: Extract<Plan, { kind: 'list' }>, entry: unknown): string =>
 type Places = Map<string, number>;
 
 /**
- * The indexes of the newest list in a chain of merges, so that a chain of a hundred merges indexes each entry once. A
- * merge moves these indexes to its result.
+ * Indexes of the newest list in a chain of merges. A merge moves the indexes to its result, so a chain of a hundred
+ * merges indexes each entry once.
  */
 const known = new WeakMap<object, Places>();
 
-/** `placesOf` returns undefined if a key occurs twice. */
+/** Returns the indexes of a list, or undefined if a key occurs twice. */
 function placesOf(plan: Extract<Plan, { kind: 'list' }>, entries: readonly unknown[]): Places | undefined {
   const places: Places = known.get(entries) ?? new Map();
   known.delete(entries);
@@ -83,7 +83,7 @@ function mergeKeyed(
     const key = keyOf(plan, entry);
     const place = places.get(key);
     if (place === undefined) places.set(key, result.push(entry) - 1);
-    // The slow path is needed in two rare cases: the child contains a key twice, or an entry is removed.
+    // The slow path is for two rare cases: a duplicate key in the child, or a removed entry.
     else if (place >= parent.length || isRemovedHeader(parent[place], entry))
       return mergeThrough(plan, parent, child, strangers);
     else result[place] = mergeValue(plan.entry, parent[place], entry);

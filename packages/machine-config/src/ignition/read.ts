@@ -80,7 +80,7 @@ function versionText(raw: unknown): string {
   throw invalidV3(`error at $.ignition.version: must be a text, not ${typeof version}\n`, []);
 }
 
-/** In any case. */
+/** Returns a field, whose name may have any letter case. */
 function field(value: object, name: string): unknown {
   const key = Object.keys(value).findLast((candidate) => candidate.toLowerCase() === name);
   return key === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[key];
@@ -101,8 +101,7 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
 }
 
 /**
- * Converts a valid config to the current version. The config itself changes, because the decoder just created it.
- * Source: ignition, translate.go of each version.
+ * Converts a valid config to the current version. Mutates the config. Source: ignition, translate.go of each version.
  */
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
@@ -132,7 +131,7 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
   return { version: 2, config: toCurrentV2(config, version.minor) };
 }
 
-/** Writes the fields that were required before 2.2. The config itself changes. Source: translate.go of each version. */
+/** Writes the fields that were required before 2.2. Mutates the config. Source: translate.go of each version. */
 function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
   config.ignition.version = '2.2.0';
   if (minor >= 2) return config;
@@ -143,7 +142,7 @@ function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
     file.user = { id: 0, ...file.user };
     file.group = { id: 0, ...file.group };
   }
-  // Only version 2.0 does not distinguish an empty password from an absent one.
+  // Version 2.0 does not distinguish an empty password from an absent password.
   if (minor === 0)
     for (const user of config.passwd?.users ?? []) if (user.passwordHash === '') delete user.passwordHash;
   return config;

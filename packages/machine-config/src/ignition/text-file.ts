@@ -3,7 +3,7 @@ import type { IgnitionFile } from './versions/schema.ts';
 
 const MODE = 0o644;
 
-/** A file that all users can read, without compression. The new file replaces an existing file. */
+/** Returns an uncompressed file that all users can read, and that replaces an existing file. */
 export const textFile = (path: string, text: string): IgnitionFile => ({
   path,
   mode: MODE,

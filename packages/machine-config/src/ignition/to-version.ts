@@ -19,7 +19,7 @@ interface Missing {
 const luksOf = (config: IgnitionConfig) => config.storage?.luks ?? [];
 const isSpecial = ({ mode = 0 }: { mode?: number }): boolean => mode > 0o777;
 
-// Source: coreos/ign-converter, translate/v34tov33 and below.
+// Features that older versions do not have. Source: coreos/ign-converter, translate/v34tov33 and below.
 const MISSING: readonly Missing[] = [
   {
     since: 5,
@@ -90,7 +90,7 @@ export function toIgnitionVersion(raw: unknown, version: string): object {
   const minor = version === '2.2.0' ? 2 : Number(version.split('.')[1]);
   const missing = MISSING.find(({ since, used }) => minor < since && used(config));
   if (missing) throw new IgnitionError(missing.message);
-  // Finds values that the version does not support either, such as a scheme or a filesystem.
+  // Finds values that the version does not support, such as a scheme or a filesystem.
   const issues = validateIgnition(config, minor);
   if (issues.length > 0) {
     throw new IgnitionError(`Converted spec has unexpected fatal error:\n${printIssues(issues)}`, issues);

@@ -7,8 +7,8 @@ import { planOfVersion, readVersion } from './versions/versions.ts';
 const known = new WeakMap<object, readonly string[]>();
 
 /**
- * The fields of an Ignition config that its version does not have, one sentence each. The reader drops unknown fields,
- * as the original does. The result is empty for an invalid config, whose error is reported elsewhere.
+ * Returns the unknown fields of an Ignition config, one sentence each. The reader drops unknown fields, as the original
+ * does. The result is empty for an invalid config, whose error is reported elsewhere.
  */
 export function unknownIgnitionFields(raw: unknown): readonly string[] {
   if (!isRecord(raw) || !isRecord(raw.ignition) || typeof raw.ignition.version !== 'string') return [];

@@ -1,4 +1,4 @@
-/** The group of the original, so that objects of the original can be read unchanged. */
+/** The API group of the original, because mcm reads objects of the original unchanged. */
 export const GROUP = 'machineconfiguration.openshift.io';
 
 /** The only served and stored version. */

@@ -40,8 +40,8 @@ export const UPDATE_STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as
 export type UpdateStrategy = (typeof UPDATE_STRATEGIES)[number];
 
 /**
- * The original's CRD has no bounds. The controller reports an invalid stored value, and an update of unrelated fields
- * may keep it.
+ * The CRD of the original has no bounds, so stored values may be invalid. The controller reports an invalid value, and
+ * an update of unrelated fields may keep the value.
  */
 const maxUnavailable = crd(z.union([z.int(), z.string()]), {
   description: 'Maximum number of unavailable nodes: a count, or a percentage such as `10%`. Default 1.',

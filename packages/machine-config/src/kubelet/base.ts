@@ -9,7 +9,7 @@ import type { KubeletConfiguration } from './configuration.ts';
 import { parseKubeletConf } from './files.ts';
 import { KubeletConfigError } from './validate.ts';
 
-/** `kubeletConfOf` returns undefined if the MachineConfig has no kubelet.conf. */
+/** Returns the kubelet.conf of a MachineConfig, or undefined. */
 export function kubeletConfOf(config: MachineConfig): string | undefined {
   const file = ignitionOf(config)?.storage?.files?.find(({ path }) => path === KUBELET_CONF_PATH);
   return file && decodeContents(file.contents?.source, file.contents?.compression).toString('utf8');
@@ -23,7 +23,10 @@ const FREQUENCIES: Readonly<Record<string, string>> = {
   LowUpdateSlowReaction: '1m0s',
 };
 
-/** @throws KubeletConfigError for an unknown latency profile */
+/**
+ * Returns the status interval of a latency profile.
+ * @throws KubeletConfigError for an unknown latency profile
+ */
 export function reportFrequency(profile: string): string {
   const frequency = FREQUENCIES[profile];
   if (frequency !== undefined) return frequency;
@@ -32,8 +35,8 @@ export function reportFrequency(profile: string): string {
 }
 
 /**
- * The base for the settings of users. The base is the kubelet.conf from the templates for the role of a pool, with the
- * feature gates and TLS settings of the cluster. A rendered config already contains settings of users.
+ * Returns the base for the settings of users: the kubelet.conf from the templates, with the feature gates and TLS
+ * settings of the cluster. A rendered config is no base, because it contains settings of users.
  * @throws KubeletConfigError, TemplateError
  */
 export function baseKubeletConfiguration(
@@ -53,7 +56,7 @@ export function baseKubeletConfiguration(
   return { ...base, featureGates: { ...((base.featureGates as object | undefined) ?? {}), ...featureGates } };
 }
 
-/** An unknown profile is ignored. */
+/** Returns the configuration with the settings of a latency profile. An unknown profile is ignored. */
 export function withLatency(
   base: KubeletConfiguration,
   role: string,
@@ -67,7 +70,10 @@ export function withLatency(
 const CGROUP_V2 = ['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"'];
 const CGROUP_V1 = ['systemd.unified_cgroup_hierarchy=0', 'systemd.legacy_systemd_cgroup_controller=1'];
 
-/** @throws KubeletConfigError for version 1, which is no longer supported */
+/**
+ * Returns the kernel arguments for a version of cgroups.
+ * @throws KubeletConfigError for version 1, which is no longer supported
+ */
 export function cgroupArguments(mode: string, current: readonly string[]): readonly string[] {
   if (mode !== '' && mode !== 'v2') {
     throw new KubeletConfigError(`cgroup mode ${mode} is not supported; use cgroups v2`);

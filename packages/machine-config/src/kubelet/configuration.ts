@@ -7,7 +7,7 @@ export class KubeletConfigurationError extends Error {
   override readonly name = 'KubeletConfigurationError';
 }
 
-/** Known fields without zero values. Zero values of optional fields are kept. */
+/** Fields without zero values. Zero values of optional fields are kept. */
 export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
   return result;
 }
 
-/** Decodes a field. `decodeField` returns undefined for a value that counts as absent. */
+/** Decodes a field. Returns undefined for a value that counts as absent. */
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
   if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
@@ -113,7 +113,7 @@ const isZero = (value: unknown): boolean => value === 0 || value === false || va
 
 /**
  * Merges a user's settings into the base. Values of the user replace values of the base. Maps are merged by key, and
- * objects by field. A zero value of the user is written only if the base has no value, because the original does not
+ * objects by field. A zero value of the user applies only if the base has no value, because the original does not
  * distinguish zero from absent. Source: imdario/mergo v0.3.16, WithOverride.
  */
 export const overlayKubelet = (base: KubeletConfiguration, user: KubeletConfiguration): KubeletConfiguration =>

@@ -1,6 +1,6 @@
 /**
- * `optional…` distinguishes the zero value from an absent one (a pointer in the original). For types without
- * `optional`, the zero value counts as absent.
+ * The type of a field. `optional…` distinguishes the zero value from an absent value (a pointer in the original). In
+ * all other types, the zero value counts as absent.
  */
 export type FieldType =
   | 'text'

@@ -66,7 +66,7 @@ function decodeUser(raw: unknown): KubeletConfiguration {
 type Texts = Readonly<Record<string, string>>;
 const reservedOf = (user: KubeletConfiguration): Texts => (user.systemReserved ?? {}) as Texts;
 
-/** The sizes are in the sizing file. */
+/** Removes the sizes, because the sizing file contains them. */
 function withoutSizes(user: KubeletConfiguration): KubeletConfiguration {
   if (user.systemReserved === undefined) return user;
   const { systemReserved: _all, ...rest } = user;
@@ -95,7 +95,7 @@ function withExceptions(merged: KubeletConfiguration, user: KubeletConfiguration
   const enforces = enforced.some((name) => RESERVED.includes(name));
   if (enforced.length > 0 && !enforces && user.systemReservedCgroup === undefined) delete result.systemReservedCgroup;
   if (result.reservedSystemCPUs === undefined) return result;
-  // If CPUs are reserved, the kubelet has no control group to enforce.
+  // With reserved CPUs, the kubelet has no control group to enforce.
   delete result.systemReservedCgroup;
   const rest = listOf(result.enforceNodeAllocatable).filter((name) => !RESERVED.includes(name));
   return { ...result, enforceNodeAllocatable: rest.includes('pods') ? rest : ['pods', ...rest] };

@@ -2,12 +2,12 @@ import { isRecord } from '@mcm/kube';
 import { unknownField } from '../kinds/unknown-fields.ts';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
-/** The reader ignores the valid fields of the header. */
+/** The valid fields of the header, which the reader ignores. */
 const HEAD = ['apiVersion', 'kind'];
 
 /**
- * The unknown fields of a user's KubeletConfiguration, one sentence each. The reader drops unknown fields, as the
- * original does. Without a warning, a typing error would look accepted.
+ * Returns the unknown fields of a user's KubeletConfiguration, one sentence each. The reader drops unknown fields like
+ * the original, so only this warning reveals a typing error.
  */
 export function unknownKubeletFields(raw: unknown): readonly string[] {
   const fields = Object.fromEntries(HEAD.map((name): [string, FieldType] => [name, 'text']));

@@ -4,16 +4,18 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
-/** The condition of the KubeletConfig shows the message. A retry of a refused KubeletConfig has the same result. */
+/**
+ * A KubeletConfig is refused, and a retry has the same result. The condition of the KubeletConfig contains the message.
+ */
 export class KubeletConfigError extends NodeConfigError {
   override readonly name: string = 'KubeletConfigError';
 }
 
 const MAX_LOG_LEVEL = 10;
-/** A node whose values of these settings differ could not work with the cluster. */
+/** Settings that must be equal on all nodes of a cluster. */
 const FORBIDDEN = ['cgroupDriver', 'clusterDNS', 'clusterDomain', 'featureGates', 'failSwapOn'];
 
-/** As Go does. */
+/** Prints a value as Go does. */
 function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(' ')}]`;
   if (typeof value !== 'object' || value === null) return String(value);
@@ -71,7 +73,7 @@ export function isControlPlanePool({ metadata, spec }: MachineConfigPool): boole
 }
 
 /**
- * The control plane itself runs as static pods.
+ * Validates the static pod path, because the control plane itself runs as static pods.
  * @throws KubeletConfigError
  */
 export function validateStaticPodPath({ spec }: KubeletConfig, pool: MachineConfigPool): void {

@@ -1,7 +1,7 @@
 import type { Informer, KubeError, KubeObject } from '@mcm/kube';
 import { refusalText } from '../conditions/forbidden.ts';
 
-/** Access to machines, whose refusal blocks only the pools that refer to machines. */
+/** The access to machines. A refusal blocks only the pools that refer to machines. */
 export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
@@ -26,7 +26,7 @@ export class MachineAccess {
 
   isRefused = (resource: string): boolean => this.#refused.has(resource);
 
-  /** Returns the informer unless its resource was refused, so that callers do not wait for it. */
+  /** Returns the informer, or undefined if its resource was refused. A caller must not wait for a refused informer. */
   unlessRefused<T extends KubeObject>(informer: Informer<T>): Informer<T> {
     const refused = Promise.withResolvers<void>();
     const { isRefused } = this;
@@ -43,7 +43,7 @@ export class MachineAccess {
       },
       whenSynced: (signal) => Promise.race([informer.whenSynced(signal), refused.promise]),
       onChange: (handler) => informer.onChange(handler),
-      // Pools that refer to machines read the refusal themselves.
+      // No pool is refused here, because pools that refer to machines read the refusal themselves.
       refused: undefined,
       onRefused: () => () => undefined,
       get doubted() {

@@ -30,7 +30,7 @@ import { hasApplied } from './replace.ts';
 
 /** The time for which a machine counts as updating. A machine that fails after this time is replaced. */
 const UPDATE_MS = 3_600_000;
-/** The time of an update is renewed when less than this time remains. */
+/** The controller renews the time of an update when less than this time remains. */
 const RENEW_MS = 1_200_000;
 
 /** null removes. */
@@ -46,7 +46,7 @@ export interface CompanionPlan {
 const NOTHING: CompanionPlan = { machine: {}, node: {} };
 
 /**
- * Plans the changes of a machine and its node. `planCompanion` is pure.
+ * Plans the changes of a machine and its node, without side effects.
  * @param node undefined if the machine has no node
  * @param now milliseconds
  */
@@ -59,7 +59,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
-  // The time of an unreachable node is not renewed, so its machine is replaced after the end of the time.
+  // The time of an unreachable node is not renewed, so its machine is replaced when the time ends.
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
@@ -91,8 +91,8 @@ function set(
 }
 
 /**
- * A scale-in first deletes a machine that cannot be updated. The priority of a machine that is already marked for
- * deletion does not change.
+ * Lowers the priority of a machine that cannot be updated, so a scale-in deletes it first. A machine that is marked for
+ * deletion keeps its priority.
  */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
@@ -108,13 +108,13 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   }
   if (!ours) return;
   changes[ConfigAnnotations.PriorityLowered] = null;
-  // If a client marked the machine for deletion or set a different priority, the client has precedence.
+  // The priority of another client, or a mark for deletion, takes precedence.
   if (!marked && rank === lowered) changes[Annotations.Priority] = normal;
 }
 
 /**
- * Prevents the autoscaler from removing a node during its update. An annotation that another client set stays. mcm also
- * sets this annotation, and may remove it although an update still needs it.
+ * Prevents the autoscaler from removing a node during its update. The annotation of another client stays. mcm uses the
+ * annotation too, and may remove it during an update.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
@@ -179,7 +179,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    // Returns the values whose change starts a reconcile. A node that is Ready after a reboot renews its time.
+    // Returns the values whose change starts a reconcile. A node that becomes Ready after a reboot renews its time.
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))

@@ -63,7 +63,7 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
  * references.
  */
 export interface MachineFleet {
-  /** `resolve` returns undefined if the object does not exist. */
+  /** Returns the object of a reference, or undefined. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
   /**
    * Returns the machines of a node. A node has several machines while a machine replaces another machine with the same
@@ -81,16 +81,16 @@ export interface ResolvedRef {
   readonly replicas: number;
 }
 
-/** `undefined` if the referenced object does not exist. */
+/** A reference of a pool. `resolved` is undefined if the object does not exist. */
 export interface PoolRef {
   readonly ref: MachineRef;
   readonly found: ResolvedRef | undefined;
 }
 
-/** `nodeNameOf` returns '' if the machine has no Node yet. */
+/** Returns the name of the Node, or '' if the machine has no Node yet. */
 export const nodeNameOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
 
-/** Keys are `namespace/name`. */
+/** The caches of machines and their owners, by `namespace/name`. */
 interface FleetSource {
   machinesOfSet(uid: string): readonly Machine[];
   machinesOfNode(nodeName: string): readonly Machine[];
@@ -162,10 +162,7 @@ function fleetOf(source: FleetSource): MachineFleet {
   };
 }
 
-/**
- * The pools that contain a node because they refer to its machine. If no pool refers to the machine, node selectors
- * decide.
- */
+/** Returns the pools that refer to the machine of a node. Without such a pool, node selectors decide. */
 export type ClaimsOf = (node: Node) => readonly MachineConfigPool[];
 
 /** {@link ClaimsOf} of a fleet. */

@@ -1,10 +1,10 @@
 import type { MachineDeployment } from '@mcm/api';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 
-/** Returns the pool, or '' if there is none. */
+/** Returns the pool for which the deployment waits, or ''. */
 export const awaitedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.AwaitedByPool] ?? '';
 
-/** `pausedBy` returns '' if no pool paused the deployment. */
+/** Returns the pool that paused the deployment, or ''. */
 export const pausedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.PausedByPool] ?? '';

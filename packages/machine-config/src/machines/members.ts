@@ -16,9 +16,9 @@ export interface PoolMembers {
   readonly machines: readonly Machine[];
   /** Returns the machine with this node name. */
   readonly machineOf: ReadonlyMap<string, Machine>;
-  /** Whether an object of at least one reference does not exist. */
+  /** Whether the object of a reference does not exist. */
   readonly unresolved: boolean;
-  /** Slots of maxUnavailable for machines whose nodes do not count as unavailable. */
+  /** Slots of maxUnavailable for machines whose nodes are not counted. */
   readonly reserved: number;
   /** The number of wanted machines, an upper limit for unavailable nodes. */
   readonly replicas: number;
@@ -26,8 +26,7 @@ export interface PoolMembers {
   readonly frozen: readonly string[];
   readonly problems: readonly string[];
   /**
-   * Why templates of machines are refused, one sentence each. While there are any, no node gets a target and no
-   * machine is replaced.
+   * Why templates of machines are refused, one sentence each. A refused template stops all targets and replacements.
    */
   readonly refused: readonly string[];
 }

@@ -18,7 +18,7 @@ import type { PoolMembers } from './members.ts';
 export interface StrategyVerdict {
   /** Whether new machines replace the nodes. If `replaces` is true, the nodes get no target. */
   readonly replaces: boolean;
-  /** `condition` is absent if there is nothing to report. */
+  /** The condition to report. Absent if there is none. */
   readonly condition?: WantedCondition;
 }
 
@@ -62,7 +62,10 @@ export function evaluateStrategy(
   return { replaces: false, ...ended };
 }
 
-/** The daemon has the config on the disk, even if its MachineConfig is deleted, and it knows the limits of the host. */
+/**
+ * Whether the daemon refuses the target. The daemon has the config on the disk, even if its MachineConfig is deleted,
+ * and knows the limits of the host.
+ */
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
@@ -113,8 +116,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines from before the target need no replacement if they have its content. Machines that were created for this
-    // target and later changed in place need a replacement, so the rollout gets a new time.
+    // Machines that have the content of the target need no replacement. Machines of this target that were changed in
+    // place need a replacement, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
@@ -142,8 +145,8 @@ function writeOf(
 type Marks = Readonly<Record<string, string | null>>;
 
 /**
- * The rollout must wait until new machines have applied their configuration. Machines that have applied their
- * configuration are marked first, because the rollout would otherwise treat them as idle.
+ * Makes the rollout wait until new machines have applied their configuration. Machines that already have a
+ * configuration are marked first, because the rollout would treat them as idle.
  */
 function awaitMark(
   pool: string,
@@ -164,9 +167,7 @@ export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean
   annotations[ConfigAnnotations.TemplateConfig] === undefined ||
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
-/**
- * A new template does not change the config of nodes that mcm updates in place, so only the pool may set their target.
- */
+/** A new template does not change the config of nodes with in-place updates, so only the pool may set their target. */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
 /**
@@ -206,8 +207,8 @@ function pauseOf(
 }
 
 /**
- * Whether the node is at the target. A node without a config gets its first config soon, unless the node is older than
- * the pool.
+ * Whether the node is at the target. A node without a config counts, unless it is older than the pool, because it gets
+ * its first config soon.
  */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);

@@ -46,8 +46,7 @@ export function createNodeConfigController<T extends NodeConfig>(
 ): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, room, options, key);
-  // Objects are processed one at a time, because the name of a MachineConfig depends on the names of all other
-  // MachineConfigs.
+  // Objects are processed one at a time, because each name depends on the names of all other MachineConfigs.
   const controller = createController({
     name: room.name,
     concurrency: 1,
@@ -109,7 +108,7 @@ async function sync<T extends NodeConfig>(
     recorder.event(config, 'Warning', ConfigEvents.UnknownFields, verdict.ignored);
   }
   if (error === undefined) return done;
-  // The controller watches every object that can fix the failure. A retry without an event has the same result.
+  // The controller watches every object that can fix the failure, so it retries only after an event.
   log.warn(`${room.kind.kind} is not applied`, { config: key, reason: error });
   if (verdict.problem !== undefined && !isProblemReported(config, verdict.problem)) {
     recorder.event(config, 'Warning', room.refused, `${verdict.problem}${HINT_MARK}${verdict.hint ?? ''}`);
@@ -130,7 +129,7 @@ async function carryOut<T extends NodeConfig>(
   if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
 }
 
-/** A name may be missing from the cache, because the response to its create request was lost. */
+/** The cache may lack a name if the response to its create request was lost. */
 async function removeAll(
   { client }: ConfigContext,
   names: readonly string[],
@@ -155,8 +154,7 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // When its last finalizer is removed, a terminating object is deleted. The cache must not store the last state of the
-  // deleted object.
+  // The removal of the last finalizer deletes a terminating object, so the response must not enter the cache.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;

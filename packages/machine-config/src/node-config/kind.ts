@@ -33,13 +33,22 @@ export interface NodeConfigKind<T extends NodeConfig> {
   readonly noPool: (config: T) => string;
   /** Unknown fields, one sentence each. The controller applies the known fields. */
   readonly unknown: (config: T) => readonly string[];
-  /** @throws NodeConfigError naming the field */
+  /**
+   * Validates an object.
+   * @throws NodeConfigError naming the field
+   */
   readonly validate: (config: T) => void;
-  /** @throws NodeConfigError naming the field */
+  /**
+   * Validates an object for a pool.
+   * @throws NodeConfigError naming the field
+   */
   readonly validateFor: (config: T, pool: MachineConfigPool) => void;
-  /** @throws NodeConfigError, TemplateError */
+  /**
+   * Returns the files of an object for a pool.
+   * @throws NodeConfigError, TemplateError
+   */
   readonly files: (config: T, pool: MachineConfigPool, input: NodeConfigInput) => readonly IgnitionFile[];
-  /** `now` is RFC 3339. */
+  /** Adds a result to the conditions. `now` is RFC 3339. */
   readonly withVerdict: (
     existing: readonly ConfigCondition[],
     problem: string | undefined,

@@ -4,7 +4,7 @@ import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import { NodeConfigError } from './error.ts';
 import type { NodeConfig, NodeConfigNaming } from './kind.ts';
 
-/** Suffixes have one digit. Names are sorted by bytes, and the newest name must be the last one. */
+/** The largest suffix. A suffix has one digit, because names are sorted by bytes and the newest name must be last. */
 const MAX_SUFFIX = 9;
 
 const baseName = ({ part }: NodeConfigNaming, { metadata }: MachineConfigPool): string =>
@@ -20,13 +20,13 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
       Object.entries(parsed).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
     );
   } catch {
-    return {}; // A user wrote the annotation, so the name without a suffix is used.
+    return {}; // A user wrote an invalid annotation, so the name has no suffix.
   }
 }
 
 /**
- * The original has one suffix for all pools of an object, so one object may overwrite the MachineConfig of another.
- * Pools that are missing from the annotation of mcm have the suffix of the original.
+ * In the original, all pools of an object share one suffix, so an object may overwrite the MachineConfig of another
+ * object. A pool without a suffix in the annotation of mcm has the suffix of the original.
  */
 export function suffixOf(config: NodeConfig, pool: string): string | undefined {
   const suffixes = suffixMap(config);
@@ -60,12 +60,13 @@ export interface NamingInput {
 export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;
-  /** The MachineConfig with the name of an older controller. The new MachineConfig replaces the former one. */
+  /** The MachineConfig with a former name, which the new MachineConfig replaces. */
   readonly former?: string | undefined;
 }
 
 /**
- * The suffix of a new object, which has precedence because its suffix is the largest. Unused suffixes are not filled.
+ * Returns the name of a MachineConfig. A new object gets the largest suffix and therefore takes precedence. Unused
+ * suffixes stay unused.
  * @throws NodeConfigError if the pool has too many objects
  */
 export function nameNodeConfig(input: NamingInput): NodeConfigName {
@@ -88,7 +89,10 @@ function findSuffix(input: NamingInput): string {
   return recovered ?? nextSuffix(input, rivals);
 }
 
-/** @throws NodeConfigError for an invalid selector */
+/**
+ * Whether the pool is selected.
+ * @throws NodeConfigError for an invalid selector
+ */
 export function selecting<T extends NodeConfig>(pool: MachineConfigPool, stored: readonly T[]): readonly T[] {
   try {
     for (const { spec } of stored) checkSelector(spec?.machineConfigPoolSelector ?? undefined);

@@ -28,7 +28,7 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
 }
 
 export interface NodeConfigVerdict {
-  /** The reason of the refusal. `problem` is undefined if the object was accepted. */
+  /** The reason of the refusal. Undefined if the object was accepted. */
   readonly problem?: string;
   readonly hint?: string;
   /** Unknown fields, which are only reported. */
@@ -82,10 +82,10 @@ function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
-/** There is no free name for the MachineConfig. The original reports this failure with a different text. */
+/** The MachineConfig has no free name. The original reports this failure with another text. */
 class NamingFailure extends NodeConfigError {}
 
-/** If one pool fails, the results of earlier pools stay. */
+/** The work for an object. A failure of one pool keeps the results of earlier pools. */
 class Work<T extends NodeConfig> {
   readonly names: string[] = [];
   readonly #kind: NodeConfigKind<T>;
@@ -205,9 +205,9 @@ const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
 });
 
 /**
- * Finds MachineConfigs that another version of this controller generated and that no object needs. A MachineConfig
- * without a version in its annotation belongs to a user. A MachineConfig that a known object owns stays, because its
- * deletion would remove the user's settings from the pools for a moment.
+ * Finds unneeded MachineConfigs of another version of this controller.
+ * - A MachineConfig without a version in its annotation belongs to a user.
+ * - A MachineConfig with a known owner stays, because its deletion would remove settings from the pools for a moment.
  */
 function leftOver<T extends NodeConfig>(
   { naming }: NodeConfigKind<T>,

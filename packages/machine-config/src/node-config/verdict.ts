@@ -7,7 +7,7 @@ import type { NodeConfigVerdict } from './plan.ts';
 type Reported = Pick<NodeConfig, 'metadata' | 'status'>;
 const { UnknownFields, Success, Failure } = KubeletConditions;
 
-/** A second write of the same result for this generation would change nothing. */
+/** Whether the condition for this generation already contains the result. */
 export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
   isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 

@@ -2,13 +2,13 @@ import { Annotations, parseTime } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import type { NodeNotice } from './sources.ts';
 
-/** The start of the IDs of notices that the daemon writes and removes. Agents that are not mcm use different IDs. */
+/** Prefixes of the IDs of notices that the daemon writes and removes. Other agents use different IDs. */
 const OURS = /^(azure|gce)-/;
 
 /**
- * The value of the Node's annotation: a text to write, null to remove it, or undefined for no change. Of several
- * notices, the one with the earliest deadline counts. A notice keeps its times as long as the metadata service reports
- * it. An annotation that a user edited is written again.
+ * The value of the Node's annotation: a text to write, null to remove it, or undefined for no change. The notice with
+ * the earliest deadline applies, and keeps its times while the metadata service reports it. An edited annotation is
+ * written again.
  */
 export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date): string | null | undefined {
   const stored = node.metadata.annotations?.[Annotations.Interruption];
@@ -23,8 +23,7 @@ export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date
 }
 
 /**
- * A deadline without a report of the cloud is at most `withinMs` ahead, so an annotation that was edited cannot delay
- * it.
+ * Without a deadline from the cloud, the deadline is at most `withinMs` ahead. An edited annotation cannot delay it.
  */
 function timed(notice: NodeNotice, known: Known | undefined, now: Date) {
   const latest = new Date(now.getTime() + notice.withinMs).toISOString();

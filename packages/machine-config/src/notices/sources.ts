@@ -6,8 +6,8 @@ export interface NodeNotice {
   readonly id: string;
   readonly kind: 'Terminate' | 'Maintenance';
   /**
-   * The time at which the cloud acts, in RFC 3339. If `deadline` is absent, the cloud acts within `withinMs` after the
-   * first report.
+   * The time at which the cloud acts, in RFC 3339. If absent, the cloud acts at the earliest `withinMs` after the first
+   * report.
    */
   readonly deadline?: string | undefined;
   /** The minimum time between a notice of one kind and its event. */
@@ -15,14 +15,17 @@ export interface NodeNotice {
   readonly detail: string;
 }
 
-/** @throws if the metadata service does not answer */
+/**
+ * Reads the notices.
+ * @throws Error if the metadata service does not answer
+ */
 export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promise<readonly NodeNotice[]>;
 
 /** Azure gives a spot VM at least this time. Source: learn.microsoft.com, Scheduled Events for Linux VMs. */
 const AZURE_PREEMPT_MS = 30_000;
 /**
- * Azure announces events other than the eviction of a spot VM at least this time before they start. Source:
- * learn.microsoft.com, Scheduled Events for Linux VMs.
+ * Azure announces any other event at least this time before it starts. Source: learn.microsoft.com, Scheduled Events
+ * for Linux VMs.
  */
 const AZURE_EVENT_MS = 5 * 60_000;
 /** Source: cloud.google.com, preemption process. */

@@ -14,9 +14,9 @@ import {
 import { planNotice } from './plan.ts';
 import type { NoticeSource } from './sources.ts';
 
-/** The shortest notice is 30 s. The services allow one request per second. */
+/** Interval of reads. The shortest notice is 30 s, and the services allow one request per second. */
 const LOOK_EVERY_MS = 2_000;
-/** The metadata service is on the same host, so it responds immediately or never. */
+/** Time limit of a read. The metadata service is on the same host, so it responds immediately or never. */
 const LOOK_FOR_MS = 5_000;
 
 /** The source of notices of a node, and the Node that gets them. */

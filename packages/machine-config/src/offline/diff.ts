@@ -9,7 +9,7 @@ interface Line {
   readonly text: string;
 }
 
-/** Compares lines by the longest common subsequence. */
+/** Compares lines with the longest common subsequence. */
 function compare(old: readonly string[], now: readonly string[]): readonly Line[] {
   const width = now.length + 1;
   const common = new Uint32Array((old.length + 1) * width);
@@ -36,7 +36,10 @@ function compare(old: readonly string[], now: readonly string[]): readonly Line[
   return lines;
 }
 
-/** A longer file is shown as completely changed, because the table of the comparison would need too much memory. */
+/**
+ * Maximum number of compared lines. A longer file is shown as completely changed, because the comparison would need too
+ * much memory.
+ */
 const MOST = 4000;
 
 function changesOf(old: readonly string[], now: readonly string[]): readonly string[] {

@@ -23,7 +23,7 @@ function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly st
 
 const linesOf = (value: unknown): readonly string[] => JSON.stringify(value, undefined, 2).split('\n');
 
-/** With decoded contents, for output and comparison. */
+/** Returns the parts of a config with decoded contents, for output and comparison. */
 export function configParts(config: MachineConfig): ConfigParts {
   const { config: _raw, ...rest } = config.spec ?? {};
   const { storage = {}, systemd = {}, ignition: _version, ...sections } = ignitionOf(config) ?? {};

@@ -153,7 +153,7 @@ function checkOnePerPool<T extends NodeConfig>(
   }
 }
 
-/** The status after the TemplateController has finished. */
+/** Returns the ControllerConfig with the status after the TemplateController has finished. */
 function completed(given: ControllerConfig | undefined): ControllerConfig {
   const config =
     given ?? ({ metadata: { name: CONTROLLER_CONFIG_NAME }, spec: { platform: 'none' } } as ControllerConfig);
@@ -184,14 +184,13 @@ function read(objects: readonly KubeObject[], problems: string[], warnings: stri
       });
       const unknown = unknownInSpec(kind, schema, specOf(object).spec);
       if (unknown !== undefined) warnings.push(`${kind} ${object.metadata.name}: ${unknown}`);
-      // Returns the object unchanged, because templates may use fields of a ControllerConfig that the schema does not
-      // have.
+      // The object stays unchanged, because templates may use fields that the schema does not have.
       if (parsed.success) return [{ ...(parsed.data as T), ...(kind === 'ControllerConfig' && specOf(object)) }];
       problems.push(`${kind} ${object.metadata.name}: ${z.prettifyError(parsed.error)}`);
       return [];
     });
   return {
-    // Rendered and generated MachineConfigs are ignored, because this program generates them again.
+    // Rendered and generated MachineConfigs are ignored, because this program generates them itself.
     machineConfigs: of<MachineConfig>('MachineConfig', machineConfigSchema).filter(
       ({ metadata }) => !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion],
     ),

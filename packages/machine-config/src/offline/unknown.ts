@@ -21,8 +21,7 @@ function unknownIn(schema: unknown, value: unknown, path: string): readonly stri
     return value.flatMap((entry, index) => unknownIn(schema.element, entry, `${path}[${index}]`));
   }
   if (!(schema instanceof z.ZodObject) || !isRecord(value)) return [];
-  // An object that may have any field is checked by another reader: the reader of Ignition, of the kubelet, or of
-  // templates.
+  // Another reader checks an object with arbitrary fields: the reader of Ignition, of the kubelet, or of templates.
   const open = schema.def.catchall !== undefined || schema.meta()?.['x-kubernetes-preserve-unknown-fields'] === true;
   const known = Object.keys(schema.shape);
   return Object.entries(value).flatMap(([key, inner]) => {

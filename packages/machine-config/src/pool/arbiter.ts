@@ -14,7 +14,7 @@ export interface PlannedPool {
   readonly plan: PoolPlan;
 }
 
-/** Plans a pool; for a pool of masters in a cluster with an arbiter, the result includes the plan for the arbiter. */
+/** Plans a pool. The plan of the masters in a cluster with an arbiter includes the plan of the arbiter. */
 export function planPools(
   snapshot: PoolSnapshot,
   snapshotOf: (pool: MachineConfigPool) => PoolSnapshot,

@@ -16,7 +16,7 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** Tests the events that start a reconcile, and the preconditions of the writes. */
+/** The events that start a reconcile, and the preconditions of the writes. */
 
 const { DesiredConfig, CurrentConfig, State, Reason, ControlPlaneTopology } = NodeAnnotations;
 const REF = { kind: 'MachineDeployment', namespace: 'default', name: 'pool' };

@@ -66,9 +66,7 @@ export interface UpdateControllerOptions {
 
 const PARALLEL_WRITES = 32;
 
-/**
- * The delay is short, because the 5 s of the original would add minutes to an update of a pool with a thousand nodes.
- */
+/** The delay of the original is 5 s, which would add minutes to the update of a thousand nodes. */
 const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
@@ -144,7 +142,7 @@ function watchMachines(
   controller.watch(machines, (change) => {
     if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
     const node = caches.nodes.store.get(nodeNameOf(change.object));
-    // The pool that selects the node may lose the node, because another pool refers to the machine of the node.
+    // Another pool may refer to the machine of the node, so the pool that selects the node may lose it.
     const selecting = node ? pools().filter(({ spec }) => selects(spec?.nodeSelector, node)) : [];
     return later([...fleet.poolsOf(change.object, pools()), ...selecting].map(({ metadata }) => metadata.name));
   });
@@ -153,7 +151,7 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // The pool that paused or marked the deployment may be deleted. No other controller would then end the pause.
+  // The pool that paused or marked the deployment may be deleted, and no other controller ends the pause.
   controller.watch(deployments, ({ object }) =>
     later([
       ...referring('MachineDeployment', object),
@@ -289,7 +287,7 @@ async function reportToPool(
 function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];
   const node = caches.nodes.store.get(write.name);
-  // The write contains the version that was read, so that a change of the node causes a conflict.
+  // A change of the node since the read causes a conflict.
   if (typeof desired !== 'string' || !node) return write;
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);

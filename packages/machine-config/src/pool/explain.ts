@@ -34,10 +34,7 @@ export interface NodeStanding {
   readonly updated: boolean;
   /** Whether the node takes a slot of maxUnavailable. */
   readonly unavailable: boolean;
-  /**
-   * The reason why the node does not have the target, or the current step of the node. For a node with the target,
-   * `why` is empty.
-   */
+  /** Why the node does not have the target, or the current step of the node. Empty for a node with the target. */
   readonly why: string;
 }
 
@@ -52,7 +49,7 @@ export interface PoolExplanation {
   readonly nodes: number;
   readonly updated: number;
   readonly unavailable: number;
-  /** `maxUnavailable` is absent if the field is invalid. */
+  /** The limit of unavailable nodes. Absent if the field is invalid. */
   readonly maxUnavailable?: number | undefined;
   /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];
@@ -102,10 +99,7 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
 
 const REPLACED = 'mcm replaces the machine of the node';
 
-/**
- * Returns the reason that blocks the nodes. `holdOf` returns undefined if only the limit of unavailable nodes blocks
- * them.
- */
+/** Returns the reason that blocks the nodes, or undefined if only the limit of unavailable nodes blocks them. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';

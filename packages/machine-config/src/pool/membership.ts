@@ -20,8 +20,7 @@ const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.
 
 /**
  * The pools of a node, with the primary pool first. Only the primary pool counts and updates the node.
- * @param claimsOf pools that refer to the node's machine Pools that refer to the machine take precedence over all
- * selectors.
+ * @param claimsOf pools that refer to the node's machine, which take precedence over all selectors.
  * @returns an empty list for an unmanaged node
  * @throws MembershipError for a node of several custom pools, and for an invalid selector.
  */

@@ -11,10 +11,7 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { planPool } from './plan.ts';
 
-/**
- * Tests that the controllers and the daemons always reach the target without a user, from any state after crashes and
- * changes.
- */
+/** From any state after crashes and changes, the controllers and the daemons always reach the target without a user. */
 
 const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const HOUR = 3_600_000;
@@ -23,12 +20,11 @@ const TARGET = 'rendered-worker-good';
 /** Each node can leave the first configuration, but no node can apply the second configuration. */
 const FORMER = 'rendered-worker-former';
 const BAD = 'rendered-worker-bad';
-/** A limit above the number of steps that a daemon needs between two waits. */
+/** The maximum number of steps, which is larger than the number of steps between two waits of a daemon. */
 const MOST_STEPS = 50;
 
 const config = fc.constantFrom(TARGET, FORMER, BAD);
 const anyNode = fc.record({
-  /** A bad configuration is never written. */
   stored: fc.constantFrom(TARGET, FORMER, undefined),
   desired: fc.option(config, { nil: undefined }),
   state: fc.constantFrom(...Object.values(DaemonStates), undefined),
@@ -126,7 +122,10 @@ class PlayedNode {
     throw new Error(`${this.name} does not come to rest: ${JSON.stringify(this.#annotations)}`);
   }
 
-  /** @returns whether there was an open request */
+  /**
+   * Answers an open request of the daemon.
+   * @returns whether there was an open request
+   */
   #answerDrain(): boolean {
     const { [DesiredDrain]: asked, [LastAppliedDrain]: answered } = this.#annotations;
     if (asked === undefined || asked === answered) return false;
@@ -226,7 +225,7 @@ function expectArrival(state: AnyState): void {
   expect([left, conditionOf(pool.status?.conditions, 'Updated')?.status]).toEqual([[], 'True']);
 }
 
-/** A bad target must stop after maxUnavailable nodes. The pool must report each of the broken nodes with the reason. */
+/** A bad target stops after maxUnavailable nodes. The pool reports each broken node with the reason. */
 function expectHonesty(state: AnyState): void {
   const { played, pool, disturbed } = live(state, BAD);
   const isHarmed = ({ node }: PlayedNode) => annotationOf(node, DesiredConfig) === BAD;

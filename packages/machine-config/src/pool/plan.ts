@@ -24,10 +24,7 @@ import { poolStatus } from './status.ts';
 /** A change of a node, in which null removes a value. */
 export interface NodeWrite {
   readonly name: string;
-  /**
-   * The version of the node that was read. A newer version of the node may belong to another pool or have different
-   * taints.
-   */
+  /** The version of the node that was read. A newer node may belong to another pool or have different taints. */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -40,13 +37,12 @@ export interface PoolPlan {
   readonly error?: string;
   /** One write for each changed node. */
   readonly nodes: readonly NodeWrite[];
-  /** The controller checks again after this time, even if there is no event. */
+  /** Time until the next check, even without an event. */
   readonly againMs?: number | undefined;
   /** Conditions that the controller adds to the status in the same write. */
   readonly conditions?: readonly WantedCondition[];
   /** The nodes that get the target, in their order. */
   readonly targeted: readonly string[];
-  /** `status` is absent if the status does not change. */
   readonly status?: MachineConfigPoolStatus | undefined;
   readonly events: readonly PlannedEvent[];
 }
@@ -76,7 +72,7 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
   return withStatus(snapshot, advance(snapshot, maxUnavailable, windows));
 }
 
-/** New machines get their config even if the rollout is blocked. */
+/** Plans only the first configs of new machines, because the rollout is blocked. */
 function onlyNew(snapshot: PoolSnapshot): PoolPlan {
   const writes = new NodeWrites(snapshot.nodes);
   targetNew(snapshot, writes);
@@ -251,7 +247,7 @@ const NAMED = 3;
 
 /** The conditions about nodes of several custom pools, which get no target. The original only logs such nodes. */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
-  // The pool of the workers does not report these nodes, because it never updates them.
+  // The pool of the workers does not report a node of several pools, because it never updates such a node.
   const claims = isCustomPool(pool) ? given : [];
   const { NodesClaimed, Degraded } = PoolConditions;
   if (claims.length === 0) {

@@ -24,12 +24,12 @@ import { postponedNodes } from './rollout/windows.ts';
 /** The sources of the data about a pool. */
 export interface PoolSources {
   readonly pools: readonly MachineConfigPool[];
-  /** A set that contains every node that the selector of the pool selects. */
+  /** Returns a set with every node that the selector selects, and possibly other nodes. */
   readonly nodesNear: (pool: MachineConfigPool) => readonly Node[];
   readonly node: (name: string) => Node | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
-  /** `fleet` is absent if the controller does not read machines. */
+  /** The lookups of machines. Absent if the controller does not read machines. */
   readonly fleet?: MachineFleet | undefined;
   /** The missing permission to read machines. */
   readonly refusal?: string | undefined;
@@ -78,8 +78,8 @@ const NOT_FOLLOWED: MemberCondition = {
 };
 
 /**
- * The reason why it is unclear which nodes belong to the pool. If the controller cannot read machines, another pool may
- * refer to the node's machine, so a pool with a selector sets no target.
+ * Returns why the nodes of the pool are unknown. Without access to machines, another pool may refer to the machine of a
+ * node, so a pool with a selector sets no target.
  */
 function unclear(pools: readonly MachineConfigPool[], refusal: string | undefined): readonly CandidateFilter[] {
   if (refusal === undefined || pools.every((pool) => referencesOf(pool).length === 0)) return [];
@@ -122,7 +122,7 @@ function memberFacts(
   };
 }
 
-/** Deployments with in-place updates replace no machine, and their update does not change the config. */
+/** Finds deployments with in-place updates, which replace no machine and do not change the config. */
 function keptMachines({
   refs,
   unresolved,
@@ -141,7 +141,7 @@ function keptMachines({
   };
 }
 
-/** Sets without a deployment replace no machines, and the pool reports them. */
+/** Finds sets without a deployment. Such sets replace no machines, and the pool reports them. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;

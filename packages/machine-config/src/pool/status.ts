@@ -18,7 +18,7 @@ import type { MemberFacts } from './model/snapshot.ts';
 
 /** Data about members, and additional conditions. */
 export interface StatusFacts extends MemberFacts {
-  /** Additional conditions. Of several conditions of one type, the last one is used, and is set once. */
+  /** Additional conditions. Of several conditions with one type, only the last one is set. */
   readonly more?: readonly WantedCondition[];
 }
 
@@ -70,7 +70,7 @@ const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable
   unavailableMachines: counts.unavailable,
 });
 
-/** The target becomes the completed configuration, even if only its sources differ. */
+/** Returns the target as the completed configuration. The sources may differ. */
 function completed({ spec, status }: MachineConfigPool): PoolConfiguration | undefined {
   const [target, done] = [spec?.configuration, status?.configuration];
   const same = JSON.stringify([target?.name, target?.source]) === JSON.stringify([done?.name, done?.source]);
@@ -116,7 +116,7 @@ function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonl
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };
-  // A stale condition of an image build, which no controller in mcm would clear.
+  // Clears the old condition of an image build, which no other controller in mcm would clear.
   const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
     ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
     : [];

@@ -16,9 +16,7 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/**
- * Tests changes of pools and machines that move nodes although the nodes have no event. Each pool is processed once.
- */
+/** Changes of pools and machines move nodes without an event of the node. Each pool is processed once. */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 

@@ -24,7 +24,9 @@ const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = 
 const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
-/** If several custom pools claim the node, the result contains all of them, because each of them reports the node. */
+/**
+ * Returns the pools of a node. A node of several custom pools has all of them, because each of them reports the node.
+ */
 function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
     return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
@@ -35,7 +37,7 @@ function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: Clai
   }
 }
 
-/** Heartbeats do not matter for a pool. */
+/** Whether a change of a node matters for a pool. Heartbeats do not matter. */
 export function matters(old: Node, node: Node): boolean {
   if (!sameRecord(old.metadata.labels, node.metadata.labels) || !sameTaints(old, node)) return true;
   if (WATCHED.some((key) => annotationOf(old, key) !== annotationOf(node, key))) return true;

@@ -28,7 +28,7 @@ export interface RenderControllerOptions {
 }
 
 const DELAY_MS = 5000;
-/** Retry interval for a failure that a change of no watched object can fix. */
+/** Retry interval for a failure that no watched object can fix. */
 const RETRY_MS = 60_000;
 
 /** Creates the controller that executes the decisions of {@link planRender}. */
@@ -94,10 +94,7 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   return again(RETRY_MS);
 }
 
-/**
- * The rendered MachineConfig is written before the pool's target. The target exists after a crash between the two
- * writes.
- */
+/** The rendered MachineConfig is written before the target, so after a crash in between, the target exists. */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;
   const { certificates, create, update, configuration, condition, degraded } = plan;
@@ -123,7 +120,7 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
   return newest;
 }
 
-/** After a change of the pool's target. Every render that a node may get stays. */
+/** Removes old renders after a change of the pool's target. Every render that a node may get stays. */
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
   const old = oldRenders({

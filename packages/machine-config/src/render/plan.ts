@@ -48,12 +48,12 @@ export interface RenderPlan {
   readonly update?: MachineConfig | undefined;
   /** The new target of the pool, or its current target with different sources. */
   readonly configuration?: PoolConfiguration | undefined;
-  /** `condition` is absent if the stored condition is correct. */
+  /** The condition to write. Absent if the stored condition is correct. */
   readonly condition?: WantedCondition;
   /** The Degraded condition of a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition | undefined;
   readonly events: readonly PlannedEvent[];
-  /** The error for the log. A later change of an object wakes the pool again. */
+  /** The error for the log. A later change of an object starts another reconcile. */
   readonly error?: string;
 }
 
@@ -68,12 +68,11 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   const unclear = selectorProblem(pool);
   if (unclear !== undefined) return { events: [], error: unclear };
   const certificates = planCertificates(snapshot);
-  // Certificates rotate even if the pool is paused.
   if (pool.spec?.paused && !renderWhilePaused) return { ...certificates, events: [] };
   return { ...certificates, ...planTarget(snapshot) };
 }
 
-/** If all MachineConfigs of the pool lack a certificate, the stored certificate stays. */
+/** The stored certificate stays if no MachineConfig of the pool contains one. */
 function planCertificates({
   pool,
   configs,
@@ -107,7 +106,7 @@ function planTarget(snapshot: RenderSnapshot): RenderPlan {
   }
 }
 
-/** The API server refuses such selectors, but an older object may have one. */
+/** Returns the problem of a selector. The API server refuses an invalid selector, but an older object may have one. */
 function selectorProblem({ spec }: MachineConfigPool): string | undefined {
   try {
     checkSelector(spec?.machineConfigSelector ?? undefined);
@@ -126,7 +125,7 @@ const SELECTING_ALL: PlannedEvent = {
 
 /**
  * Invalid templates stop the rendering of every pool. The original reports invalid templates only in the
- * ControllerConfig. While the TemplateController processes the templates, there is no error yet.
+ * ControllerConfig. During the work of the TemplateController, there is no error.
  */
 function failingTemplates(
   pool: MachineConfigPool,
@@ -200,7 +199,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // The MachineConfig is the target or becomes the target. Changes and owners from other clients are reverted.
+  // The MachineConfig is or becomes the target, so changes and owners of other clients are reverted.
   const restore = applied?.modified;
   return {
     create: !stored ? rendered.machineConfig : undefined,
@@ -255,7 +254,7 @@ function generatedEvents(
 /** Refused configs make the pool Degraded, although the remaining configs are rendered. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
   if (rejected.length === 0) {
-    // The pool is always rendered, so that the target is ready when a user corrects the selector.
+    // A pool with an invalid selector is rendered too, because the target must be ready after a correction.
     if (selectsAllNodes(pool)) return { ...plan, ...selectingAll(pool, 'nodeSelector') };
     return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
   }
@@ -275,8 +274,8 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
 }
 
 /**
- * Returns events for unknown fields, for a new render or new sources. Without a warning, unknown fields would look as
- * if they had an effect.
+ * Returns events for unknown fields, for a new render or new sources. Only the warning shows that unknown fields have
+ * no effect.
  */
 function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent[] {
   const sentences = configs.flatMap(({ metadata, spec }) =>
@@ -286,9 +285,7 @@ function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent
   return message === undefined ? [] : [{ type: 'Warning', reason: ConfigEvents.UnknownFields, message }];
 }
 
-/**
- * Sends an event for each new large render. With a warning, the user has time to act before the next file is refused.
- */
+/** Sends an event for each new large render. The user can act before the next file is refused. */
 function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: number }): readonly PlannedEvent[] {
   if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);

@@ -29,8 +29,8 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Machines may have been created for a config with older certificates. Without this config, the controller would
-  // treat such machines as outdated.
+  // Whether machines were created for a config with older certificates. Without this config, such machines would count
+  // as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
     target !== undefined &&

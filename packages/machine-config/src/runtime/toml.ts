@@ -4,8 +4,7 @@ const HEADER = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 export const tomlString = (text: string): string => JSON.stringify(text);
 
 /**
- * Replaces the line of the key, adds a first line to the table, or adds a table at the end. All remaining lines and
- * comments stay.
+ * Sets a key in a TOML text. All other lines and comments stay.
  * @param value in the syntax of TOML
  */
 export function setTomlKey(text: string, table: string, key: string, value: string): string {

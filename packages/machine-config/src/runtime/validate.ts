@@ -18,7 +18,7 @@ export function refuse(field: string, value: unknown, hint: string): never {
   throw new NodeConfigError(`spec.containerRuntimeConfig.${field} is ${JSON.stringify(value)}: ${hint}`);
 }
 
-/** Rounded up; undefined if absent. @throws NodeConfigError */
+/** Returns a size in bytes, rounded up, or undefined if absent. @throws NodeConfigError */
 export function bytesOf(field: string, value: string | number | undefined): bigint | undefined {
   if (value === undefined || value === '') return undefined;
   const parsed = parseQuantity(value);
@@ -27,7 +27,10 @@ export function bytesOf(field: string, value: string | number | undefined): bigi
   return nano > 0n ? (nano + NANO - 1n) / NANO : nano / NANO;
 }
 
-/** The CRD of this package refuses unknown fields, but a file of a user or another CRD may contain some. */
+/**
+ * Returns the unknown fields. The CRD of this package refuses unknown fields, but a file or another CRD may contain
+ * some.
+ */
 export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly string[] {
   const known = Object.keys(containerRuntimeConfigurationSchema.shape);
   return Object.keys(spec?.containerRuntimeConfig ?? {}).flatMap((name) =>
@@ -58,7 +61,7 @@ export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
   validateStores(wanted);
 }
 
-/** These stores require a feature gate in the original. In this project, no feature gate is enabled. */
+/** Stores that require a feature gate in the original. In this project, no feature gate is enabled. */
 const STORES = ['additionalLayerStores', 'additionalImageStores', 'additionalArtifactStores'] as const;
 
 function validateStores(wanted: ContainerRuntimeConfiguration): void {

@@ -9,7 +9,7 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/** A daemon reads the annotations of the first boot once. */
+/** The file with annotations of the first boot, which the daemon reads once. */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
 /** The kubelet uses this kubeconfig to request its certificate. */
 export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';

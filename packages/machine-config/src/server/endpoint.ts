@@ -22,7 +22,6 @@ import { versionFor } from './version.ts';
 export interface ConfigEndpointOptions {
   /** The cluster of pools, MachineConfigs and machines. */
   readonly control: KubeClient;
-  /** The cluster of the nodes, which issued the bootstrap tokens. */
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
@@ -34,7 +33,8 @@ export interface ConfigEndpointOptions {
 }
 
 /**
- * A booting machine sends one request, and repeats it until it gets a response. Several machines may have one address.
+ * The default limit. A booting machine repeats its request until it gets a response, and several machines may share an
+ * address.
  */
 const LIMIT: RateLimit = { burst: 60, perMinute: 120 };
 const POOL_PATH = /^\/config\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
@@ -132,8 +132,8 @@ class Endpoint {
   }
 
   /**
-   * The token of a machine is valid only for the pool of the machine. A token that belongs to no machine is authorized
-   * by RBAC.
+   * Whether the token belongs to the pool. The token of a machine is valid only for its pool. RBAC decides about any
+   * other token.
    */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);

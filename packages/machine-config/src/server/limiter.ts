@@ -15,7 +15,7 @@ export interface RateLimiter {
   take(address: string): number | undefined;
 }
 
-/** The maximum limits the memory. */
+/** Maximum number of addresses, which limits the memory. */
 const REMEMBERED = 10_000;
 const MINUTE_MS = 60_000;
 
@@ -27,8 +27,7 @@ export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock)
       const now = clock.now().getTime();
       const known = buckets.get(address) ?? { left: burst, at: now };
       const left = Math.min(burst, known.left + ((now - known.at) * perMinute) / MINUTE_MS);
-      // The entry is inserted again, so that the first entry of the map is always the address with the longest
-      // inactivity.
+      // The new position of the entry keeps the address with the longest inactivity first.
       buckets.delete(address);
       const [quietest] = buckets.keys();
       if (quietest !== undefined && buckets.size >= REMEMBERED) buckets.delete(quietest);

@@ -25,7 +25,7 @@ export interface TokenCaches {
 
 const TOKEN = 'token';
 
-/** Keeps the fields that are necessary to follow owners. */
+/** Keeps the fields that identify an object and its owners. */
 const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   const { name, namespace, uid, resourceVersion, creationTimestamp, ownerReferences } = metadata;
   return {
@@ -61,7 +61,7 @@ interface FleetList extends Fleet {
   readonly at: number;
 }
 
-/** A list is used for this time. A thousand machines that boot at the same time need only one list. */
+/** A list is used for this time, so a thousand machines that boot at the same time need only one list. */
 const KEPT_MS = 2000;
 
 /** The objects that a pool refers to. */
@@ -101,7 +101,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
   };
   const isInList = async (reference: MachineRef, tokenId: string, now: number): Promise<boolean> =>
     owns(reference, await fleetOf(reference.namespace, now - KEPT_MS), tokenId) ||
-    // The machine may be newer than the list, so a list that is older than this request is read again.
+    // The machine may be newer than the list, so an older list is read again.
     owns(reference, await fleetOf(reference.namespace, now - 1), tokenId);
   return {
     async isOf(pool, tokenId) {
@@ -109,8 +109,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
       const references = referencesOf(pool);
       if (caches && references.some((reference) => owns(reference, cached(caches, reference.namespace), tokenId)))
         return true;
-      // The owner of a known machine does not change, so the result is final. Only a new machine may be missing from
-      // the caches.
+      // The owner of a known machine does not change. The caches may lack only a new machine.
       if (caches && isFollowed(caches, tokenId)) return false;
       for (const reference of references) if (await isInList(reference, tokenId, now)) return true;
       return false;

@@ -15,7 +15,7 @@ export interface TokenReviewer {
   mayBoot(user: TokenUser, pool: string): Promise<boolean>;
 }
 
-/** The id of a bootstrap token's user is the part of the token before the dot. */
+/** Matches the user of a bootstrap token. The ID is the part of the token before the dot. */
 const BOOTSTRAP_USER = /^system:bootstrap:([a-z0-9]{6})$/;
 
 export const bootstrapIdOf = ({ username }: TokenUser): string | undefined => BOOTSTRAP_USER.exec(username)?.[1];

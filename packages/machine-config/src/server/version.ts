@@ -1,7 +1,7 @@
 import type { ServedVersion } from '../ignition/index.ts';
 
 const MEDIA_TYPE = 'application/vnd.coreos.ignition+json';
-/** The version for machines without a valid `Accept` header. */
+/** The version for an absent or invalid `Accept` header. */
 const OLDEST: ServedVersion = '2.2.0';
 const NEWEST_MINOR = 5;
 const OLDEST_MINOR = 1;

@@ -28,7 +28,9 @@ function certificatesIn(bundleFile: string, base64: string): readonly Reported[]
 
 const oneLine = (name: string | undefined): string => (name ?? '').split('\n').join(',');
 
-/** An invalid certificate is distributed unchanged, and has no dates for the status. */
+/**
+ * Returns a certificate, or undefined for an invalid certificate, which is distributed but has no dates in the status.
+ */
 function parsed(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);

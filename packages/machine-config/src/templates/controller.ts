@@ -21,10 +21,7 @@ import type { TemplateTree } from './tree.ts';
 /** Options of the TemplateController. */
 export interface TemplateControllerOptions {
   readonly tree: TemplateTree;
-  /**
-   * The Secrets, including the pull secret. If `secrets` is undefined, a ControllerConfig with a pull secret is
-   * refused.
-   */
+  /** The Secrets. If undefined, a ControllerConfig with a pull secret is refused. */
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
   /**

@@ -3,7 +3,7 @@ import { cloudProviderOf, platformOf } from './platform.ts';
 
 /** Variables of templates in addition to the ControllerConfig. */
 export interface TemplateInputs {
-  /** As compact JSON. */
+  /** The pull secret as compact JSON. */
   readonly pullSecret?: string | undefined;
   /** The minimum TLS version in the kubelet's spelling, such as `VersionTLS12`. */
   readonly tlsMinVersion: string;
@@ -28,7 +28,7 @@ const NO_RUNTIME_SETTINGS = { logLevel: '', defaultRuntime: '', pidsLimit: 0, lo
 /** Paths for templates and controllers. */
 export const TEMPLATE_CONSTANTS = { apiServerURLFile: '/etc/kubernetes/apiserver-url.env' } as const;
 
-/** A template may use these fields even if the ControllerConfig does not set them. */
+/** Fields that a template may use even if the ControllerConfig does not set them. */
 const DEFAULTS = {
   clusterDNSIP: '',
   clusterDomain: 'cluster.local',

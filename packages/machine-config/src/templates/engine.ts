@@ -5,8 +5,8 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-// Templates contain no code: Liquid has variables, filters, conditions and loops. Liquid reads no files and only own
-// properties. An unknown name is an error, not an empty text.
+// Templates contain no code: Liquid has variables, filters, conditions and loops, and reads no files. An unknown name
+// is an error.
 const OPTIONS: LiquidOptions = {
   strictVariables: true,
   strictFilters: true,
@@ -32,7 +32,7 @@ const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => strin
     throw new TemplateError(`invalid key for skip: ${JSON.stringify(key)} is not a name such as "index"`);
   },
   toString: String,
-  /** Indents every line except the first, for texts in YAML: `{{ text | indent: 4 }}`. */
+  /** Indents every line except the first line, for texts in YAML: `{{ text | indent: 4 }}`. */
   indent: (text, width) => String(text).replaceAll('\n', `\n${' '.repeat(Number(width))}`),
   urlHost: (text) => url(text).hostname,
   urlPort: (text) => {

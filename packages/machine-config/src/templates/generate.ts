@@ -57,7 +57,7 @@ function named<T>(role: string, work: () => T): T {
   }
 }
 
-/** An object without a UID is not stored yet, so it cannot be an owner. */
+/** An object without a UID is not stored yet and cannot be an owner. */
 const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
   metadata.uid
     ? {

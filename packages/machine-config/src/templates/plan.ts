@@ -32,11 +32,11 @@ export interface TemplateSnapshot {
 /** The actions for the ControllerConfig, in the order of these fields. */
 export interface TemplatePlan {
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The status at the start of the work. With the status `begin`, no pool is rendered from an incomplete state. */
+  /** The status at the start of the work. With this status, no pool is rendered from an incomplete state. */
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
-  /** `status` is absent if the status is set. */
+  /** The status to write. Absent if the stored status is correct. */
   readonly status?: ControllerConfigStatus;
   readonly error?: string;
 }
@@ -71,7 +71,7 @@ function stamp({ controllerConfig, identity, stampVersion }: TemplateSnapshot): 
   return { annotations: { ...annotations, [key]: identity.version } };
 }
 
-/** The status is written before the work on a new generation, so that the rendering also waits after a crash. */
+/** The status of a new generation is written before the work, because the rendering must also wait after a crash. */
 function beginning({ controllerConfig, identity, now }: TemplateSnapshot): ControllerConfigStatus | undefined {
   const { metadata, status = {} } = controllerConfig;
   const generation = metadata.generation ?? 0;

@@ -28,7 +28,7 @@ export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: Sec
   try {
     return JSON.stringify(JSON.parse(Buffer.from(data, 'base64').toString('utf8')));
   } catch (error) {
-    // The parser's message may quote the secret.
+    // The message of the parser may quote the secret, so the error omits it.
     if (error instanceof SyntaxError) throw new TemplateError(`${what}: key ${KEY} is not valid JSON`);
     throw error;
   }

@@ -8,7 +8,7 @@ const COMMON = 'common';
 
 type TemplateKind = 'files' | 'units' | 'extensions';
 
-/** By base name, in order. */
+/** The chosen templates by base name, in order. */
 export interface ChosenTemplates {
   readonly name: string;
   readonly files: ReadonlyMap<string, Template>;

@@ -60,14 +60,14 @@ export async function createInstance(
 }
 
 /**
- * EC2 accepted the VM and then terminated it, for lack of capacity or without access to the key of a disk. The next
- * call tries the next token.
+ * The error for a VM that EC2 accepted and then terminated, for lack of capacity or without access to the key of a
+ * disk. The next call tries the next token.
  */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
   const why = [Code, Message].filter((text) => text !== '').join(': ') || 'EC2 gave no reason';
   return new MachineError(
-    // Examples of codes: `Server.InsufficientInstanceCapacity`, `Client.VolumeLimitExceeded`
+    // Codes have a prefix, for example `Server.InsufficientInstanceCapacity`.
     isExhausted(Code.slice(Code.indexOf('.') + 1)) ? 'ResourceExhausted' : 'Internal',
     `VM "${providerId}" ended as soon as it was launched, it is ${State?.Name ?? ''}: ${why}`,
   );
@@ -80,9 +80,8 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 }
 
 /**
- * Calls RunInstances with a token that is derived from the UID of the Machine. If EC2 gets the same token again, it
- * returns the VM of the first request. A token is used up if its VM was terminated, or if the class changed and the VM
- * no longer exists.
+ * Calls RunInstances with a token that is derived from the UID of the Machine. For a repeated token, EC2 returns the VM
+ * of the first request. A token is used up after the termination of its VM, or if the class changed and the VM is gone.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;

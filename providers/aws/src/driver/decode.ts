@@ -7,7 +7,7 @@ const PROVIDER = 'AWS';
 
 /**
  * Checks the provider spec and the Secret of a class, in the order of the original and with its codes and texts:
- * - a foreign provider: `InvalidArgument` (`initialize` does not check the provider)
+ * - another provider: `InvalidArgument` (`initialize` does not check the provider)
  * - a value of a wrong type: `Internal`
  * - a violated rule: `InvalidArgument`
  */

@@ -38,8 +38,8 @@ export interface AwsDriverOptions {
   readonly connect: (origin: string) => Transport;
   readonly environment: Environment;
   /**
-   * The settings for endpoints. If `settings` is undefined, the environment variables and the shared files determine
-   * the endpoints.
+   * The settings for endpoints. Without settings, the environment variables and the shared files determine the
+   * endpoints.
    */
   readonly settings?: AwsSettings;
   /** The longest wait until DescribeInstances returns a new VM. By default, `visibilityBudgetMs` is 5 minutes. */
@@ -203,7 +203,10 @@ const uninitialized = (error: MachineError): MachineError =>
     ? new MachineError('Uninitialized', `machine codes error: code = [${error.code}] message = [${error.message}]`)
     : error;
 
-/** @throws MachineError OutOfRange if there are several VMs, Uninitialized if the VM is not initialized */
+/**
+ * Returns the status of a VM.
+ * @throws MachineError OutOfRange if there are several VMs, Uninitialized if the VM is not initialized
+ */
 function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance {
   const [instance] = found;
   if (!instance || found.length > 1) {
@@ -219,7 +222,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** `listed` returns empty for an instance without an ID. */
+/** Returns the listed VM. Empty for an instance without an ID. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
   if (id === undefined) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
@@ -241,8 +244,8 @@ const describeFound = (request: Request, instance: Instance): FoundInstance => (
 });
 
 /**
- * A stopped VM cannot run its Machine, so the driver reports the VM as ending. A Machine can still adopt a stopped VM
- * that no Machine has recorded.
+ * Reports a stopped VM as ending, because it cannot run its Machine. A Machine can still adopt a stopped VM that no
+ * Machine has recorded.
  */
 function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstance, 'ending'> {
   const state = State?.Name ?? '';
@@ -255,8 +258,8 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 });
 
 /**
- * Returns the VM ID that the provider ID contains. Without a provider ID, all VMs with the name of the machine are
- * returned, except VMs of other control clusters.
+ * Returns the VM ID in the provider ID. Without a provider ID, returns all VMs with the name. VMs of other control
+ * clusters are excluded.
  */
 async function idsToDelete(
   request: OnMachine,

@@ -4,8 +4,8 @@ import type { Clock } from '@mcm/kube';
 const REMEMBERED_MS = 60 * 60_000;
 
 /**
- * The instances that this process has terminated. EC2 shows a terminated instance as running for some seconds, and a
- * new machine with its name must not adopt it.
+ * The instances that this process has terminated. A new machine of the same name must not adopt such an instance, which
+ * EC2 shows as running for some seconds.
  */
 export class EndedInstances {
   readonly #clock: Clock;

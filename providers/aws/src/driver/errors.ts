@@ -23,8 +23,9 @@ export const isAbsentInstance = (error: unknown): boolean =>
 
 /**
  * Converts an error of EC2 to a machine code.
- * - `otherwise` is the code of all remaining errors: the original has `Internal`, and `Uninitialized` for `initialize`.
- * - Throttling is `Unavailable`. With `Internal`, as in the original, the machine would wait for minutes.
+ * - `otherwise` is the code of all remaining errors: `Internal`, and `Uninitialized` for `initialize`, as in the
+ *   original.
+ * - Throttling is `Unavailable`, because the `Internal` of the original lets the machine wait for minutes.
  * - A cancellation by the caller is `Canceled`.
  */
 export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: MachineCode = 'Internal'): MachineError {
@@ -39,7 +40,7 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/** The service that provides keys cannot respond now, so the driver sent no request to EC2. The keys may be valid. */
+/** Whether the service for keys did not respond. The driver then sent no request to EC2, and the keys may be valid. */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);

@@ -9,7 +9,7 @@ import type { OnMachine } from './lookup.ts';
 const CONSOLE_BYTES = 65_536;
 
 /**
- * If EC2 refuses the request for the console, the driver reports only the state.
+ * Reports the state of an instance, and its console if EC2 allows the request.
  * @throws the error of EC2 for the state
  */
 export async function reportEvidence(

@@ -5,9 +5,7 @@ import type { Instance } from '../ec2/client.ts';
 /** After this time, the driver reads an instance again, because the VM may have changed. */
 const FRESH_MS = 60_000;
 
-/**
- * The instances that the creation of a machine has read, for the initialization that follows. Each entry is used once.
- */
+/** Instances from the creation of a machine, for the initialization that follows. Each entry is used once. */
 export class FreshInstances {
   readonly #clock: Clock;
   readonly #seen = new Map<string, { readonly instance: Instance; readonly until: number }>();
@@ -18,7 +16,6 @@ export class FreshInstances {
 
   put(machine: Machine, instance: Instance): void {
     const now = this.#clock.now().getTime();
-    // Entries expire in the order of insertion.
     for (const [uid, { until }] of this.#seen) {
       if (until > now) break;
       this.#seen.delete(uid);

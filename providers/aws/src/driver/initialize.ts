@@ -17,9 +17,8 @@ interface PrefixGap {
 }
 
 /**
- * Returns the position of an interface. The device index and the network card determine the position. Without device
- * index and network card, the order of the list is used. In the original, only the device index counts, which is
- * ambiguous if an instance has several network cards.
+ * Returns the position of an interface. Device index and network card determine the position, or else the order in the
+ * list. The original uses only the device index, which is ambiguous with several network cards.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};
@@ -30,9 +29,7 @@ function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }:
   );
 }
 
-/**
- * Additional prefixes are accepted, because they do not delay the machine, and an assign request cannot remove them.
- */
+/** Additional prefixes are accepted, because an assign request cannot remove them. */
 function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
     const index = positionOf(spec, networkInterface);
@@ -46,7 +43,8 @@ function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
 const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
 
 /**
- * @param found the VM that the error contains
+ * Verifies the initialization.
+ * @param found the VM for the error
  * @throws `Uninitialized` if the VM is not fully initialized
  */
 export function requireInitialized({ spec, machine }: OnMachine, instance: Instance, found: FoundInstance): void {

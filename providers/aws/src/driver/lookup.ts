@@ -11,7 +11,7 @@ import { clusterTagOf, roleTagOf } from './validate.ts';
 export type Request = DriverRequest<AwsProviderSpec, AwsCredentials>;
 export type OnMachine = MachineRequest<AwsProviderSpec, AwsCredentials>;
 
-/** A VM with the state `shutting-down` counts as deleted. */
+/** States of existing VMs. A VM with the state `shutting-down` counts as deleted. */
 const LIVING = ['pending', 'running', 'stopping', 'stopped'];
 
 const filters = ({ spec }: Request, names?: readonly string[]) => {
@@ -27,7 +27,6 @@ const filters = ({ spec }: Request, names?: readonly string[]) => {
 
 const nameOf = ({ Tags = [] }: Instance): string | undefined => Tags.find(({ Key }) => Key === NAME_TAG)?.Value;
 
-/** @throws the error of EC2 */
 export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instance[]> =>
   ec2.instances({ Filters: filters(request) }, request.signal);
 
@@ -45,7 +44,7 @@ export function findByTags(ec2: Ec2, request: Request, name: string): Promise<re
   return shared.find(name, request.signal);
 }
 
-/** The names of Kubernetes contain no wildcards. */
+/** Returns a name as a filter value. Kubernetes names contain no wildcards. */
 const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
 
 /**
@@ -72,11 +71,11 @@ export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInsta
 export const tagsOf = (tags: NonNullable<Instance['Tags']>): Readonly<Record<string, string>> =>
   Object.fromEntries(tags.map(({ Key = '', Value = '' }) => [Key, Value]));
 
-/** In any state. Concurrent look-ups share a request. */
+/** Finds an instance in any state. Concurrent lookups share a request. */
 export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   const shared = ec2.sharedLookup(
     'ids',
-    // A single ID is sent as `InstanceIds`, so that an unknown ID causes an error. Several IDs are sent as a filter,
+    // A single ID is sent as `InstanceIds`, and an unknown ID causes an error. Several IDs are sent as a filter,
     // because one unknown ID would fail the whole request.
     (ids, each) =>
       ids.length === 1

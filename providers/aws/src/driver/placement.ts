@@ -23,7 +23,7 @@ const annotated = z.object({
   Tenancy: z.string().optional(),
 });
 
-/** The annotation of the Machine is used only if the provider spec has no placement. */
+/** The annotation of the Machine applies only if the provider spec has no placement. */
 export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;

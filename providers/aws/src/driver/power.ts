@@ -30,7 +30,7 @@ export async function stopInstance(change: Change, hibernate: boolean): Promise<
   await reach(change, 'stopped', 'instance_stop', (id, signal) => change.ec2.stop(id, hibernate, signal));
 }
 
-/** @throws MachineError `ResourceExhausted`, `NotFound` */
+/** Starts an instance. @throws MachineError `ResourceExhausted`, `NotFound` */
 export const startInstance = (change: Change): Promise<void> =>
   reach(change, 'running', 'instance_start', (id, signal) => change.ec2.start(id, signal));
 

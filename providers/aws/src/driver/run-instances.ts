@@ -26,7 +26,7 @@ export interface Launch {
 type Market = NonNullable<RunInstancesCommandInput['InstanceMarketOptions']>;
 type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
 
-/** Removes members that are undefined or an empty text. */
+/** Removes members with an empty text or undefined. */
 const present = (members: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== ''));
 
@@ -60,8 +60,7 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     TagSpecifications: tagSpecifications(
       spec,
       machine.metadata.name,
-      // A request for a spot instance is a separate resource of EC2. Without tags of its own, a spot request would
-      // appear in bills and audits without an owner.
+      // A spot request is a separate resource of EC2, and needs tags for bills and audits.
       market?.MarketType === 'spot' ? [...TAGGED, 'spot-instances-request'] : TAGGED,
     ),
   };
@@ -156,7 +155,7 @@ function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): 
   };
 }
 
-/** If the market is not set, the deprecated `spotPrice` determines it. */
+/** The deprecated `spotPrice` determines the market if no market is set. */
 function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): Market | undefined {
   if (instanceMarketOptions) return { MarketType: instanceMarketOptions.marketType as Market['MarketType'] };
   if (spotPrice === undefined) return undefined;

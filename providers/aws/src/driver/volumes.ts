@@ -9,16 +9,16 @@ const text = (source: unknown, field: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/**
- * If the volume has an in-tree source, its ID is used even if the ID is invalid. Without an in-tree source, the ID of
- * the CSI source is used.
- */
+/** Returns the ID of the in-tree source, even if it is invalid, or else the ID of the CSI source. */
 export function volumeIdOf(source: VolumeSource | null): string | undefined {
   if (source?.awsElasticBlockStore) return inTreeId(text(source.awsElasticBlockStore, 'volumeID') ?? '');
   return source?.csi?.driver === CSI_DRIVER && source.csi.volumeHandle ? source.csi.volumeHandle : undefined;
 }
 
-/** The in-tree plugin of Kubernetes writes `aws://<zone>/vol-…`. A text without this prefix is the ID. */
+/**
+ * Returns the ID of an in-tree source. Kubernetes writes `aws://<zone>/vol-…`, and a text without this prefix is the
+ * ID.
+ */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
   const path = pathOf(id)?.replaceAll(/^\/+|\/+$/g, '');
@@ -38,13 +38,10 @@ function pathOf(id: string): string | undefined {
 
 const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
 
-/** Matches user information in a URL, as net/url of Go does. */
+/** Whether a text is valid user information in a URL, as in net/url of Go. */
 const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
-/**
- * The characters of a host, and the escapes that net/url of Go decodes in a host. Go decodes only escapes of characters
- * that are not valid in a host.
- */
+/** The characters of a host, and the escapes that net/url of Go decodes in a host. */
 const HOST = /^(?:[\w\-.~!$&'()*+,;=:[\]<>"\u0080-\u{10ffff}]|%25|%[89a-f][0-9a-f])*$/iu;
 /** An IPv6 address in brackets, with an optional zone after `%25`. */
 const LITERAL = /^\[(?<address>[^%]*)(?<zone>%25.*)?\](?<port>[^\]]*)$/s;
@@ -61,7 +58,7 @@ function isHost(host: string): boolean {
   return isIPv6(address) && PORT.test(port) && (zone === '' || isZone(zone));
 }
 
-/** A zone may contain any escape, but no character that a host must escape. */
+/** Whether a zone is valid. A zone may contain any escape, but no character that a host must escape. */
 const isZone = (zone: string): boolean => {
   const text = decoded(zone);
   return text !== undefined && text.length > 1 && HOST.test(zone.replaceAll(/%[0-9a-f]{2}/gi, ''));

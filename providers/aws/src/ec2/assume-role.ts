@@ -12,7 +12,10 @@ export interface StsOptions {
   readonly reach: Reach;
 }
 
-/** @param own the keys that may assume the role */
+/**
+ * Returns keys of an assumed role.
+ * @param own the keys that may assume the role
+ */
 export async function assumedKeys(
   own: Keys,
   profile: Section,

@@ -33,7 +33,7 @@ export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
-/** A throttled call had no effect, so more attempts are allowed, at the learned rate. */
+/** Maximum attempts of a throttled call. The call had no effect, so more attempts are allowed, at the learned rate. */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
@@ -63,6 +63,7 @@ export class Attempts {
   }
 
   /**
+   * Sends a call.
    * @param repeatable Whether the call may be repeated when its outcome is unknown.
    * @throws the error of the last attempt, or the reason of the signal
    */
@@ -100,7 +101,7 @@ export class Attempts {
   }
 }
 
-/** The SDK requests keys without the signal of the call. A login without a response could continue after the call. */
+/** Ends a call with the signal, because the SDK requests keys without the signal of the call. */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

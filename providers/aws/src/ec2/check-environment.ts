@@ -5,15 +5,15 @@ import { readSharedConfig } from './shared-config.ts';
 const MODES = ['standard', 'adaptive', 'legacy'];
 
 /**
- * Pairs of variables that have an effect only together. If one variable of a pair is missing, the SDK ignores the
- * second variable and searches for keys elsewhere.
+ * Pairs of variables that have an effect only together. With only one variable of a pair, the SDK searches for keys
+ * elsewhere.
  */
 const PAIRS = [
   ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
   ['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ROLE_ARN'],
 ] as const;
 
-/** The metadata service provides keys if the Secret and the environment contain none. */
+/** Checks the metadata service, which provides keys if the Secret and the environment contain none. */
 function checkMetadataService(variables: Environment['variables']): void {
   const { AWS_EC2_METADATA_SERVICE_ENDPOINT: endpoint, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: mode } = variables;
   if (endpoint && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))

@@ -29,7 +29,7 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly userAgent: string;
 }
 
-/** Images rarely change. If an image was deleted, the launch fails, so a long cache time is safe. */
+/** Cache time of an image. Images rarely change, and the launch from a deleted image fails, so a long time is safe. */
 const IMAGE_KEPT_MS = 3_600_000;
 
 /** The keys, the region and the connection, which clients of other AWS services share. */
@@ -43,7 +43,7 @@ export interface Ec2Session {
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
 
-/** With named imports, the bundler omits the remaining 700 commands of EC2. */
+/** Named imports let the bundler omit the other 700 commands of EC2. */
 async function loadEc2() {
   const { EC2Client, AssignIpv6AddressesCommand, DescribeImagesCommand } = await import('@aws-sdk/client-ec2');
   const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
@@ -85,15 +85,12 @@ export class Ec2 {
     this.#client = client;
     this.#attempts = attempts;
     this.#clock = clock;
-    // An unknown image would fail a request for several images.
+    // Each request is for one image, because an unknown image fails a whole request.
     const ask = (ids: readonly string[], signal: AbortSignal) => this.#describeImages(ids, signal);
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
 
-  /**
-   * The result is cached, because the fields that the driver reads never change. Concurrent calls for one image share
-   * one request.
-   */
+  /** Reads an image. The result is cached, because the read fields never change. Concurrent calls share one request. */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     const now = this.#clock.now().getTime();
     const known = this.#images.get(id);
@@ -123,13 +120,13 @@ export class Ec2 {
     return made;
   }
 
-  /** The client token makes a repeated call safe. */
+  /** Launches an instance. The client token makes a repeated call safe. */
   async run(input: RunInstancesCommandInput, signal: AbortSignal): Promise<RunInstancesCommandOutput> {
     const command = new this.#sdk.RunInstancesCommand(input);
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** If EC2 repeats a page token, the listing ends, as in the original. */
+  /** Lists instances. As in the original, a repeated page token ends the listing. */
   async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let token: string | undefined;
@@ -162,7 +159,7 @@ export class Ec2 {
     await this.#attempts.send('StopInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** A repeated call has no effect. */
+  /** Starts an instance; a repeated call has no effect. */
   async start(id: string, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.StartInstancesCommand({ InstanceIds: [id] });
     await this.#attempts.send('StartInstances', true, signal, () =>
@@ -170,7 +167,10 @@ export class Ec2 {
     );
   }
 
-  /** The newest 64 KiB. `latest` requests the current output, which some instance types do not support. */
+  /**
+   * Returns the newest 64 KiB of the console. `latest` requests the current output, which some instance types do not
+   * support.
+   */
   async console(id: string, latest: boolean, signal: AbortSignal): Promise<string> {
     const command = new this.#sdk.GetConsoleOutputCommand({ InstanceId: id, Latest: latest ? true : undefined });
     const send = () => this.#client.send(command, { abortSignal: signal });
@@ -190,8 +190,8 @@ export class Ec2 {
   }
 
   /**
-   * If the response is lost, the client does not repeat the call, because a second call would assign more prefixes.
-   * After a lost response, the caller reads the current state again.
+   * Assigns prefixes. A call without a response is not repeated, because a second call would assign more prefixes. The
+   * caller then reads the current state.
    */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
     requireInterface('AssignIpv6Addresses', networkInterfaceId);
@@ -210,10 +210,10 @@ function requireInterface(action: string, id: string | undefined): void {
   if (id === undefined) throw new Error(`${action}: EC2 returned a network interface without an ID`);
 }
 
-/** The least recently used client is removed first. */
+/** Maximum number of clients. The least recently used client is removed first. */
 const KEPT = 64;
 
-/** A new client would lose its connections, keys and learned rates, so clients are cached. */
+/** Caches clients, because a new client would lose its connections, keys and learned rates. */
 export function ec2Clients(options: Ec2Options): (region: string, credentials: AwsCredentials) => Promise<Ec2> {
   const clients = new Map<string, Promise<Ec2>>();
   const requestHandler = createRequestHandler(options);
@@ -222,7 +222,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    // Forgets the keys, which may become invalid before their expiry. After `forget`, the next call requests new keys.
+    // Forgets the keys, which may become invalid before their expiry. The next call requests new keys.
     const forget = (): void => {
       if (clients.get(key) === client) clients.delete(key);
     };
@@ -240,7 +240,6 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
  */
 export async function loadSdk(): Promise<void> {
   await loadEc2();
-  // Any class may use a workload identity, and the STS client is small.
   await import('@aws-sdk/client-sts');
 }
 

@@ -23,8 +23,8 @@ export type KeySource =
   | { readonly from: 'environment' };
 
 /**
- * The driver uses the first key name that the Secret contains, even if its value is empty. If the value is blank, the
- * driver uses the keys of the environment, as the original does.
+ * Returns the source of the keys. The first key name in the Secret applies, even with an empty value. With a blank
+ * value, the keys come from the environment, as in the original.
  */
 export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;
@@ -38,7 +38,7 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
 
 const LONGEST_LOGIN_MS = 30_000;
 
-/** Callers share one request. A request without a response would block all callers forever. */
+/** Limits the time of a request, because callers share one request and would wait forever. */
 export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const why = `no answer within ${LONGEST_LOGIN_MS / 1_000} s`;
@@ -61,7 +61,10 @@ interface StsKeys {
   readonly Expiration?: Date | undefined;
 }
 
-/** @throws Refusal for an answer without keys */
+/**
+ * Returns the keys of an answer.
+ * @throws Refusal for an answer without keys
+ */
 export function keysOf(action: string, given: StsKeys = {}): Keys {
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = given;
   if (!AccessKeyId || !SecretAccessKey)

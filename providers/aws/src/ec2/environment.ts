@@ -15,7 +15,10 @@ export interface Environment {
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;
 }
 
-/** `maxAttemptsOf` returns undefined without the variable. @throws ConfigError with the name of the variable */
+/**
+ * Returns the maximum number of attempts, or undefined without the variable.
+ * @throws ConfigError with the name of the variable
+ */
 export function maxAttemptsOf({ variables: { AWS_MAX_ATTEMPTS: text } }: Environment): number | undefined {
   if (!text) return undefined;
   if (!/^\d+$/.test(text))

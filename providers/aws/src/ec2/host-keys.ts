@@ -13,7 +13,7 @@ export interface HostOptions {
 
 const CONTAINERS = 'http://169.254.170.2';
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/** Agents of container runtimes may use plain http. */
+/** Addresses of agents for which plain http is allowed. */
 const AGENTS = /^(localhost|127(\.\d+){3}|\[::1\]|169\.254\.170\.(2|23)|\[fd00:ec2::23\])$/;
 
 const answer = z.looseObject({

@@ -13,10 +13,9 @@ export interface OwnKeysOptions extends HostOptions, StsOptions {}
 type Profiles = (name: string) => Section | undefined;
 
 /**
- * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order of the sources is
- * the order of the AWS SDKs: environment, shared files, workload identity, container, instance. All requests use the
- * connections of this process. The SDK would open its own connections. Source:
- * https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
+ * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order is that of the
+ * AWS SDKs: environment, shared files, workload identity, container, instance. Unlike the SDK, the function uses the
+ * connections of this process. Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
  */
 export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   const { clock } = options;
@@ -26,14 +25,14 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
 /** Keys with a short lifetime are renewed after half of their lifetime. */
 const RENEW_BEFORE_MS = 300_000;
 /**
- * The SDK compares an expiry with the wall clock, not with the clock of the process. With an expiry in the past, the
- * SDK asks for the keys before every request.
+ * An expiry in the past, with which the SDK asks for the keys before every request. The SDK compares an expiry with the
+ * wall clock instead of the clock of the process.
  */
 const ASK_AGAIN = new Date(0);
 
 /**
- * Expiry times are by the clock of the process. Concurrent requests share one login. The error of a failed login is not
- * cached.
+ * Caches keys until their expiry, by the clock of the process. Concurrent requests share one login. A failed login is
+ * not cached.
  */
 function kept(clock: Clock, login: () => Promise<Keys>): () => Promise<Keys> {
   let known: { readonly keys: Keys; readonly renewAt: number } | undefined;
@@ -88,7 +87,10 @@ const workload = (options: OwnKeysOptions, tokenFile: string, roleArn: string): 
   return webIdentity({ ...options, readFile, tokenFile, roleArn })();
 };
 
-/** @param before the names of the profiles that refer to this profile */
+/**
+ * Returns keys of a profile.
+ * @param before the names of the profiles that refer to this profile
+ */
 async function ofProfile(
   name: string,
   profiles: Profiles,
@@ -105,7 +107,7 @@ async function ofProfile(
   }
   const { role_arn: roleArn, web_identity_token_file: tokenFile, credential_process: command } = profile;
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = profile;
-  // If a profile refers to itself as the source of its role, the driver uses the keys in this profile as the source.
+  // A profile that refers to itself uses its own keys as the source of the role.
   const isSource = before.includes(name);
   if (roleArn && tokenFile) return workload(options, tokenFile, roleArn);
   if (roleArn && !isSource) return ofRole(name, profile, profiles, options, signal, before);
@@ -120,7 +122,7 @@ async function ofProfile(
   return undefined;
 }
 
-/** The source of the profile must have the permission to assume the role. */
+/** Assumes the role of a profile with the keys of its source. */
 async function ofRole(
   name: string,
   profile: Section,
@@ -162,7 +164,7 @@ const processAnswer = z.looseObject({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** The output and the errors of the program may contain keys, so messages do not contain them. */
+/** Runs a program for keys. Messages never contain its output and errors, which may contain keys. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
   if (!run) throw new NoKeys(`this program cannot run credential_process of profile ${name}; use keys or a role`);
   const [program, ...args] = words(command);
@@ -186,7 +188,9 @@ async function ofProcess(command: string, name: string, { run }: Environment, si
   });
 }
 
-/** A quoted word may contain blanks, as for `credential_process` in the AWS command line. */
+/**
+ * Splits a command into words. A quoted word may contain blanks, as for `credential_process` in the AWS command line.
+ */
 const words = (command: string): readonly string[] =>
   (command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []).map((word) =>
     word.replace(/"([^"]*)"|'([^']*)'/g, (_quoted, double?: string, single?: string) => double ?? single ?? ''),

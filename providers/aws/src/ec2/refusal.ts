@@ -4,10 +4,12 @@ import { withoutUndefined } from '@mcm/kube';
 /** An error response of EC2 or STS. */
 export class Refusal extends Error {
   override readonly name: string;
-  /** Such as `InvalidInstanceID.NotFound`. The code is `UnknownError` if the response contains no code. */
+  /**
+   * The error code, such as `InvalidInstanceID.NotFound`. The code is `UnknownError` if the response contains no code.
+   */
   readonly code: string;
   readonly status: number;
-  /** Such as `RunInstances`. */
+  /** The action of the request, such as `RunInstances`. */
   readonly action: string;
   readonly retryAfterMs: number | undefined;
 
@@ -66,13 +68,13 @@ const unescaped = (text: string): string =>
     return ENTITIES[name] ?? whole;
   });
 
-/** Some responses contain several errors. Of several errors, the Go SDK reports the last one. */
+/** Returns the last element, because the Go SDK reports the last of several errors. */
 const lastElement = (xml: string, name: string): string | undefined => {
   const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].at(-1)?.[1];
   return found === undefined ? undefined : unescaped(found);
 };
 
-/** An error of SQS is a JSON text: `{"__type", "message"}`. */
+/** Parses an error of SQS, which is JSON: `{"__type", "message"}`. */
 function fieldsOf(text: string): { readonly __type?: string; readonly message?: string } {
   if (!text.startsWith('{')) return {};
   try {
@@ -86,7 +88,7 @@ function fieldsOf(text: string): { readonly __type?: string; readonly message?: 
   }
 }
 
-/** `<Response><Errors><Error><Code>…` of EC2, or `<ErrorResponse><Error><Code>…` of STS. */
+/** Parses an error response: `<Response><Errors><Error><Code>…` of EC2, or `<ErrorResponse><Error><Code>…` of STS. */
 export function readRefusal(
   action: string,
   status: number,
@@ -101,7 +103,7 @@ export function readRefusal(
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
   const retryAfterMs = retryAfterOf(headers, now);
   const clock = CREDENTIALS_REFUSED.has(code) ? clockText('AWS', headers.get('date'), now) : '';
-  // Without a message, the Go SDK reports this word.
+  // The Go SDK reports this word for a missing message.
   const message = [lastElement(errors, 'Message') || json.message || 'UnknownError', clock].filter(Boolean).join('; ');
   return new Refusal(action, {
     code,

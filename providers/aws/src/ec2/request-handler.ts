@@ -64,7 +64,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
       const sent = { method, path, headers, body, signal };
       const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
       if (status >= 300) throw readRefusal(action, status, reported, withoutSent(text, quoted(sent)), clock.now());
-      // SQS responds with JSON. Exception: the response to a deletion is empty.
+      // SQS responds with JSON, except for the empty response to a deletion.
       const complete = target === undefined ? text.trimEnd().endsWith(`</${action}Response>`) : isJson(text);
       if (!complete)
         throw new NoAnswer(action, `${origin} returned an incomplete or invalid ${action}Response`, { status });
@@ -81,7 +81,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
   };
 }
 
-/** The SDK sends text to EC2 and STS, and bytes to SQS. */
+/** Returns a body as text. The SDK sends text to EC2 and STS, and bytes to SQS. */
 const textOf = (body: unknown): string =>
   typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
 
@@ -97,8 +97,8 @@ function isJson(text: string): boolean {
 }
 
 /**
- * Values that an error may contain, but a message must not contain. EC2 quotes the headers when it refuses a signature.
- * The body of a request to STS contains a token.
+ * Values that a message must not contain: headers, which EC2 quotes in a refused signature, and the token in a request
+ * to STS.
  */
 const quoted = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,

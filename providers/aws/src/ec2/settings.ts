@@ -17,18 +17,13 @@ export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly sqsEndpoint?: string | undefined;
-  /**
-   * The name of the SQS queue with notices of interruptions. If `interruptionQueue` is absent, the driver reads no
-   * notices.
-   */
+  /** The name of the SQS queue with notices of interruptions. Without a queue, the driver reads no notices. */
   readonly interruptionQueue?: string | undefined;
   /** If `ignoreConfiguredEndpoints` is true, the SDK ignores the endpoints in the environment and the shared files. */
   readonly ignoreConfiguredEndpoints?: boolean;
   readonly useFipsEndpoint?: boolean | undefined;
   readonly useDualstackEndpoint?: boolean | undefined;
-  /**
-   * Whether plain http is allowed to remote hosts. By default, `allowPlainHttp` is the value of `MCM_ALLOW_PLAIN_HTTP`.
-   */
+  /** Whether plain http is allowed to remote hosts. The default is the value of `MCM_ALLOW_PLAIN_HTTP`. */
   readonly allowPlainHttp?: boolean;
 }
 
@@ -57,6 +52,7 @@ export const awsFlags = {
 } as const;
 
 /**
+ * Reads the settings.
  * @param shared The shared configuration, which has a lower precedence than the environment.
  * @returns the settings of the driver, and the effective endpoints with their sources
  * @throws ConfigError with the setting and a hint
@@ -105,8 +101,8 @@ function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'serv
 }
 
 /**
- * The SDK derives FIPS and dual-stack endpoints from the name of the region, and refuses every call with a configured
- * endpoint.
+ * Refuses a configured endpoint together with FIPS or dual-stack. The SDK derives these endpoints from the region, and
+ * refuses every call.
  */
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)

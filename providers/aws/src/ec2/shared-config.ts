@@ -7,7 +7,7 @@ export type Section = Readonly<Record<string, string>>;
 export interface SharedConfig {
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The section of services to which the profile refers. `services` is undefined if there is none. */
+  /** The section of services to which the profile refers. Undefined if the profile refers to no section. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
@@ -24,14 +24,14 @@ async function readFiles({ variables, readFile }: Environment): Promise<SharedFi
   };
 }
 
-/** `profileIn` returns undefined if no file contains the profile. The credentials file takes precedence. */
+/** Returns a profile, or undefined. The credentials file takes precedence. */
 function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);
   return own || kept ? { ...own, ...kept } : undefined;
 }
 
-/** An unreadable file counts as empty. */
+/** Reads the profiles. An unreadable file counts as empty. */
 export async function readProfiles(environment: Environment): Promise<(name: string) => Section | undefined> {
   const files = await readFiles(environment);
   return (name) => profileIn(files, name);

@@ -96,7 +96,7 @@ function ofState(data: Event): readonly InterruptionNotice[] {
   return [noticeOf(data, instanceId, 'Ended', { deadline: data.time, detail: `EC2 instance is ${state}` })];
 }
 
-/** The event contains the affected instances and the start time. */
+/** Returns the instances and the start time of an event of AWS Health. */
 function ofHealth(data: Event): readonly InterruptionNotice[] {
   const detail = healthDetail.safeParse(data.detail);
   if (!detail.success) return [];

@@ -5,7 +5,7 @@ import { noticesIn } from './messages.ts';
 
 type SqsSdk = Awaited<ReturnType<typeof loadSqs>>;
 
-/** Named imports let the bundler omit the remaining commands. */
+/** Named imports let the bundler omit all other commands. */
 async function loadSqs() {
   const { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand } = await import(
     '@aws-sdk/client-sqs'
@@ -13,15 +13,13 @@ async function loadSqs() {
   return { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand };
 }
 
-/**
- * SQS holds a request for at most this number of seconds until the first message arrives, and allows no higher value.
- */
+/** Maximum number of seconds for which SQS holds a request until the first message arrives. */
 const WAIT_SECONDS = 20;
-/** SQS allows no higher value. */
+/** Maximum number of messages in a response of SQS. */
 const BATCH = 10;
-/** If the driver does not delete a message, SQS delivers it again after this number of seconds. */
+/** After this number of seconds, SQS delivers a message again that the driver has not deleted. */
 const VISIBILITY_SECONDS = 30;
-/** One wait reads at most this number of responses, so that it ends in time even if notices arrive continuously. */
+/** Maximum number of responses in one wait, because a wait must end even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
 interface Wait {

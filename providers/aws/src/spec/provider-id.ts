@@ -1,6 +1,6 @@
 import { MachineError } from '@mcm/core/driver';
 
-/** `aws:///REGION/INSTANCE`. */
+/** Formats a provider ID: `aws:///REGION/INSTANCE`. */
 export const formatProviderId = (region: string, instanceId: string): string => `aws:///${region}/${instanceId}`;
 
 /**

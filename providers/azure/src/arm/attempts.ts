@@ -10,11 +10,11 @@ export interface ArmRequest {
   readonly body?: string | undefined;
 }
 
-/** An answer with a status below 300. The body is JSON or empty. */
+/** A response with a status below 300. The body is JSON or empty. */
 export interface ArmAnswer {
   readonly status: number;
   readonly headers: TransportResponse['headers'];
-  /** `body` is undefined if the body is empty. */
+  /** The body, or undefined if it is empty. */
   readonly body: unknown;
   readonly text: string;
 }
@@ -85,22 +85,22 @@ export class Attempts {
         headers: answer.headers,
         retryAfterMs: retryAfterOf(answer.headers, clock.now()) ?? quotaResets(answer.headers),
       });
-    // A page of a proxy must not count as an empty response.
+    // A page of a proxy does not count as an empty response.
     if (text !== '' && !isObject(answer.body)) throw new ArmError(where, response.status, text, answer);
     return answer;
   }
 }
 
-/** All responses of Resource Manager that are not empty are JSON objects. */
+/** Whether a body is a JSON object, as all non-empty responses of Resource Manager are. */
 const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
 
-/** After a failed login, the client sent no request. The next retry of the machine requests a token again. */
+/**
+ * Whether the error comes from a login. In this case, the client sent no request, and the next retry requests a token
+ * again.
+ */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
-/**
- * With this header, Resource Graph reports a used-up quota. The header contains the hours, minutes and seconds until
- * the quota resets.
- */
+/** The header with which Resource Graph reports an exhausted quota: hours, minutes and seconds until the reset. */
 function quotaResets(headers: ArmAnswer['headers']): number | undefined {
   const [, h, m, s] = /^(\d+):(\d+):(\d+)/.exec(headers.get('x-ms-user-quota-resets-after') ?? '') ?? [];
   return ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1_000 || undefined;

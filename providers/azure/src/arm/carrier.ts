@@ -8,13 +8,13 @@ import type { ArmOptions } from './options.ts';
 
 export interface Beginning {
   readonly state: string | undefined;
-  /** Has an effect only if Azure names no operation. */
+  /** Whether the change has ended. The field has an effect only if Azure names no operation. */
   readonly ended: boolean;
   /** The operation with which Azure reports the progress of the change. */
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
-/** The pollers of the SDK do not pass the context of a call to their requests. */
+/** The context of a call, because pollers of the SDK pass no context to their requests. */
 export interface Call {
   readonly signal: AbortSignal;
   /** Whether the first request of the call starts a change, so that the driver must wait for its end. */
@@ -27,7 +27,7 @@ export interface Call {
 /** The context of the requests that the SDK sends during the current call. */
 export const calls = new AsyncLocalStorage<Call>();
 
-/** The API versions of the original. The driver sends these versions instead of the versions of the SDK. */
+/** The API versions of the original. The driver does not use the versions of the SDK. */
 const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
   [/\/Microsoft\.Compute\/disks\//, '2023-04-02'],
   [/\/Microsoft\.Compute\//, '2023-07-01'],
@@ -48,7 +48,7 @@ export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
  * - The SDK treats content types other than JSON as an empty success.
  * - The SDK treats an operation without a status as complete.
  *
- * This class first checks each response, and passes only valid responses to the SDK.
+ * The class passes only valid responses to the SDK.
  */
 export class Carrier implements HttpClient {
   readonly #options: ArmOptions;
@@ -59,7 +59,6 @@ export class Carrier implements HttpClient {
     this.#attempts = new Attempts(options);
   }
 
-  /** @throws ArmError, or the error of the transport */
   async sendRequest(request: PipelineRequest): Promise<PipelineResponse> {
     const call = calls.getStore();
     if (!call) throw new Error(`${request.method} ${request.url}: the SDK sent a request outside of a call`);
@@ -92,7 +91,7 @@ export class Carrier implements HttpClient {
   #pathOf(address: string, { began }: Call): string {
     const { pathname, search } = this.#own(address);
     const begun = began?.operation?.path;
-    // The SDK may add an API version to the path of an operation.
+    // The SDK may add an API version to the path of an operation, which is not a difference.
     if (begun !== undefined && begun.replace(/\?.*/, '') === pathname) return begun;
     const version = VERSIONS.find(([pattern]) => pattern.test(pathname))?.[1];
     if (version === undefined) return pathname + search;
@@ -111,8 +110,7 @@ export class Carrier implements HttpClient {
 
   #beginning({ status, headers, body, text }: ArmAnswer): Beginning {
     const state = resource.safeParse(body).data?.properties?.provisioningState;
-    // If there is no state, the status 200 means that the change has ended, and the status 201 means that the change
-    // has only begun.
+    // Without a state, the status 200 means the end of the change, and 201 means its start.
     const ended = state === undefined ? status === 200 && text !== '' : isDone(state);
     const monitor = headers.get('azure-asyncoperation') ?? headers.get('operation-location');
     const address = monitor ?? (status === 202 ? headers.get('location') : null);
@@ -122,7 +120,6 @@ export class Carrier implements HttpClient {
     return { state, ended, operation: { path: pathname + search, header } };
   }
 
-  /** The SDK needs only the status of an operation. */
   #ofOperation(request: PipelineRequest, header: string, answer: ArmAnswer): PipelineResponse {
     if (header === 'location') return toSdk(request, answer.status, answer.text);
     const { status = '' } = operation.safeParse(answer.body).data ?? {};

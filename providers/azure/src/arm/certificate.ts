@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 /** A certificate and its key, which together prove the identity of an application. */
 export interface ClientCertificate {
   readonly key: KeyObject;
-  /** SHA-256 of the certificate in base64url, for the field `x5t#S256` of an assertion. */
+  /** The SHA-256 of the certificate in base64url, for the field `x5t#S256` of an assertion. */
   readonly thumbprint: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -46,7 +46,7 @@ function keyOf(text: string | undefined): KeyObject {
   try {
     key = createPrivateKey(text);
   } catch {
-    // The error of the library may quote the key.
+    // The error omits the message of the library, because it may quote the key.
     throw new Error('clientCertificate contains an unreadable private key; store an RSA key in PEM');
   }
   if (key.asymmetricKeyType === 'rsa') return key;

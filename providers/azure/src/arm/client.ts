@@ -21,7 +21,7 @@ export interface Provisioned {
 
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
-/** The least recently used client is removed first. */
+/** Maximum number of clients. The least recently used client is removed first. */
 const KEPT = 16;
 const POLL_MS = 30_000;
 
@@ -69,8 +69,7 @@ export class Arm {
       const poller = begin({ abortSignal: signal });
       await poller.submitted();
       const { operation, state = '', ended } = call.began ?? {};
-      // Without this check, the SDK would continue to poll the operation of a change that has ended. Without an
-      // operation, the SDK would treat the change as ended.
+      // The SDK would poll the operation of an ended change, and would treat a change without an operation as ended.
       if (read && operation && isDone(state)) return read(signal);
       if (read && !operation && !ended) return this.#settled(read, until, signal);
       for (let ms = 0; !poller.isDone; ms = POLL_MS) {
@@ -90,7 +89,7 @@ export class Arm {
     return this.#settled(read, this.#until(timeoutMs), signal);
   }
 
-  /** Waits until the deletion of a resource by another call succeeds or fails. @returns whether it no longer exists */
+  /** Waits for the deletion of a resource by another call. @returns whether the resource is gone */
   async followGone(read: Read<Provisioned>, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     const until = this.#until(timeoutMs);
     const call: Call = { signal };
@@ -109,7 +108,7 @@ export class Arm {
   }
 
   /**
-   * The URL that Azure returned contains credentials, so the request has no token.
+   * Reads a URL from Azure without a token, because the URL contains credentials.
    * @throws Error for an address without https, or for an invalid response
    */
   async read(address: string, signal: AbortSignal): Promise<string> {
@@ -147,7 +146,7 @@ export class Arm {
   }
 }
 
-/** An error of the SDK contains the whole request with the user data, so only the response is reported. */
+/** Runs a call. An error of the SDK contains the whole request with the user data, so only the response is reported. */
 async function inCall<T>(call: Call, work: () => Promise<T>): Promise<T> {
   try {
     return await calls.run(call, work);
@@ -163,5 +162,5 @@ function failedAs({ last }: Call, why: string): Error {
   return new ArmError(where, answer.status, answer.text, answer);
 }
 
-/** A 404 without an error code of Azure comes from a proxy or a wrong endpoint. */
+/** Whether the resource is gone. A 404 without an error code of Azure comes from a proxy or a wrong endpoint. */
 const isGone = (thrown: unknown): boolean => thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';

@@ -7,15 +7,15 @@ type Headers = TransportResponse['headers'];
 const inner = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
 const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }).partial();
 
-/** A response can have this header with or without a body. */
+/** The header with the error code, which a response with or without a body may have. */
 const CODE_HEADER = 'x-ms-error-code';
 
 /** An error response of Azure, or the failed end of an operation. */
 export class ArmError extends Error {
   override readonly name = 'ArmError';
-  /** 200 for a failed operation. */
+  /** The HTTP status, or 200 for a failed operation. */
   readonly status: number;
-  /** The error code, such as `ZonalAllocationFailed`. `code` is empty if the response contains no code. */
+  /** The error code, such as `ZonalAllocationFailed`. Empty if the response contains no code. */
   readonly code: string;
   /** The unchanged text of the response, because rules of the original search the whole text. */
   readonly text: string;
@@ -40,8 +40,8 @@ export class ArmError extends Error {
 const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
 
 /**
- * The header takes precedence over the body, as in the SDKs of Azure. The body may be XML, or JSON with or without a
- * member `error`.
+ * Reads the error of a response. The header takes precedence over the body, as in the SDKs of Azure. The body may be
+ * XML, or JSON with or without a member `error`.
  */
 function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
   const value = tryParseJson(text);

@@ -1,12 +1,9 @@
 import type { Clock } from '@mcm/kube';
 
-/** The least recently used answer is removed first. */
+/** Maximum number of answers. The least recently used answer is removed first. */
 const KEPT = 256;
 
-/**
- * Caches answers of the cloud that are the same for many machines. Callers during a request share its answer. The error
- * of a request is not cached.
- */
+/** Caches answers of the cloud for many machines. Concurrent callers share a request. Errors are not cached. */
 export class Remembered<T> {
   readonly #clock: Clock;
   readonly #keptMs: number;
@@ -21,8 +18,9 @@ export class Remembered<T> {
   }
 
   /**
-   * @param signal Cancels the request. If the request is canceled, its remaining callers repeat it.
-   * @param keep Whether the answer is cached. If `keep` returns false, the next caller sends a new request.
+   * Returns an answer.
+   * @param signal Cancels the request. The other callers of a canceled request repeat it.
+   * @param keep Whether the answer is cached
    */
   async get(
     key: string,

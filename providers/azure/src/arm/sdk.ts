@@ -19,7 +19,7 @@ export interface Clients {
   compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
   network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
   graph(): Promise<ResourceGraphClient>;
-  /** The terms of images and resource groups need too few requests for a separate client. */
+  /** The client for image terms and resource groups, which need too few requests for separate clients. */
   rest(): Promise<Client>;
 }
 
@@ -68,7 +68,7 @@ export function createClients(endpoint: string, subscription: string, httpClient
   };
 }
 
-/** A failure is not cached. */
+/** Caches the result of a function. A failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

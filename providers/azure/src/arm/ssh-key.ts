@@ -6,7 +6,7 @@ const field = (bytes: Buffer): Buffer => {
   return Buffer.concat([length, bytes]);
 };
 
-/** RFC 4251. If the first bit is set, a leading zero byte shows that the number is positive. */
+/** Encodes a positive number (RFC 4251). A leading zero byte keeps a number with a set first bit positive. */
 const number = (text: string | undefined): Buffer => {
   const bytes = Buffer.from(text ?? '', 'base64url');
   return field((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);

@@ -37,10 +37,7 @@ export interface TokenOptions {
 
 const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/**
- * The lifetime of an assertion in seconds. The assertion starts in the past, because the clocks of Azure and of this
- * host may differ.
- */
+/** The lifetime of an assertion in seconds. An assertion starts in the past, because the clocks may differ. */
 const ASSERTION_S = 600;
 const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });

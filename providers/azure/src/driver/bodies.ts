@@ -29,7 +29,10 @@ export const nicBody = (vm: string, spec: AzureProviderSpec, subnet: Subnet): Ne
 const zonesOf = ({ properties }: AzureProviderSpec): string[] | undefined =>
   properties?.zone === undefined ? undefined : [String(properties.zone)];
 
-/** @param urnImageId the ID of the image to which the URN refers */
+/**
+ * Returns the body of a disk.
+ * @param urnImageId the ID of the image to which the URN refers
+ */
 export function diskBody(spec: AzureProviderSpec, disk: DataDisk, urnImageId: string | undefined): Disk {
   const { id, communityGalleryImageID: community, sharedGalleryImageID: shared } = disk.imageRef ?? {};
   const gallery: { sharedGalleryImageId?: string | undefined; communityGalleryImageId?: string | undefined } = isBlank(
@@ -79,8 +82,8 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
     plan,
     priority: isBlank(priority) ? undefined : priority,
     evictionPolicy: spot ? 'Delete' : undefined,
-    // The limit -1 means that the maximum price is the price of a regular VM. With a lower limit, Azure could stop the
-    // VM, and its disks would still cost money.
+    // The limit -1 is the price of a regular VM. With a lower limit, Azure could stop the VM, whose disks would still
+    // cost money.
     billingProfile: spot ? { maxPrice: -1 } : undefined,
     identity:
       identityID === undefined ? undefined : { type: 'UserAssigned', userAssignedIdentities: { [identityID]: {} } },

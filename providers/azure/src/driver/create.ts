@@ -51,7 +51,7 @@ export async function createVm(
       { timeoutMs: VM_MS, signal, read: session.vm(vm) },
     );
   await counted('virtual_machine_create', make).catch((thrown: unknown) => {
-    // A withdrawal of the terms of the image may have caused the failure, so the next call reads the terms again.
+    // The user may have withdrawn the terms of the image, so the next call reads the terms again.
     if (plan) session.terms.forget(termsOf(session, plan));
     return failed(session, request, counted, thrown);
   });
@@ -62,7 +62,10 @@ const resumed = (session: Session, request: Create, counted: ObservedCall): Prom
     failed(session, request, counted, thrown),
   );
 
-/** @throws MachineError always. If the cloud has no capacity, the resources of the VM are deleted first. */
+/**
+ * Reports a failed creation. If the cloud has no capacity, the resources of the VM are deleted first.
+ * @throws MachineError always
+ */
 async function failed(session: Session, request: Create, counted: ObservedCall, thrown: unknown): Promise<never> {
   const { machine, signal } = request;
   const vm = machine.metadata.name;
@@ -78,7 +81,7 @@ async function failed(session: Session, request: Create, counted: ObservedCall, 
   throw new MachineError(error.code, [error.message, ...also].join('\n'), { cause: thrown });
 }
 
-/** The resources cost money. */
+/** Deletes the resources of a failed creation, because they cost money. */
 async function cleanUp(
   session: Session,
   vm: string,
@@ -118,7 +121,7 @@ interface Nic {
   readonly begun: boolean;
 }
 
-/** Returns the NIC; an existing NIC is returned as soon as it is ready. */
+/** Returns the NIC; waits until an existing NIC is ready. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
@@ -242,8 +245,7 @@ async function imageOf(
 }
 
 /**
- * Returns the purchase plan of a marketplace image after its terms are accepted. `planOf` returns undefined for an
- * image without a plan.
+ * Returns the purchase plan of a marketplace image after its terms are accepted. Undefined for an image without a plan.
  */
 async function planOf(session: Session, request: Create, counted: ObservedCall): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;

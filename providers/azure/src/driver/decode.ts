@@ -51,7 +51,7 @@ export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   return spec;
 }
 
-/** The deprecated field is used only if the newer fields are absent. */
+/** Uses the deprecated field if all newer fields are absent. */
 function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
   const { properties = {} } = spec;
   const { machineSet, availabilitySet, virtualMachineScaleSet } = properties;

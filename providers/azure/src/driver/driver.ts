@@ -71,7 +71,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
-      // Names in Azure are case-insensitive, as in the original.
+      // Whether the VM may be deleted. Names in Azure are case-insensitive, as in the original.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
@@ -156,7 +156,10 @@ function opener(options: AzureDriverOptions) {
   };
 }
 
-/** @throws MachineError; NotFound if the VM does not exist */
+/**
+ * Returns the status of a VM.
+ * @throws MachineError; NotFound if the VM does not exist
+ */
 async function statusOf(session: Session, request: OnMachine, counted: ObservedCall): Promise<FoundInstance> {
   const { machine, spec, signal } = request;
   const { name } = machine.metadata;
@@ -176,23 +179,23 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
   }
 }
 
-/** Without a recorded VM, only a direct read can prove that no VM exists. */
+/** Returns the reader of a VM. Only a direct read can prove that an unrecorded VM does not exist. */
 function readerOf(session: Session, machine: Machine): Session['recordedVm'] {
   if (isWarm(machine)) return (name, signal) => session.vmWithView(name, signal);
   if (machine.spec.providerID) return (name, signal) => session.recordedVm(name, signal);
   return (name, signal) => session.vm(name)(signal);
 }
 
-/** For machines that are not warm, the driver sends the request of the original, without the power state. */
+/**
+ * Whether the machine is warm. For other machines, the driver sends the request of the original, without the power
+ * state.
+ */
 const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.WarmPower] !== undefined;
 
 const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
-/**
- * If the terms of the image may need to be accepted, the first request of a creation reads the image. For other images,
- * the first request reads the subnet.
- */
+/** Returns the first read of a creation: the image, if its terms may need acceptance, or else the subnet. */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
   const what =
@@ -236,15 +239,15 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 }
 
 /**
- * In the query, `has` also matches a part of a key. The keys of the cluster `a-b` contain the name `a`, but its VMs do
- * not belong to the cluster `a`.
+ * Checks a tag exactly, because `has` in the query matches a part of a key. For example, a key of the cluster `a-b`
+ * contains the name `a`.
  */
 const holds = (tagKeys: unknown, mark: string): boolean =>
   !Array.isArray(tagKeys) || tagKeys.some((key: unknown) => String(key).toLowerCase() === mark.toLowerCase());
 
 const generate = promisify(generateKeyPair);
 
-/** The generation takes seconds, so each process generates one key. The private key is not stored. */
+/** Generates one key for each process, because the generation takes seconds. The private key is not stored. */
 function onceGenerated(): () => Promise<string> {
   let key: Promise<string> | undefined;
   return () => {

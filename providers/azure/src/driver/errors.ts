@@ -23,7 +23,7 @@ function indented(text: string): string {
   return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
-/** A 404 without an error code comes from a proxy or a wrong endpoint. */
+/** Whether the resource is absent. A 404 without an error code comes from a proxy or a wrong endpoint. */
 export const isAbsent = (thrown: unknown): boolean =>
   thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';
 
@@ -32,7 +32,8 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
 /**
- * `what` is the start of the message. Errors without a more specific code get the code `Internal`, as in the original.
+ * Converts an error of Azure. `what` is the start of the message. Errors without a more specific code get the code
+ * `Internal`, as in the original.
  */
 export function fromCloud(
   thrown: unknown,

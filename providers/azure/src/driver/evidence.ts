@@ -3,7 +3,7 @@ import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Session } from './session.ts';
 
 /**
- * If Azure refuses the console or does not store its output, the driver reports only the state.
+ * Reports the state of a VM, and its console if Azure stores and allows it.
  * @throws the error of `Arm` for the state
  */
 export async function reportEvidence(session: Session, name: string, signal: AbortSignal): Promise<InstanceEvidence> {
@@ -19,7 +19,7 @@ export async function reportEvidence(session: Session, name: string, signal: Abo
   }
 }
 
-/** Everyone with the address of the console can read the log. */
+/** Removes the address of the console from an error, because everyone with the address can read the log. */
 const withoutAddress = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).replaceAll(/(https:\/\/[^\s?]+)\?\S+/g, '$1');
 

@@ -22,13 +22,13 @@ export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): 
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
-  /** The value of the tag that names the control cluster. `owner` is absent if the driver did not read the tag. */
+  /** The value of the tag that names the control cluster. Absent if the driver did not read the tag. */
   readonly owner?: unknown;
 }
 
 /**
- * A NIC or an OS disk without a VM still belongs to its machine. A data disk alone is ignored, because its name does
- * not contain the exact name of the machine.
+ * Returns the names of machines with resources. A NIC or an OS disk without a VM counts. A data disk alone does not
+ * count, because its name does not contain the exact name of the machine.
  */
 export const machineNames = (rows: readonly Row[]): readonly string[] => [
   ...new Set(rows.map(machineOf).filter((name) => name !== '')),

@@ -43,7 +43,6 @@ export interface Change {
 /** Deallocates a VM. A deallocated VM costs only its disks. */
 export const stopVm = (change: Change): Promise<void> => reach(change, 'stop', STOP);
 
-/** @throws MachineError `ResourceExhausted`, `NotFound` */
 export const startVm = (change: Change): Promise<void> => reach(change, 'start', START);
 
 /**

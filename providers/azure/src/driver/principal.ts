@@ -18,6 +18,7 @@ export const firstOf = (...values: (string | undefined)[]): string =>
   trimSpace(values.find((value) => value !== undefined) ?? '');
 
 /**
+ * Returns the principal in a Secret.
  * @param allowManaged Whether a Secret may request the identity of the controller's host
  * @throws WrongPrincipal
  */
@@ -45,8 +46,8 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
 }
 
 /**
- * An empty value of the preferred key takes precedence over the alternative key. The texts are those of the original's
- * library for a login with a token file.
+ * Checks the IDs. An empty value of the preferred key takes precedence over the alternative key. The texts are those of
+ * the original's library for a login with a token file.
  *
  * @throws WrongPrincipal
  */

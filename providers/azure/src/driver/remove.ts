@@ -69,7 +69,7 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Obser
     return await counted('resource_group_exists', async () => {
       try {
         const status = await session.groupStatus(signal);
-        // Azure reports an existing group with 204. A different successful status comes from another server.
+        // Azure reports an existing group with 204. Any other success comes from another server.
         if (status !== '204') throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {
@@ -110,10 +110,7 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   provisioningState?.toLowerCase() !== 'failed' &&
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
-/**
- * Returns a change of the VM, after which Azure deletes the resources of the VM together with it. If the change is not
- * needed, the result is undefined.
- */
+/** Returns a change of the VM that makes Azure delete its resources together with it, or undefined. */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
   name: string,
@@ -134,7 +131,7 @@ function cascade(
     networkProfile: nics.length > 0 ? { networkInterfaces: nics } : undefined,
     storageProfile: { osDisk: os, dataDisks: disks.length > 0 ? disks : undefined },
   };
-  // The type of the SDK requires fields that this change must not send.
+  // The type of the SDK requires fields that the change must not contain.
   return update as VirtualMachineUpdate;
 }
 

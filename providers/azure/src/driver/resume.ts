@@ -15,8 +15,8 @@ export function servesVm({ virtualMachine }: NetworkInterface, vm: string): bool
 
 /**
  * Waits for the end of a creation that an earlier call started, and does not request the VM again. A second PUT would
- * change a VM that is being created, and Azure refuses the PUT if the user data has changed. The result is false if
- * the VM must be requested, because it does not exist or its creation failed for a temporary reason.
+ * change the VM, and Azure refuses it for changed user data. The result is false if the VM does not exist, or its
+ * creation failed temporarily.
  * @throws ArmError, for example if the creation ended for a lack of capacity
  */
 export async function resumeVm(
@@ -32,7 +32,7 @@ export async function resumeVm(
     return true;
   } catch (thrown) {
     if (isAbsent(thrown)) return false;
-    // If a resource reports only a failed state, the error has the status 200.
+    // An error with the status 200 means that a resource reported a failed state.
     if (!(thrown instanceof ArmError) || thrown.status !== 200) throw thrown;
   }
   const why = await failureOf(session, vm, signal);

@@ -18,7 +18,6 @@ import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 /** The settings of sessions. If a class names its cloud, the addresses in `SessionOptions` have no effect. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
-  /** Returns the value of the Authorization header, for clouds that do not use tokens of Microsoft Entra. */
   readonly authorize?: ((scope: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly version?: string;
 }
@@ -38,7 +37,7 @@ export type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 /** Changes of the power state of a VM. */
 export type PowerVerb = 'deallocate' | 'start';
 
-/** The driver keeps the clients and tokens of a principal between calls. */
+/** Clients and tokens of a principal, kept between calls. */
 interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
@@ -47,10 +46,10 @@ interface Connection {
   readonly lookups: Map<string, SharedLookup<VirtualMachine>>;
 }
 
-/** Fewer lookups are cheaper than a listing of the resource group. */
+/** Maximum number of lookups that are cheaper than a listing of the resource group. */
 const FEW_VMS = 3;
 
-/** Terms may be withdrawn and new images may be published. */
+/** Cache time of lookups, because terms may be withdrawn and new images may be published. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
 type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
@@ -58,7 +57,7 @@ type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
 /** A subscription in a cloud, with the paths of the resources of a class. */
 export class Session {
   readonly arm: Arm;
-  /** Images and accepted terms are the same for all machines of a class. */
+  /** Cached images and accepted terms, which all machines of a class share. */
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
   readonly subscription: string;
@@ -82,7 +81,10 @@ export class Session {
     return this.arm.clients(this.subscription);
   }
 
-  /** @param kind for example `Microsoft.Compute/disks` */
+  /**
+   * Returns the ID of a resource.
+   * @param kind for example `Microsoft.Compute/disks`
+   */
   idOf(kind: string, name: string): string {
     return `/subscriptions/${segment(this.subscription)}/resourceGroups/${segment(this.group)}/providers/${kind}/${segment(name)}`;
   }
@@ -110,8 +112,8 @@ export class Session {
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
 
   /**
-   * Reads a VM that is recorded on its machine. If several lookups wait, they share one listing of the resource group.
-   * A VM that the listing lacks is read again, because a listing can be outdated.
+   * Reads a VM that is recorded on its machine. Several waiting lookups share one listing of the resource group. A
+   * listing can be outdated, so a missing VM is read again.
    */
   async recordedVm(name: string, signal: AbortSignal): Promise<VirtualMachine> {
     const key = `${this.subscription}/${this.group}`;
@@ -152,12 +154,12 @@ export class Session {
     return this.run('compute', begin, { timeoutMs, signal });
   }
 
-  /** The instance view contains the reports of the platform and of the agents on the VM. */
+  /** Returns the reports of the platform and of the agents on the VM. */
   instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {
     return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
   }
 
-  /** The addresses are valid for a limited time. */
+  /** Returns the addresses of the diagnostics, which are valid for a limited time. */
   bootDiagnostics(name: string, signal: AbortSignal): Promise<RetrieveBootDiagnosticsDataResult> {
     return this.ask(
       'compute',
@@ -203,7 +205,7 @@ export class Session {
     return terms.body;
   }
 
-  /** 204 means that the resource group of the class exists. */
+  /** Returns the status of the resource group of the class. 204 means that the group exists. */
   async groupStatus(signal: AbortSignal): Promise<string> {
     const { status } = await this.ask(
       'rest',
@@ -220,7 +222,7 @@ export class Session {
 export interface Change<T> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** `read` is absent for a deletion. */
+  /** Reads the resource after the change. Absent for a deletion. */
   readonly read?: Read<T & Provisioned>;
 }
 
@@ -237,11 +239,11 @@ const TERMS =
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use these endpoints, remove cloudConfiguration';
 
-/** The least recently used principal is removed first. */
+/** Maximum number of principals. The least recently used principal is removed first. */
 const KEPT = 64;
 
 /**
- * Clients are cached by cloud and principal, with their tokens and learned rates.
+ * Caches clients by cloud and principal, with their tokens and learned rates.
  * @throws WrongPrincipal
  */
 export function sessions(options: SessionOptions): (request: Request) => Session {
@@ -294,7 +296,7 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
   });
 }
 
-/** Returns the addresses of the cloud. If the class names no cloud, returns the addresses that the operator has set. */
+/** Returns the addresses of the cloud in the class, or else the addresses that the operator has set. */
 function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
   if (named) return cloudOf(named);
   return { ...cloudOf(cloud), ...withoutUndefined({ management: endpoint || undefined, login: login || undefined }) };

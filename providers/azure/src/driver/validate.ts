@@ -167,7 +167,6 @@ function resourceTypeOf(id: string): { readonly type: string } | { readonly prob
   return found ? { type: found.type } : { problem: id };
 }
 
-/** `walk` returns undefined if the ID is invalid. */
 function walk(at: ArmType, parts: readonly string[]): ArmType | undefined {
   const [first = '', , third = ''] = parts;
   if (parts.length === 0) return at;

@@ -3,9 +3,7 @@ import type { GcpProviderSpec } from '../spec/schemas.ts';
 
 const ON_DEMAND = 'on-demand';
 
-/**
- * Compute Engine stops preemptible VMs and never restarts them, so it accepts no further scheduling settings for them.
- */
+/** Sets the market. A preemptible VM accepts no other scheduling settings, because Compute Engine never restarts it. */
 function withMarket({ scheduling, ...spec }: GcpProviderSpec, market: Alternative['market']): GcpProviderSpec {
   if (market === undefined) return scheduling ? { ...spec, scheduling } : spec;
   if (market === ON_DEMAND) return { ...spec, scheduling: { ...scheduling, preemptible: false } };

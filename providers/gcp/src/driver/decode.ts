@@ -70,8 +70,7 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * The errors of the credentials that do not depend on the cloud, with the texts of the original and the key of the
- * Secret.
+ * Returns the errors of the credentials that do not depend on the cloud, with the texts of the original.
  * @param secrets the names of the Secrets, such as `Secret n/a`
  */
 export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {
@@ -85,7 +84,7 @@ export function accountProblems(credentials: GcpCredentials, secrets: string, ru
   }
 }
 
-/** Null entries in these lists have no meaning. The original crashes on null entries when it creates a VM. */
+/** Lists whose null entries have no meaning. The original crashes on null entries when it creates a VM. */
 const LISTS: readonly string[] = ['disks', 'networkInterfaces', 'metadata'];
 
 function nullEntries(spec: Readonly<Record<string, unknown>> | null): string[] {

@@ -46,16 +46,16 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-/** The first pauses are short, so that a short operation does not delay a machine. */
+/** The first pauses are short, because many operations are short. */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 const LONGEST_MS = 300_000;
 /**
- * The maximum number of request IDs for one insertion. An operation that is done immediately may have a request ID that
- * was used before.
+ * The maximum number of request IDs for one insertion. A reused request ID returns an operation that is done
+ * immediately.
  */
 const REPLAYS = 5;
-/** The least recently used account is removed first. */
+/** Maximum number of accounts. The least recently used account is removed first. */
 const KEPT = 64;
 
 interface Session {
@@ -194,8 +194,7 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
     let started: Operation | undefined;
     try {
       started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-      // If the operation is done immediately, its request ID was used before. Either an earlier process used the ID, or
-      // the first VM no longer exists.
+      // If the operation is done immediately, an earlier process used the request ID, or the VM is gone.
       if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
       await wait(calls, request, session, started.name);
       failed.delete(uid);
@@ -233,7 +232,7 @@ async function listAll(calls: Calls, request: Request, session: Session): Promis
 
 const BEARER = 'Bearer ';
 
-/** Clients are cached by account, with their tokens and learned rates. */
+/** Caches clients by account, with their tokens and learned rates. */
 function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => Session {
   const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
@@ -269,7 +268,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['SUSPENDED', 'suspended'],
 ]);
 
-/** The provider ID is the only source of the zone of an orphan. */
+/** Returns the zone in the provider ID, which is the only source for an orphan. */
 function zoneOnRecord(request: Request | OnMachine, project: string): string | undefined {
   const machine = 'machine' in request ? request.machine : undefined;
   const [, owner, zone, name] = /^gce:\/\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(machine?.spec.providerID ?? '') ?? [];
@@ -286,7 +285,10 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   return ours.cluster === theirs.cluster && ours.role === theirs.role;
 };
 
-/** Concurrent lookups share one listing. Without the tags of cluster and role, no request is sent. */
+/**
+ * Finds an instance by name. Concurrent lookups share one listing. Without the tags of cluster and role, no request is
+ * sent.
+ */
 function lookupOne(calls: Calls, request: OnMachine, { gce, project, zone }: Session): Promise<Instance | undefined> {
   const { machine, spec, signal } = request;
   return counted(calls, request, 'instance_get', async () => {
@@ -301,7 +303,7 @@ const isMarked = ({ tags = [] }: GcpProviderSpec): boolean => {
   return cluster !== undefined && role !== undefined;
 };
 
-/** If the class does not have the tags of cluster and role, the result is an empty list, and no request is sent. */
+/** Without the tags of cluster and role in the class, the result is empty, and no request is sent. */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   if (!isMarked(spec)) return [];
   return (await gce.list(project, zone, signal)).filter((each) => sameMarks(spec, each));
@@ -317,7 +319,7 @@ async function isThere({ gce, project, zone }: Session, name: string, signal: Ab
   }
 }
 
-/** Google refused an insertion because an earlier insertion for the same Machine succeeded. */
+/** Whether Google refused an insertion because an earlier insertion for the Machine succeeded. */
 async function isOurs(request: OnMachine, session: Session, thrown: unknown): Promise<boolean> {
   const { machine, spec, signal } = request;
   if (!(thrown instanceof Refusal && thrown.status === 409)) return false;
@@ -355,7 +357,7 @@ async function untilDone(clock: Clock, signal: AbortSignal, session: Session, na
   throw new Error('timed out waiting for the condition');
 }
 
-/** Compute Engine runs only one of several requests with the same UUID. */
+/** Returns a UUID for a text. Compute Engine runs only one of several requests with the same UUID. */
 function requestIdOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

@@ -27,7 +27,7 @@ const EXHAUSTED = new Set([
   'ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS',
 ]);
 
-/** Of several errors, the last error decides, as in the original. */
+/** Whether the cloud has no capacity. Of several errors, the last error decides, as in the original. */
 function isExhausted(thrown: unknown): boolean {
   if (thrown instanceof OperationFailed) {
     const last = thrown.codes.at(-1) ?? '';
@@ -53,8 +53,8 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
 }
 
 /**
- * The keys or their permissions caused the error. The machine code of refused credentials is `Internal`, as in the
- * original.
+ * Whether the keys or their permissions caused the error. The machine code of refused credentials is `Internal`, as in
+ * the original.
  */
 const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||

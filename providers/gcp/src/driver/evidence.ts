@@ -10,7 +10,7 @@ interface Place {
 }
 
 /**
- * If Google refuses the console, the driver reports only the state.
+ * Reports the state of an instance, and its console if Google allows the request.
  * @throws the error of the client for the state
  */
 export async function reportEvidence(

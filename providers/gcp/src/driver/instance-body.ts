@@ -3,7 +3,7 @@ import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
-/** cloud-init reads this key. */
+/** The metadata key with the encoding, which cloud-init reads. */
 const ENCODING_METADATA = 'user-data-encoding';
 const BASE64 = 'base64';
 

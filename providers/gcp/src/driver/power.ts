@@ -32,10 +32,6 @@ export const stopInstance = (subject: Subject, suspend: boolean): Promise<void> 
 
 export const startInstance = (subject: Subject): Promise<void> => reach(subject, START);
 
-/**
- * Sends the request for the current state, until the instance has the wanted state. Earlier requests may still be in
- * progress.
- */
 async function reach(subject: Subject, verbs: Verbs): Promise<void> {
   const { gce, project, zone, name, clock, signal, wait, absent } = subject;
   try {

@@ -34,8 +34,7 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
 }
 
 /**
- * Without the tags of cluster and role, the original creates VMs that it never finds, so it neither uses nor deletes
- * them.
+ * Requires the tags of cluster and role. Without them, the original creates VMs that it never finds and never deletes.
  */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);
@@ -44,7 +43,7 @@ function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   if (role === undefined) errors.required('spec.tags', `one tag must contain ${ROLE}, ${why}`);
 }
 
-/** If there are several tags of the same type, the last tag is used, as in the original. */
+/** Returns the tags of cluster and role. The last of several tags of a type applies, as in the original. */
 export function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
   const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
   return { cluster, role: tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)) };
@@ -83,7 +82,7 @@ function isInt64(text: string): boolean {
   return BigInt.asIntN(64, value) === value;
 }
 
-/** The mask size is parsed like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
+/** Checks a range. The mask size is parsed like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
 function checkRange(path: string, range: string, errors: FieldErrors): void {
   const size = range.slice(1);
   if (!range.startsWith('/')) errors.invalid(path, range, "CIDR range must start with '/'");
@@ -106,7 +105,7 @@ function checkScheduling({ gpu, scheduling }: GcpProviderSpec, errors: FieldErro
     errors.forbidden(path, 'liveMigration is not allowed for VMs with gpu attached, use "TERMINATE" instead');
 }
 
-/** `secretProblems` returns undefined if the class refers to no Secret. */
+/** Returns the problems of a Secret, or undefined if the class refers to no Secret. */
 export function secretProblems(secret: GcpCredentials | undefined): readonly string[] {
   if (!secret) return ['secret object that has been passed by the MCM is nil'];
   const { serviceAccountJSON, 'serviceaccount.json': alias, credentialsConfig, userData } = secret;

@@ -43,7 +43,10 @@ export interface GceOptions {
   readonly refused?: (authorization: string) => void;
 }
 
-/** @throws Error without the error of the SDK, because this error would quote the response */
+/**
+ * Parses a value.
+ * @throws Error without the error of the SDK, which would quote the response
+ */
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -63,7 +66,10 @@ function withoutNulls(value: unknown): unknown {
 /** A throttled call had no effect, so a retry is safe. */
 const ATTEMPTS = 10;
 
-/** The SDK creates an object for every member. A full response makes a listing of many VMs twice as expensive. */
+/**
+ * Reads only the used members, because the SDK creates an object for every member. A full response doubles the cost of
+ * a listing.
+ */
 const pick =
   (...names: readonly string[]) =>
   (answer: object): object =>
@@ -71,7 +77,7 @@ const pick =
 
 const ofOperation = pick('name', 'status', 'error');
 const INSTANCE = ['name', 'creationTimestamp', 'labels', 'tags', 'status', 'statusMessage', 'lastStartTimestamp'];
-/** Invalid labels are ignored, because the SDK would refuse the whole listing. */
+/** Removes invalid labels, because the SDK would refuse the whole listing. */
 const ofInstance = (answer: object): object => {
   const { labels, ...rest } = pick(...INSTANCE)(answer) as { readonly labels?: unknown };
   const known = instance.shape.labels.safeParse(labels).data;
@@ -173,7 +179,7 @@ export class Gce {
     let pageToken = '';
     do {
       const request = withoutUndefined({ project, zone, pageToken: pageToken || undefined });
-      // The attempts are counted separately for each page.
+      // Each page has a separate number of attempts.
       const [, , page] = await this.#call('list', { pick: ofPage, signal }, ({ instances }) =>
         instances.list(request, { ...once(), autoPaginate: false }),
       );
@@ -234,7 +240,7 @@ export class Gce {
     const answer = tryParseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
-    // The SDK would treat a response without known members as an empty success.
+    // The SDK treats a response without known members as an empty success, so the response is checked first.
     if (typeof answer === 'object' && answer !== null && !Array.isArray(answer))
       return JSON.stringify(withoutNulls(read(answer)));
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: the response is not from Compute Engine`);

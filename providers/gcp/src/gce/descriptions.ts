@@ -15,8 +15,8 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
- * Fields with more bits than in the descriptions. The SDK would send such numbers changed and without an error, but the
- * original sends the numbers of the provider spec.
+ * Fields with more bits than in the descriptions. The original sends these numbers unchanged, but the SDK would change
+ * them without an error.
  */
 const WIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AcceleratorConfig: { acceleratorCount: 'double' },

@@ -79,7 +79,7 @@ export async function inCall<T>(what: string, call: Call, work: () => Promise<T>
   }
 }
 
-/** Replaces the login and the network access of the SDK. */
+/** Replaces the login and the network access of the SDK. Requests use the connections of the driver. */
 const authClient = {
   getRequestHeaders: async () => new Headers(),
   fetch: async (address: string, { method, body }: { readonly method: string; readonly body?: unknown }) => {
@@ -112,7 +112,6 @@ function asGiven(written: unknown, given: unknown): unknown {
   );
 }
 
-/** The part of `google-gax` that creates the clients. */
 interface Gax {
   readonly fallback: {
     readonly GrpcClient: new (options: object) => { loadProtoJSON(json: Description): unknown };
@@ -125,8 +124,8 @@ const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
 /**
- * Returns the clients, which are loaded with the first call. All accounts and endpoints share the clients, because each
- * call contains its target.
+ * Returns the clients, which are loaded with the first call. All accounts share the clients, because each call contains
+ * its target.
  */
 export function gceClients(): Clients {
   clients ??= makeClients();
@@ -146,7 +145,7 @@ function makeClients(): Clients {
   const operations = load('@google-cloud/compute/build/src/v1/zone_operations_client.js') as {
     readonly ZoneOperationsClient: Client<Clients['operations']>;
   };
-  // An environment variable could make the SDK write whole requests to its log.
+  // Disables the log of the SDK, which an environment variable could enable for whole requests.
   gax.loggingUtils.setBackend(null);
   const { GrpcClient } = gax.fallback;
   class SlimClient extends GrpcClient {

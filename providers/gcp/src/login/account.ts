@@ -46,7 +46,10 @@ export const accountField = (secret: GcpCredentials) =>
     (name) => secret[name] !== undefined,
   );
 
-/** @throws WrongAccount with the texts of the original */
+/**
+ * Reads the account in a Secret.
+ * @throws WrongAccount with the texts of the original
+ */
 export function readAccount(secret: GcpCredentials, rules: AccountRules = {}): Account {
   try {
     return accountOf(secret, rules);
@@ -65,7 +68,7 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
     project_id: named,
     universe_domain: own,
   } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
-  // Credentials of one cloud are not sent to another cloud. To change the cloud, an operator must change both settings.
+  // Credentials of one cloud are not sent to another cloud, so an operator must change both settings.
   if (universe && (own || PUBLIC_UNIVERSE) !== universe)
     throw new Error(
       `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, but GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: both must be equal`,
@@ -138,7 +141,7 @@ function readJson(text: string, where: string): unknown {
   try {
     return JSON.parse(trimSpace(text));
   } catch {
-    // The error of the parser would contain the text, and the text is a secret.
+    // The error omits the message of the parser, because it would contain the secret.
     throw new Error(`${where}: failed to unmarshal json object: it is not JSON`);
   }
 }
@@ -165,7 +168,7 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
 
 function isGoogles(uri: string, universe: string): boolean {
   const url = URL.parse(uri);
-  // A user or a password in the URL would be sent to the server, and would appear in logs.
+  // Whether a URL has no user and no password, which would be sent and would appear in logs.
   const isBare = url?.username === '' && url.password === '';
   return isBare && url.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
 }

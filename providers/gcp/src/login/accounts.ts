@@ -66,7 +66,7 @@ export interface AccountRules {
 
 export class WrongAccount extends Error {
   override readonly name = 'WrongAccount';
-  /** An additional hint that the text of the original does not contain. */
+  /** A hint in addition to the text of the original. */
   readonly fix: string;
 
   constructor(message: string, fix = '') {

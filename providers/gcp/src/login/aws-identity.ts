@@ -22,8 +22,7 @@ const roleKeys = z.looseObject({
 
 /**
  * Returns a signed request to AWS, with which Google verifies the identity of the controller. The keys come from the
- * environment. Without keys in the environment, the keys come from the role of the host. Source: google-auth-library,
- * AwsClient
+ * environment, or else from the role of the host. Source: google-auth-library, AwsClient
  * @param audience a part of the signature, so that the request is not valid for another recipient
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {

@@ -18,11 +18,11 @@ const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const TOKEN_TYPES: readonly string[] = [JWT, 'urn:ietf:params:oauth:token-type:id_token'];
 const HOUR_S = 3_600;
 const LONGEST_LIFETIME_S = 12 * HOUR_S;
-/** The metadata addresses that AWS libraries use. Credentials must not contain any further metadata address. */
+/** The metadata addresses that AWS libraries use. Credentials must not contain any other metadata address. */
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();
-/** White space at the ends has no meaning. */
+/** A text without white space at the ends. */
 const bare = z
   .string()
   .transform((value) => trimSpace(value))
@@ -88,7 +88,7 @@ function must(holds: boolean, field: string, should: string): void {
 }
 
 /**
- * Reads the URL. `readImpersonation` returns undefined for an empty URL.
+ * Reads the URL of an impersonation, or returns undefined for an empty URL.
  * @throws Error for a URL that does not belong to Google
  */
 export function readImpersonation(url: string, universe: string): Impersonation | undefined {
@@ -101,7 +101,9 @@ export function readImpersonation(url: string, universe: string): Impersonation 
   return url === '' ? undefined : { url, delegates: [], lifetimeS: HOUR_S };
 }
 
-/** The token file of Gardener takes precedence over all remaining sources, as in the original. */
+/**
+ * Whether AWS is the source. The token file of Gardener takes precedence over all other sources, as in the original.
+ */
 const isAwsSource = (source: Fields['credential_source']): boolean =>
   source?.file !== TOKEN_FILE && (source?.environment_id?.startsWith('aws') ?? false);
 
@@ -120,14 +122,17 @@ function readSource(source: Source, allowed: AllowedSources): SubjectSource {
   throw new WrongAccount(`invalid credentials config: invalid credential_source: should equal ${TOKEN_FILE}`);
 }
 
-/** @param entry the entry of --credential-sources that would allow the source */
+/**
+ * The error for a source that the operator does not allow.
+ * @param entry the entry of --credential-sources that would allow the source
+ */
 const notAllowed = (entry: string): WrongAccount =>
   new WrongAccount(
     `invalid credentials config: invalid credential_source: should equal ${TOKEN_FILE}`,
     `allow the source with --credential-sources=${entry}`,
   );
 
-/** The member of a JSON text that contains the token. `fieldOf` returns undefined if the whole text is the token. */
+/** Returns the member with the token, or undefined if the whole text is the token. */
 function fieldOf({ format: reported }: Source): string | undefined {
   const type = reported?.type ?? 'text';
   must(type === 'text' || type === 'json', 'credential_source.format.type', 'be text or json');
@@ -140,10 +145,7 @@ function fieldOf({ format: reported }: Source): string | undefined {
   return reported?.subject_token_field_name ?? undefined;
 }
 
-/**
- * The Secret may contain only known addresses, and the controller sends requests only to the addresses in its own
- * settings.
- */
+/** Checks the addresses in the Secret. The controller sends requests only to the addresses in its own settings. */
 function awsSource(source: Source, allowed: AllowedSources): SubjectSource {
   if (!allowed.aws) throw notAllowed('aws');
   must(source.environment_id === 'aws1', 'credential_source.environment_id', 'equal aws1');

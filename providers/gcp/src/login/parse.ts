@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
 /**
+ * Parses a value.
  * @param where the start of the error message
  * @throws Error with the names of the wrong members, without their values
  */

@@ -50,7 +50,10 @@ function isOrigin(entry: string): boolean {
 export const allowsPath = ({ paths }: AllowedSources, file: string): boolean =>
   isPath(file) && paths.some((path) => file === path || file.startsWith(path.endsWith('/') ? path : `${path}/`));
 
-/** A URL with a user or a password is refused, because both would be sent and would appear in logs. */
+/**
+ * Whether a URL is allowed. A URL with a user or a password is refused, because both would be sent and would appear in
+ * logs.
+ */
 export function allowsUrl({ origins }: AllowedSources, text: string): boolean {
   const url = URL.parse(text);
   return url?.username === '' && url.password === '' && origins.includes(url.origin);

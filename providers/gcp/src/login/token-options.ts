@@ -3,11 +3,11 @@ import type { Clock, Transport } from '@mcm/kube';
 export interface TokenOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
-  /** Returns undefined if the file does not exist. */
+  /** Reads a file, or returns undefined if it does not exist. */
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
    * The address where service accounts exchange their assertions, instead of `token_uri` of the key. Only the operator
-   * can set `tokenEndpoint`.
+   * can set this address.
    */
   readonly tokenEndpoint?: string | undefined;
   /** The address of the token service, by default the service of the cloud. */

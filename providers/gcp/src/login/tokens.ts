@@ -117,7 +117,7 @@ function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount
   try {
     return signJwt({ algorithm: 'RS256', header: privateKeyId ? { kid: privateKeyId } : {}, claims }, privateKey);
   } catch {
-    // The error of the library may quote the key.
+    // The error omits the message of the library, because it may quote the key.
     throw new TokenRefused('private_key of the service account must be an RSA key in PEM');
   }
 }

@@ -98,7 +98,7 @@ export type GcpProviderSpec = z.infer<typeof GcpProviderSpec>;
 export type Disk = z.infer<typeof disk>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/** The Secret needs one of the first three keys, and the driver uses the first of them that exists. */
+/** The Secret must have one of the first three keys. The driver uses the first existing key. */
 export const GcpCredentials = z.looseObject({
   serviceAccountJSON: text(
     'JSON of a service account key or an external_account; required under one of its three names',

@@ -17,16 +17,16 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** All kubelets share this number of connections for requests. Each watch has a separate connection. */
+/** Number of connections for the requests of all kubelets. Each watch has a separate connection. */
 const KUBELET_CONNECTIONS = 16;
-/** When the server stops, open long polls may delay the stop for at most this time. */
+/** Maximum delay of the stop by open long polls. */
 const STOP_LIMIT_MS = 5_000;
 
 async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2), process.env);
   const log = createLogger({ level: flags.logLevel });
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port is opened before any data is written, so that a used port leaves the data unchanged.
+  // The port is opened before any write, so a used port leaves the data unchanged.
   const server = createServer();
   const address = await listen(server, flags);
   const store = flags.dataDir === undefined ? new MemoryStore() : openSqliteStore(flags.dataDir);

@@ -56,7 +56,10 @@ export const DEFAULT_ZONES = ['local-a', 'local-b', 'local-c'] as const;
 
 const nothingBoots: InstanceHost = { boot: () => undefined, halt: () => Promise.resolve(), forget: () => undefined };
 
-/** @throws {StoreError} if the cloud cannot read the content of the store */
+/**
+ * Creates a cloud.
+ * @throws {StoreError} if the cloud cannot read the content of the store
+ */
 export function createCloud(options: CloudOptions): Cloud {
   const { clock, random, log, host = nothingBoots } = options;
   const context: CloudContext = {

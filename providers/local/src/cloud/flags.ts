@@ -101,7 +101,7 @@ function command(): Command {
     );
 }
 
-/** After `--help` or an error, the parser prints the text and ends the process. */
+/** Parses the flags. After `--help` or an error, the parser prints the text and ends the process. */
 export function parseFlags(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): CloudFlags {
   const raw = command().parse(argv, { from: 'user' }).opts<RawFlags>();
   const kubelet: KubeletBehaviour = defined({

@@ -15,7 +15,10 @@ export interface LocalCloud extends Omit<Cloud, 'close'> {
   close(): Promise<void>;
 }
 
-/** @throws {StoreError} if the cloud cannot read the content of the store */
+/**
+ * Creates a local cloud.
+ * @throws {StoreError} if the cloud cannot read the content of the store
+ */
 export function createLocalCloud({ kubelets, ...options }: LocalCloudOptions): LocalCloud {
   const { clock, random, log } = options;
   const store = options.store ?? new MemoryStore();

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { Random } from '@mcm/kube';
 
-/** The pool exists because one system call for each number would be slow. */
+/** The pool of random bytes, because one system call for each number would be slow. */
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 

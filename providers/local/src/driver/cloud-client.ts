@@ -45,14 +45,14 @@ export interface CloudClientOptions {
 
 /** The time limit of a request, in addition to the duration of a long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** After this time, the client sends the next request. */
+/** Duration of a long poll. The client then sends the next request. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
 const NOTICE_SECONDS = 20;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
 
-/** All methods throw `MachineError`. */
+/** The client of the API. All methods throw `MachineError`. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
 
@@ -61,7 +61,7 @@ export class CloudClient {
   }
 
   /**
-   * Finds an existing instance with the same client token. The promise resolves when the instance runs, or after
+   * Creates an instance, or finds the instance with the same client token. Resolves when the instance runs, or after
    * `POLL_SECONDS`.
    */
   async create(body: object, signal: AbortSignal): Promise<CloudInstance> {
@@ -92,7 +92,6 @@ export class CloudClient {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Returns the console output from the start of a line. */
   async console(id: string, signal: AbortSignal): Promise<string> {
     const { output } = await this.#call('GET', `${one(id)}/console`, consoleOutput, { signal });
     return output;
@@ -107,7 +106,7 @@ export class CloudClient {
     return (await this.#call('GET', `/v1/interruptions?${query}`, notices, { signal })).items;
   }
 
-  /** A repeated call has no effect. */
+  /** Acknowledges a notice. A repeated call has no effect. */
   async acknowledge(id: string, signal: AbortSignal): Promise<void> {
     await this.#call('DELETE', `/v1/interruptions/${encodeURIComponent(id)}`, z.unknown(), { signal });
   }

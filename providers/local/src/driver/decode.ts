@@ -69,7 +69,10 @@ function folded(machineClass: MachineClass): MachineClass {
   return { ...machineClass, providerSpec: spec as Record<string, unknown> };
 }
 
-/** The original reports errors of spec and Secret as `Internal`, and errors of the kubeconfig without a code. */
+/**
+ * Decodes the class and the Secret of Pods. Like the original, errors of spec and Secret are `Internal`, and errors of
+ * the kubeconfig have no code.
+ */
 function decodePods(input: DriverInput): Decoded {
   const { kubeconfig, userData } = input.data;
   if (kubeconfig === undefined)

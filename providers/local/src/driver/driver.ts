@@ -44,21 +44,18 @@ type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
 
 /** A tag on every instance with the namespace of its Machine. */
 export const NAMESPACE_TAG = 'machine-namespace';
-/** The tags distinguish clusters that share a cloud account, as on AWS. */
+/** Matches the tags that distinguish clusters in one cloud account, as on AWS. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** The interval limit of a lookup, as in the original local driver. */
+/** Maximum interval of a lookup, as in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
-/**
- * The responses of a cloud may be outdated. The driver reads several times before it reports that a recorded instance
- * is missing.
- */
+/** Number of reads before a recorded instance counts as missing, because the responses of a cloud may be outdated. */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
-/** Pods never have notices. */
+/** Pause of a wait for notices, because Pods never have notices. */
 const POD_PAUSE_MS = 20_000;
 
-/** The driver uses only the HTTP API of the cloud. */
+/** Creates the driver, which uses only the HTTP API of the cloud. */
 export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   const clientFor = cloudClients(options);
   const { clock, backend = 'cloud', defaults } = options;
@@ -164,7 +161,10 @@ async function launch(
   return instance;
 }
 
-/** @param cloudOf returns undefined if the machine is a Pod */
+/**
+ * Adds stop and start.
+ * @param cloudOf returns undefined if the machine is a Pod
+ */
 function power(
   cloudOf: (request: Request) => CloudClient | undefined,
   clock: Clock,
@@ -208,7 +208,7 @@ async function terminateAll(cloud: CloudClient, request: OnMachine, clock: Clock
   }
 }
 
-/** Clients are cached, so that their connections stay open between calls. */
+/** Caches clients, so their connections stay open between calls. */
 function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (request: Request) => CloudClient {
   const transports = new Map<string, Transport>();
   return ({ credentials }) => {
@@ -229,7 +229,7 @@ function launchBody(request: OnMachine & { readonly userData: Uint8Array }): obj
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
-    // The cloud returns the same instance for repeated requests of a Machine, also for requests of another process.
+    // The cloud returns the same instance for repeated requests of a Machine, even from another process.
     clientToken: uid,
     image: spec.image,
     zone: spec.zone || undefined,
@@ -270,7 +270,7 @@ const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `instance of machine ${machine.metadata.name} does not exist`);
 
 /**
- * Finds an instance by its provider ID. Without a provider ID, the instance is found by its name.
+ * Finds an instance by its provider ID, or else by its name.
  * @throws MachineError `OutOfRange` if several instances have its name
  */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
@@ -279,7 +279,7 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
     const id = requireInstanceId(machine.spec.providerID);
     return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
   }
-  // One lookup is sufficient. Even if the listing is outdated, the client token of the creation finds the VM.
+  // One lookup is sufficient, because the client token of the creation finds the VM even if the listing is outdated.
   const [first, ...others] = await findUnrecorded(cloud, request);
   if (!first || others.length === 0) return first;
   const found = [first, ...others].map(described);
@@ -288,8 +288,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * Returns the instance with the client token of the machine. Without such an instance, the result contains instances
- * with its name and the tags of the class, except those of other control clusters.
+ * Returns the instance with the client token of the machine. Otherwise, returns the instances with its name and the
+ * tags of the class, except those of other control clusters.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
@@ -361,8 +361,8 @@ function requireTime(clock: Clock, until: number, what: string): void {
 }
 
 /**
- * Returns the filter of the listing. The filter of a listing is never empty. Without a filter, machines of foreign
- * clusters would look like orphans, as in the original local driver.
+ * Returns the filter of the listing. The filter is never empty. Without a filter, machines of other clusters would look
+ * like orphans, as in the original local driver.
  */
 function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
   const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));

@@ -1,4 +1,4 @@
-/** `json` returns undefined if the text is not JSON. */
+/** Parses JSON, or returns undefined. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -26,13 +26,15 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The watches return only this node and its pods, because the certificate of a node allows no other objects. */
+  /**
+   * If set, the watches return only this node and its pods, because the certificate of a node allows no other objects.
+   */
   readonly nodeName?: string;
 }
 
 /**
- * The connection to one API server that all kubelets of the process share, with one watch of pods. 500 kubelets in one
- * process would otherwise need 500 watches. A kubelet with separate credentials has its own connection and watch.
+ * The connection to one API server that all kubelets of the process share, with one watch of pods. Without a shared
+ * watch, 500 kubelets would need 500 watches. A kubelet with separate credentials has its own connection and watch.
  */
 export class Connection {
   readonly outage: OutageLog;
@@ -58,7 +60,7 @@ export class Connection {
     });
   }
 
-  /** By node. The watch of the cache starts at the first use. */
+  /** Returns the cache of pods by node. The watch of the cache starts at the first use. */
   pods(client: KubeClient): Informer<Pod> {
     const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(
@@ -74,7 +76,7 @@ export class Connection {
     return this.#pods;
   }
 
-  /** Contains the changes that other clients make to the Node of a kubelet. */
+  /** Returns the cache of nodes, with the changes that other clients make to the Node of a kubelet. */
   nodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
@@ -82,7 +84,7 @@ export class Connection {
     return this.#nodes;
   }
 
-  /** The watch returns only the nodes that were selected for an update in place. */
+  /** Returns the cache of the nodes that were selected for an update in place. */
   selectedNodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };

@@ -96,7 +96,6 @@ test('a certificate authority can read the signing request', async () => {
   const { request, key } = makeSigningRequest({ organization: 'system:nodes', commonName: 'system:node:n-1' });
   expect(key).toContain('BEGIN PRIVATE KEY');
   const der = Buffer.from(request.split('\n').slice(1, -2).join(''), 'base64');
-  // The length in the outer SEQUENCE covers all bytes.
   expect([der[0], der[1], der[2]]).toEqual([0x30, 0x81, der.length - 3]);
   expect(der.includes(Buffer.from('system:node:n-1'))).toBe(true);
   expect(() => new X509Certificate(request)).toThrow();

@@ -13,7 +13,7 @@ export interface NodeCluster {
   readonly server: string;
   /** The transport with the shared credentials. */
   readonly transport: Transport;
-  /** Without credentials, to verify bootstrap tokens. */
+  /** The transport without credentials, to verify bootstrap tokens. */
   readonly bare: Transport;
 }
 
@@ -27,15 +27,16 @@ export interface Access {
   readonly connection: Connection;
   /** The log of outages that all kubelets of an API server share. */
   readonly outage: OutageLog;
-  /** The certificate is stored across restarts, because a bootstrap token can be used only once. */
+  /**
+   * The certificate of the kubelet, which is stored across restarts because a bootstrap token can be used only once.
+   */
   readonly certificate?: KubeletCertificate;
   close(): void;
 }
 
 /**
- * Exchanges the bootstrap token of a machine for permanent access. With existing credentials (`--node-kubeconfig`), it
- * verifies the token and returns the shared connection. Without existing credentials, the kubelet requests a client
- * certificate, as in TLS bootstrapping.
+ * Exchanges the bootstrap token of a machine for permanent access: a client certificate, as in TLS bootstrapping. With
+ * existing credentials (`--node-kubeconfig`), the class only verifies the token and returns the shared connection.
  */
 export class Enrolment {
   readonly #options: EnrolmentOptions;
@@ -45,7 +46,10 @@ export class Enrolment {
     this.#options = options;
   }
 
-  /** @throws the error of the server */
+  /**
+   * Requests the first config.
+   * @throws the error of the server
+   */
   firstConfig(pointer: ConfigPointer, signal: AbortSignal): Promise<IgnitionConfig> {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
@@ -92,7 +96,7 @@ export class Enrolment {
     const connection = this.#connection('node-kubeconfig', () => cluster.transport);
     if (boot.token !== undefined && !enrolled) {
       const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
-      // This request succeeds with any valid credentials, so a success proves that the token is valid.
+      // This request succeeds with any valid credentials, so it proves that the token is valid.
       await bare.client(boot.token).request('GET', '/version', { signal });
     }
     return { client: connection.client(), connection, outage: connection.outage, close: () => undefined };

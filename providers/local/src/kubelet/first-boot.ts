@@ -15,7 +15,7 @@ import type { ConfigPointer } from './node/pointer.ts';
 
 const ACCEPT = `application/vnd.coreos.ignition+json;version=${IGNITION_VERSION}`;
 
-/** Requests the configuration once, as Ignition does. @throws the error of the server; a retry may succeed */
+/** Requests the configuration once, like Ignition. @throws the error of the server, after which a retry may succeed */
 export async function fetchFirstConfig(
   { server, path, ca, headers }: ConfigPointer,
   connect: (address: ApiAddress) => ApiTransport,
@@ -40,8 +40,7 @@ const machineConfigOf = (config: IgnitionConfig): MachineConfig => ({
 });
 
 /**
- * At this time, all files of the machine exist. If the configuration has kernel arguments, the machine has rebooted
- * once to apply them.
+ * Returns the machine after its first boot: all files exist. A configuration with kernel arguments needed one reboot.
  */
 export async function firstMachine(image: StoredMachine, config: IgnitionConfig): Promise<StoredMachine> {
   const disk = new MemoryDisk(image.disk);

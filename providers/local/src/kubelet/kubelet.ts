@@ -39,7 +39,7 @@ export interface KubeletOptions {
   readonly memory: KubeletMemory;
   readonly defaults: KubeletBehaviour;
   readonly console: (line: string) => void;
-  /** `onJoined` is called when the kubelet has registered its Node and can run pods. */
+  /** Called when the kubelet has registered its Node and can run pods. */
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
@@ -114,7 +114,7 @@ export class HollowKubelet {
     this.#config?.consider();
   }
 
-  /** Stops the kubelet; the promise resolves when no request of this kubelet is in progress. */
+  /** Stops the kubelet. Resolves when no request of this kubelet is in progress. */
   async halt(): Promise<void> {
     await this.#life.end();
     this.#access?.close();
@@ -165,7 +165,7 @@ export class HollowKubelet {
     this.#access = access;
     this.#remember(access);
     this.#readyFrom = rejoining ? 0 : clock.now().getTime() + (this.#behaviour.readyDelay ?? 0);
-    // A kubelet that was registered before first reads its Node, because the Node is usually unchanged.
+    // A kubelet that was registered before the restart reads its Node first, because the Node is usually unchanged.
     const known = rejoining ? await this.#untilItWorks('look', () => this.#findNode(access.client)) : undefined;
     const node = known ?? (await this.#untilItWorks('register', () => this.#register(access.client)));
     await this.#untilItWorks('lease', () => this.#holdLease(access, node, known !== undefined));
@@ -201,8 +201,7 @@ export class HollowKubelet {
   }
 
   /**
-   * The machine controller deletes the bootstrap token as soon as the Node exists. The credentials are stored before
-   * the Node is created.
+   * Stores the credentials before the Node is created, because the machine controller then deletes the bootstrap token.
    */
   #remember({ certificate }: Access): void {
     const { instance, memory } = this.#options;
@@ -243,7 +242,7 @@ export class HollowKubelet {
     return ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
   }
 
-  /** Registers the Node; an existing Node with the same name is changed, as a real kubelet does at its start. */
+  /** Registers the Node, or changes an existing Node with the same name, like a real kubelet. */
   async #register(client: KubeClient): Promise<Node> {
     const { clock, console } = this.#options;
     const resource = client.resource(nodes);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../values/duration.ts';
 
-/** As a text (`5s`) or as a number of milliseconds. The result is in milliseconds. */
+/** A duration as a text (`5s`) or as a number of milliseconds. The result is in milliseconds. */
 export const durationMs = z.union([z.number().nonnegative(), z.string()]).transform((value, context) => {
   const ms = typeof value === 'number' ? value : parseDuration(value);
   if (ms !== undefined) return ms;
@@ -23,9 +23,9 @@ export const kubeletBehaviour = z.strictObject({
   joinDelay: durationMs.optional(),
   /** The time between the registration of the Node and its condition Ready. */
   readyDelay: durationMs.optional(),
-  /** False: the kubelet reports that the node is NotReady. */
+  /** If false, the kubelet reports that the node is NotReady. */
   ready: z.boolean().optional(),
-  /** True: the machine runs, but its kubelet sends no requests (no Lease, no status, no pods). */
+  /** If true, the machine runs, but its kubelet sends no requests (no Lease, no status, no pods). */
   silent: z.boolean().optional(),
   /** Additional conditions of the Node by type, such as `{"KernelDeadlock": "True"}`. */
   conditions: z.record(z.string().min(1), z.enum(['True', 'False', 'Unknown'])).optional(),
@@ -39,7 +39,7 @@ export const kubeletBehaviour = z.strictObject({
   updateDelay: durationMs.optional(),
   /** The reason why an update in place fails. */
   updateFailure: z.string().min(1).max(1024).optional(),
-  /** True: a simulated machine-config daemon runs on the machine. */
+  /** If true, a simulated machine-config daemon runs on the machine. */
   configDaemon: z.boolean().optional(),
   /** Result of a new config: it is applied, fails, or never completes. */
   config: z.enum(['apply', 'fail', 'hang']).optional(),
@@ -65,7 +65,7 @@ export const kubeletBehaviour = z.strictObject({
 /** Without settings, the kubelet joins at once, becomes Ready and uses the whole grace period. */
 export type KubeletBehaviour = z.infer<typeof kubeletBehaviour>;
 
-/** For each field, the last argument with a value takes precedence. */
+/** Merges behaviors. For each field, the last argument with a value takes precedence. */
 export function layerBehaviour(...layers: readonly (KubeletBehaviour | undefined)[]): KubeletBehaviour {
   const merged: Record<string, unknown> = {};
   for (const layer of layers)

@@ -1,29 +1,29 @@
 import type { KubeletBehaviour } from './behaviour.ts';
 
-/** In order. As in real clouds, listings contain a terminated instance for some time. */
+/** The states in order. As in real clouds, listings contain a terminated instance for some time. */
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
 /** `Terminate` and `Ended` end the instance at the deadline. The other kinds do not change the instance. */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
-/** Times are RFC 3339. */
+/** An interruption. Times are RFC 3339. */
 export interface Interruption {
   readonly id: string;
   readonly kind: InterruptionKind;
   readonly noticedAt: string;
   readonly deadline: string;
   readonly detail: string;
-  /** Listings do not contain an acknowledged notice. */
+  /** Whether a client has acknowledged the notice. Listings omit acknowledged notices. */
   readonly acknowledged: boolean;
 }
 
-/** Times are RFC 3339. */
+/** An instance. Times are RFC 3339. */
 export interface Instance {
   readonly id: string;
   readonly name: string;
   /**
-   * The provider ID in the Node. If `providerId` is absent, it has the format of the local cloud. Emulators of other
-   * clouds set this field, because they boot the same simulated kubelets.
+   * The provider ID in the Node. By default, the ID has the format of the local cloud. Emulators of other clouds set
+   * the field for the same simulated kubelets.
    */
   readonly providerId?: string;
   /**
@@ -84,12 +84,12 @@ export interface Image {
   state: 'available' | 'deprecated';
 }
 
-/** If a limit is absent, the number is unlimited. */
+/** The limits of the cloud. An absent limit means no limit. */
 export interface Quotas {
   readonly instances?: number;
   readonly cpus?: number;
   readonly volumes?: number;
-  /** A full zone responds with `InsufficientCapacity`. */
+  /** The capacity of each zone. A full zone responds with `InsufficientCapacity`. */
   readonly zoneCapacity?: Readonly<Record<string, number>>;
 }
 
@@ -110,18 +110,18 @@ export interface BootOptions {
   readonly console: (line: string) => void;
 }
 
-/** The cloud calls the host for each power-on and power-off. */
+/** The program on each instance. The cloud calls the host for each power-on and power-off. */
 export interface InstanceHost {
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
   /** Resolves when the kubelet of the instance has ended. */
   halt(instanceId: string): Promise<void>;
-  /** `forget` is called after the deletion of the instance. The host can remove all data of the instance. */
+  /** Called after the deletion of the instance. The host can remove all data of the instance. */
   forget(instanceId: string): void;
 }
 
 export interface KubeletControl {
-  /** `behaviour` returns undefined if the instance has no kubelet. */
+  /** Returns the behavior of a kubelet, or undefined if the instance has no kubelet. */
   behaviour(instanceId: string): KubeletBehaviour | undefined;
-  /** Changes the given fields. `order` returns false if the instance has no kubelet. */
+  /** Changes the given fields. Returns false if the instance has no kubelet. */
   order(instanceId: string, behaviour: KubeletBehaviour): boolean;
 }

@@ -37,7 +37,7 @@ import { whyNotRunning } from './why-not-running.ts';
 export interface PodBackendOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** `connectCluster` is called once for each kubeconfig. */
+  /** Connects to a cluster; called once for each kubeconfig. */
   readonly connectCluster: (config: ClusterConfig) => Transport;
 }
 
@@ -52,14 +52,14 @@ const services: ResourceDefinition<KubeObject> = {
   namespaced: true,
 };
 
-/** As in the original, for at most ten minutes. */
+/** Interval of lookups, for at most ten minutes, as in the original. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
-/** Most Pods are ready before the first report about a waiting Pod. Later reports have the same interval. */
+/** Delay of the first report about a waiting Pod, and interval of later reports. Most Pods are ready earlier. */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;
-/** The Service has the name of the Pod, so the name must be a DNS label. */
+/** Maximum length of a name. The Service has the name of the Pod, so the name must be a DNS label. */
 const LONGEST_LABEL = 63;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
@@ -99,8 +99,8 @@ export class PodBackend {
   }
 
   /**
-   * Until the creation is recorded, a Pod without its Secret or Service counts as missing. The repeated creation then
-   * finds the Pod and adds the missing objects. The original adopts such a Pod, which never starts.
+   * Before the creation is recorded, a Pod without its Secret or Service counts as missing, and the repeated creation
+   * adds the missing objects. The original adopts such a Pod, which never starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;
@@ -124,7 +124,7 @@ export class PodBackend {
     }
   }
 
-  /** Resolves when the Pod no longer exists, because a running kubelet would register its Node again. */
+  /** Deletes a Pod, and resolves when the Pod no longer exists. A running kubelet would register its Node again. */
   async delete(request: OnMachine): Promise<undefined> {
     const { machine, signal } = request;
     const { clock } = this.#options;
@@ -160,7 +160,7 @@ export class PodBackend {
       throw new MachineError('NotFound', `another control cluster created pod ${name}`);
   }
 
-  /** In the namespace of the class. Other namespaces may contain the machines of other clusters. */
+  /** Lists the machines in the namespace of the class. Other namespaces may contain machines of other clusters. */
   async list(request: Request): Promise<readonly ListedInstance[]> {
     const { signal } = request;
     const client = this.#client(request).resource(pods, namespaceOf(request));
@@ -218,7 +218,7 @@ export class PodBackend {
     });
   }
 
-  /** Clients are cached, so that their connections stay open between calls. */
+  /** Caches clients, so their connections stay open between calls. */
   #client({ credentials }: Request): KubeClient {
     const { clock, random, connectCluster } = this.#options;
     const { kubeconfig = '' } = credentials;
@@ -232,7 +232,7 @@ export class PodBackend {
   }
 }
 
-/** From the spec, or else from the machine, or else from the class. */
+/** Returns the namespace of the spec, or else of the machine, or else of the class. */
 function namespaceOf(request: Request & { readonly machine?: OnMachine['machine'] }): string {
   const { spec, machine, machineClass } = request;
   return spec.namespace || machine?.metadata.namespace || machineClass.metadata.namespace || 'default';

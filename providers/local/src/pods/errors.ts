@@ -4,10 +4,10 @@ import { isNotFound, KubeError } from '@mcm/kube';
 /** The error of a ResourceQuota has the status 403 and contains this text. */
 const QUOTA = /exceeded quota/;
 
-/** A 404 without a Status comes from a proxy or a wrong address. */
+/** Whether the object is absent. A 404 without a Status comes from a proxy or a wrong address. */
 export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
 
-/** `ignoreAbsent` returns undefined if the object does not exist. */
+/** Returns undefined if the object does not exist. */
 export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -18,8 +18,8 @@ export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> 
 }
 
 /**
- * `otherwise` is the code of the original for errors without a more specific code. Temporary errors are `Unavailable`,
- * so that the machine retries within seconds.
+ * Converts an error of the API server. `otherwise` is the code of the original for all other errors. Temporary errors
+ * are `Unavailable`, which the machine retries within seconds.
  */
 export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: MachineCode): MachineError {
   if (thrown instanceof MachineError) return thrown;

@@ -45,8 +45,8 @@ const wrong = (what: string): MachineError => new MachineError('InvalidArgument'
 const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
 
 /**
- * The kubeconfig in the Secret must not refer to programs or files outside of the Secret. Errors never quote the
- * kubeconfig, because it may contain a key.
+ * Parses the kubeconfig in a Secret, which must not refer to programs or files outside of the Secret. Errors never
+ * quote the kubeconfig, because it may contain a key.
  * @throws MachineError `InvalidArgument` with the key and its requirement
  */
 export function parseKubeconfig(text: string): ClusterConfig {

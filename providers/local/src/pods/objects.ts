@@ -16,7 +16,7 @@ const labels = (machineName: string): Record<string, string> => ({
   machine: machineName,
 });
 
-/** The probe succeeds when the kubelet has registered the Node. */
+/** The command of the probe, which succeeds when the kubelet has registered the Node. */
 const NODE_IS_THERE = 'kubectl --kubeconfig /var/lib/kubelet/kubeconfig-real get node "$NODE_NAME"';
 const USER_DATA_MODE = 0o777;
 
@@ -41,7 +41,10 @@ function annotations({ ipPoolNameV4, ipPoolNameV6 }: LocalProviderSpec): Record<
   });
 }
 
-/** As in Gardener's provider-local. The Pod uses the node image of kind, which contains systemd. */
+/**
+ * Returns the Pod of a machine, as in Gardener's provider-local. The Pod uses the node image of kind, which contains
+ * systemd.
+ */
 export const podOf = (
   { metadata: { name } }: Machine,
   spec: LocalProviderSpec,
@@ -69,7 +72,7 @@ export const podOf = (
   },
 });
 
-/** The garbage collector deletes the other objects with the Pod. */
+/** Returns an owner reference, with which the garbage collector deletes the other objects together with the Pod. */
 const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
   { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true },
 ];
@@ -87,7 +90,7 @@ export const userDataSecretOf = (
   data: { userdata: bytesOf(userData).toString('base64') },
 });
 
-/** Makes the host name of the node resolvable in the cluster of the Pods. */
+/** Returns the Service that makes the host name of the node resolvable in the cluster of the Pods. */
 export const serviceOf = (
   { metadata: { name } }: Machine,
   pod: { readonly name: string; readonly uid: string },

@@ -7,8 +7,8 @@ import { createLocalDriver } from '../driver/driver.ts';
 import { type PodRig, type PodRigOptions, podRig } from '../testing/pod-rig.ts';
 
 /**
- * The scenario table of the local provider, with a cluster in the process of the test. The names of the tests are
- * those of the rows.
+ * The scenario table of the local provider, with a cluster in the process of the test. The tests have the names of the
+ * rows.
  */
 
 const cleanUp: (() => Promise<void>)[] = [];
@@ -38,7 +38,7 @@ const machine = (name = 'm-1', providerID?: string): Machine => ({
 interface Change {
   readonly provider?: string;
   readonly spec?: object;
-  /** Undefined values are omitted. */
+  /** The data of the Secret, without undefined values. */
   readonly secret?: Readonly<Record<string, string | undefined>>;
   readonly wrap?: ((transport: Transport) => Transport) | undefined;
 }

@@ -1,9 +1,12 @@
 import type { Pod } from '@mcm/kube';
 
-/** Longer messages of schedulers and registries contain repetitions. */
+/** Maximum length of a message. Longer messages of schedulers and registries contain repetitions. */
 const LONGEST = 300;
 
-/** With the reason of the scheduler or the kubelet: `Pending: Unschedulable: 0/1 nodes …`. */
+/**
+ * Returns why a Pod does not run, with the reason of the scheduler or the kubelet:
+ * `Pending: Unschedulable: 0/1 nodes …`.
+ */
 export function whyNotRunning({ metadata, status }: Pod): string {
   const phase = status?.phase ?? 'Pending';
   if (metadata.deletionTimestamp) return `${phase} (being deleted)`;
@@ -18,7 +21,7 @@ interface Waiting {
   readonly message?: unknown;
 }
 
-/** The first container that does not run. */
+/** Returns the first container that does not run. */
 const waitingOf = (containers: unknown): Waiting | undefined =>
   Array.isArray(containers)
     ? containers

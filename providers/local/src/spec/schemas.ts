@@ -5,7 +5,7 @@ const duration = z
   .string()
   .refine((text) => text === '' || parseDuration(text) !== undefined, 'must be a duration such as 500ms or 5s');
 
-/** For both backends. Unknown fields are accepted, as in the original, and cause a warning. */
+/** The provider spec of both backends. Unknown fields are accepted, as in the original, and cause a warning. */
 export const LocalProviderSpec = z.looseObject({
   apiVersion: z.string().optional().meta({ description: 'Not used.' }),
   image: z
@@ -38,7 +38,7 @@ export const LocalProviderSpec = z.looseObject({
 });
 export type LocalProviderSpec = z.infer<typeof LocalProviderSpec>;
 
-/** Decoded data of the class's Secrets. */
+/** The decoded data of the class's Secrets. */
 export const LocalCredentials = z.looseObject({
   userData: z.string().meta({ description: 'User data of the machine, any bytes; may be empty.' }),
   endpoint: z

@@ -18,7 +18,7 @@ import type { ApiTransport } from '../kubelet/node/api-address.ts';
 import type { KubeletBehaviour } from '../machine/behaviour.ts';
 import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 
-/** Tests pass `startControlPlane` of `@mcm/control-plane`. */
+/** The control plane of a test. Tests pass `startControlPlane` of `@mcm/control-plane`. */
 interface Plane {
   fetch(request: Request): Promise<Response>;
   readonly transport: Transport;

@@ -10,13 +10,13 @@ import {
 } from '@mcm/kube';
 import { createLocalDriver, type LocalDriver } from '../driver/driver.ts';
 
-/** The Pods of this cluster start without a kubelet. */
+/** A cluster whose Pods start without a kubelet. */
 export interface PodRig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
-  /** In the form of a Secret. */
+  /** The kubeconfig in the form of a Secret. */
   readonly kubeconfig: string;
-  /** As `METHOD /path`. */
+  /** The requests as `METHOD /path`. */
   readonly requests: string[];
   readonly transport: Transport;
   driver(wrap?: (transport: Transport) => Transport): LocalDriver;

@@ -63,8 +63,8 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
 }
 
 /**
- * Applies a generated MachineConfig to the stored one. Labels, annotations and owners of other clients stay, and the
- * content is restored. A different order of keys is not a change. Source: machine-config-operator, lib/resourcemerge.
+ * Applies a generated MachineConfig to the stored one. Labels, annotations and owners of other clients stay. The
+ * content is restored, unless only the order of its keys differs. Source: machine-config-operator, lib/resourcemerge.
  */
 export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
   const { labels, annotations, ownerReferences } = existing.metadata;

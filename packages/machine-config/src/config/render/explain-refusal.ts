@@ -6,7 +6,7 @@ export interface Case {
   /** The refused config. */
   readonly rendered: MachineConfig;
   readonly refusal: Irreconcilable;
-  /** In merge order. */
+  /** The sources, in merge order. */
   readonly sources: readonly MachineConfig[];
   /** Names of the sources of `current`. */
   readonly formerSources: readonly string[];
@@ -15,8 +15,8 @@ export interface Case {
 }
 
 /**
- * Returns the name of the MachineConfig that the user must change: without this MachineConfig, the render would be
- * accepted. If no single MachineConfig causes the refusal, the text names the deleted MachineConfigs.
+ * Returns the name of the MachineConfig that causes the refusal of a render. If no single MachineConfig is the cause,
+ * the text names the deleted MachineConfigs.
  */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;

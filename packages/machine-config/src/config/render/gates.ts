@@ -31,9 +31,9 @@ function observationGate(kind: string, { metadata, status }: Observed): string |
 
 /** The state of the KubeletConfigs and ContainerRuntimeConfigs of a pool, before its rendering. */
 export interface ConfigGate {
-  /** `waiting` is set if the rendering waits, because the config in this text has no MachineConfig yet. */
+  /** The config that has no MachineConfig yet. If set, the rendering waits. */
   readonly waiting?: string;
-  /** Refused configs do not stop the rendering, and the pool reports them. */
+  /** Refused configs, which the pool reports. Refused configs do not stop the rendering. */
   readonly rejected: readonly string[];
 }
 
@@ -41,7 +41,7 @@ type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /**
  * A config with an empty selector belongs to no pool. In the original, a config that is not processed yet stops every
- * pool. A refused config stops all of its pools without a message.
+ * pool, and a refused config stops its pools without a message.
  */
 export function nodeConfigGate(
   pool: MachineConfigPool,
@@ -66,8 +66,8 @@ export function nodeConfigGate(
 }
 
 /**
- * Returns true for an accepted config, the message for a refused config, and undefined before the decision. Of several
- * conditions, the last one is used, because earlier conditions are history.
+ * Returns true for an accepted config, the message for a refused config, and undefined before the decision. The last
+ * condition applies, because earlier conditions are history.
  */
 function verdictOf({ status }: NodeConfig): true | string | undefined {
   const last = status?.conditions?.at(-1);

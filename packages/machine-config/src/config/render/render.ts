@@ -59,7 +59,7 @@ export function renderPool(input: RenderInput): Rendered {
   return rendered;
 }
 
-/** The original reports the error without the name of the MachineConfig. */
+/** The error names the MachineConfig, unlike the error of the original. */
 function validateNamed(config: MachineConfig): void {
   const { metadata, spec = {} } = config;
   try {
@@ -76,18 +76,13 @@ function validateNamed(config: MachineConfig): void {
   }
 }
 
-/**
- * The cached MachineConfig does not contain fields of a wrong type. Without this check, nodes would lose the fields of
- * a wrong type.
- */
+/** Refuses a MachineConfig with fields of a wrong type. The cache drops such fields, so nodes would lose them. */
 function checkFaults(config: MachineConfig): void {
   const [fault] = faultsOf(config);
   if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { hint: `correct ${fault.field}` });
 }
 
-/**
- * Refuses objects of a different version. During an upgrade, some objects are from the previous or the next version.
- */
+/** Refuses objects of a different version. During an upgrade, objects of two versions exist. */
 function checkVersions(
   { metadata }: ControllerConfig,
   configs: readonly MachineConfig[],
@@ -127,7 +122,7 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   const imageOverridden = spec.osImageURL !== base.osImageURL;
   const stream = pool.spec?.osImageStream?.name ?? '';
   if (imageOverridden && stream !== '') {
-    // The text is that of the original, because programs search for it.
+    // The text is from the original, because programs search for the text.
     throw new RenderError(
       'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
       { hint: imageHint(pool.metadata.name, stream, spec.osImageURL, sources) },
@@ -170,7 +165,7 @@ function nameOf(pool: MachineConfigPool, spec: Merged['spec']): string {
   }
 }
 
-/** Rendered MachineConfigs have the pool as their owner, so they are deleted with it. */
+/** Returns the pool as owner, which deletes a rendered MachineConfig together with its pool. */
 export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: 'MachineConfigPool',

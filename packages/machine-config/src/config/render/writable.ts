@@ -59,7 +59,7 @@ const isKept = (path: string): boolean =>
   KEPT_DIRECTORIES.some((directory) => path === directory || path.startsWith(`${directory}/`)) ||
   [...KEPT_FILES].some((file) => path.startsWith(`${file}/`));
 
-/** Few paths are below this directory, so only they are compared with the list. */
+/** Few paths are below this directory, so only these paths are compared with the list. */
 const KEPT_BELOW = '/etc/machine-config-daemon';
 
 function checkPaths({ storage = {} }: IgnitionConfig): void {

@@ -1,5 +1,4 @@
-// The original uses the letters and digits of Unicode 15, and Node.js uses its own Unicode version. `LATER_LETTERS`
-// contains the letters and digits of Unicode versions after 15.
+// Letters and digits of Unicode versions after 15. The original uses Unicode 15, and Node.js may use a later version.
 const LATER_LETTERS = [
   '\\u{88f}\\u{c5c}\\u{cdc}\\u{1c89}-\\u{1c8a}\\u{a7cb}-\\u{a7cf}',
   '\\u{a7d2}\\u{a7d4}\\u{a7da}-\\u{a7dc}\\u{a7f1}\\u{105c0}-\\u{105f3}',

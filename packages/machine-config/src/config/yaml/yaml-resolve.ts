@@ -28,7 +28,7 @@ const MAX_UINT = 2n ** 64n;
 
 /** Returns true if YAML would read the unquoted text as a different type. */
 export function resolves(text: string): boolean {
-  // The original does not quote `<<`, the merge key.
+  // `<<` is the merge key, which the original does not quote.
   if (text === '<<') return false;
   if (isWord(text)) return true;
   if (text.startsWith('.')) return FRACTION.test(text) && isFiniteFloat(text.replaceAll('_', ''));
@@ -38,7 +38,7 @@ export function resolves(text: string): boolean {
   return isMarkedInteger(plain) || (FLOAT.test(plain) && isFiniteFloat(plain));
 }
 
-/** Returns true for a finite float; Go refuses a float that overflows, and reads it as a text. */
+/** Returns true for a finite float. Go reads a float that overflows as a text. */
 const isFiniteFloat = (text: string): boolean => Number.isFinite(Number(text));
 
 /** An integer over 64 bits is a text. Only an unsigned integer may use all 64 bits. */

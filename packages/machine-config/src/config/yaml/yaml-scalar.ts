@@ -1,13 +1,13 @@
 import { isWord, resolves } from './yaml-resolve.ts';
 
-/** Lines are folded at blanks after this column. */
+/** Maximum column of a line. A longer line is folded at blanks. */
 const WIDTH = 80;
-/** A longer key is written after a `?`. */
+/** Maximum length of a simple key. A longer key follows a `?`. */
 const SIMPLE_KEY_BYTES = 128;
 
-// All rules in this file come from go-yaml v2, encode.go and emitterc.go. The output must have the same bytes, because
-// the name of a rendered config is a hash of the text. A text with different bytes would update every node after a
-// take-over.
+// All rules in this file come from go-yaml v2, encode.go and emitterc.go. The output must have the bytes of the
+// original, because the name of a rendered config is a hash of the text. Otherwise, a take-over would update every
+// node.
 
 /** The usual case: no blank and no special character. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
@@ -45,7 +45,7 @@ interface Traits {
   readonly literal: boolean;
 }
 
-/** The original escapes these characters. */
+/** Characters that the original escapes. */
 const SPECIAL = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 const BREAK = /[\r\n\u0085\u2028\u2029]/;
 /** Printable line breaks, which are not escaped. */
@@ -73,7 +73,7 @@ function analyze(text: string): Traits {
 const newLine = (indent: number): string => `\n${' '.repeat(indent)}`;
 
 /**
- * Folds a text at single blanks. After U+2028 and U+2029, the original indents the next line, unless the line contains
+ * Folds a text at single blanks. As in the original, the line after U+2028 or U+2029 is indented, unless it contains
  * only the closing quote.
  */
 function folded(text: string, indent: number, start: number, key: boolean, quoted: boolean): string {
@@ -145,8 +145,7 @@ function escaped(character: string): string {
 
 function doubleQuoted(text: string, indent: number, start: number, key: boolean): string {
   const characters = [...text];
-  // For each character, the original checks whether the text starts with a byte-order mark, and escapes such a text
-  // completely.
+  // As in the original, a text that starts with a byte-order mark is escaped completely.
   const marked = text.startsWith('\ufeff');
   let column = start + 1;
   let result = '';

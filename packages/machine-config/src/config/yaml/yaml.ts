@@ -8,8 +8,8 @@ export class YamlError extends Error {
 const FORBIDDEN = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /**
- * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, quotes where necessary. Every
- * byte matters, see {@link renderedName}.
+ * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, quotes where necessary. Each
+ * byte of the text affects {@link renderedName}.
  * @throws YamlError for control characters
  */
 export function printYaml(value: unknown): string {
@@ -47,10 +47,10 @@ const pad = (width: number): string => {
   return pads[width];
 };
 
-/** The few hundred names that occur often. */
+/** Texts of the few hundred frequent names. */
 const keyTexts = new Map<string, string>();
 
-/** `keyText` returns undefined for a key after a `?`. */
+/** Returns the text of a key, or undefined for a key after a `?`. */
 function keyText(key: string): string | undefined {
   const known = keyTexts.get(key);
   if (known !== undefined) return known;
@@ -119,7 +119,7 @@ function printObject(
   return text;
 }
 
-/** The value of a long key starts after the colon. The same position applies to objects and lists. */
+/** The value of a long key starts after the colon, even if the value is an object or a list. */
 function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, before: string): string {
   const text = `${before}${pad(indent)}: `;
   if (isFilledObject(value)) return printObject(sink, value, indent + 2, text, true);
@@ -133,7 +133,7 @@ function line(text: string): string {
   return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;
 }
 
-/** Columns count characters. */
+/** Returns the number of columns, which count characters. */
 const width = (text: string): number => (/[\ud800-\udfff]/.test(text) ? [...text].length : text.length);
 
 function printList(
@@ -169,8 +169,8 @@ function printScalar(value: unknown, indent: number, column: number): string {
 const UNREADABLE = 'error converting JSON to YAML: yaml: ';
 
 /**
- * The original writes JSON and reads it as YAML. The reader refuses control characters, and treats U+0085 as a line
- * end. The API server replaces halves of surrogate pairs by U+FFFD.
+ * The original writes JSON and reads the JSON as YAML. The reader refuses control characters, and treats U+0085 as a
+ * line end. Unpaired surrogates become U+FFFD, as in the API server.
  */
 function clean(text: string): string {
   if (!/[\u007f-\u009f\ud800-\udfff\ufffe\uffff]/.test(text)) return text;

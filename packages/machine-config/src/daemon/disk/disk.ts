@@ -1,4 +1,4 @@
-/** The entries of a disk. Owners of entries are IDs or names. By default, root owns an entry. */
+/** The entries of a disk. The owner of an entry is an ID or a name, by default root. */
 export interface WantedFile {
   readonly kind: 'file';
   readonly content: Uint8Array;
@@ -31,7 +31,7 @@ export type Entry = WantedFile | WantedLink | WantedDirectory;
  * the node sees them.
  */
 export interface NodeDisk {
-  /** `read` returns undefined if nothing exists there. Owners are ids. Hard links are files. */
+  /** Returns the entry at a path, or undefined. Owners are IDs. Hard links are files. */
   read(path: string): Promise<Entry | undefined>;
   /** Replaces an existing entry, and creates parent directories. */
   put(path: string, entry: Entry): Promise<void>;

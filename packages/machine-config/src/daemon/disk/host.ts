@@ -6,16 +6,16 @@ import type { NodeDisk } from './disk.ts';
 /** The machine of a daemon. */
 export interface DaemonHost {
   readonly disk: NodeDisk;
-  /** Changes with every boot. */
+  /** Returns an ID that changes with every boot. */
   bootId(): Promise<string>;
   commandLine(): Promise<string>;
   /** Sets the kernel command line atomically, like a write to the disk. */
   setCommandLine(line: string): Promise<void>;
-  /** Reloads or restarts a unit, or reloads systemd. Can be repeated. */
+  /** Reloads or restarts a unit, or reloads systemd. A repeated call is safe. */
   act(action: PostAction): Promise<void>;
-  /** The promise may never resolve. */
+  /** Reboots the machine. The promise may never resolve. */
   reboot(): Promise<void>;
-  /** Called before files are written. An error of `prepare` fails the update. */
+  /** Called before the daemon writes files. An error of `prepare` fails the update. */
   prepare?(to: MachineConfig): Promise<void>;
   /** Returns the part of a change that this machine does not support, as a message. */
   unsupported?(diff: ConfigDiff, wanted: MachineConfig): string | undefined;

@@ -14,9 +14,7 @@ export interface Journal {
   readonly actions: readonly PostAction[];
   readonly commandLine: string;
   readonly bootId: string;
-  /**
-   * `first` is true for the journal of a first boot: Ignition wrote the files, and the daemon does the remaining steps.
-   */
+  /** True for the journal of a first boot. Ignition wrote the files, and the daemon does the remaining steps. */
   readonly first?: true;
 }
 
@@ -30,7 +28,7 @@ export const writeJournal = (disk: NodeDisk, journal: Journal): Promise<void> =>
 
 export const dropJournal = (disk: NodeDisk): Promise<void> => disk.remove(DaemonPaths.Journal);
 
-/** Returns the config whose files are all on the disk. `storedConfig` returns undefined before the first config. */
+/** Returns the config whose files are all on the disk, or undefined before the first config. */
 export async function storedConfig(disk: NodeDisk): Promise<MachineConfig | undefined> {
   const text = await readText(disk, DaemonPaths.CurrentConfig);
   return text === undefined ? undefined : (JSON.parse(text) as MachineConfig);

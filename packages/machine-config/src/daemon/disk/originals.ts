@@ -16,7 +16,7 @@ export class Originals {
     this.#disk = disk;
   }
 
-  /** Stores the entry only the first time. After a crash, the entry at the path may already come from a config. */
+  /** Stores the entry only once, because after a crash, the entry at the path may come from a config. */
   async keep(path: string): Promise<void> {
     const disk = this.#disk;
     if ((await disk.read(originalOf(path))) || (await disk.read(noOriginalOf(path)))) return;
@@ -25,15 +25,14 @@ export class Originals {
     else await disk.put(noOriginalOf(path), textEntry(''));
   }
 
-  /** `content` returns empty if the file did not exist. */
+  /** Returns the original content, which is empty if the file did not exist. */
   async content(path: string): Promise<Uint8Array> {
     const kept = await this.#disk.read(originalOf(path));
     return kept?.kind === 'file' ? kept.content : new Uint8Array();
   }
 
   /**
-   * Restores the original entry. If there was no original entry, the path is removed. The record stays until {@link
-   * forget}.
+   * Restores the original entry. Without an original entry, the path is removed. The record stays until {@link forget}.
    */
   async restore(path: string): Promise<void> {
     const kept = await this.#disk.read(originalOf(path));

@@ -6,10 +6,7 @@ import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
 interface AppendedFile extends Omit<WantedFile, 'content'> {
-  /**
-   * The content of the config before the appended part. If `base` is undefined, the content is that of the original
-   * file.
-   */
+  /** The content of the config before the appended part. If undefined, the original file has the content. */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;
 }
@@ -87,7 +84,7 @@ function addUnit(
   const path = `${DaemonPaths.Units}/${name}`;
   const text = (content: string): Entry => ({ kind: 'file', content: Buffer.from(content), mode: FILE_MODE });
   for (const dropin of dropins) {
-    // An empty drop-in has no effect. A template removes a drop-in by making it empty.
+    // An empty drop-in has no effect, so a template can remove a drop-in.
     if (dropin.contents) entries.set(`${path}.d/${dropin.name}`, text(dropin.contents));
   }
   if (mask) {
@@ -105,8 +102,8 @@ function addUnit(
 }
 
 /**
- * The paths that a config writes, without the links from the section Install of system units. The text of system units
- * is unknown to this function.
+ * The paths that a config writes, without the links from the section Install of system units. The function does not
+ * know the text of system units.
  */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);

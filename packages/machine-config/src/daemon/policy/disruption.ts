@@ -59,7 +59,7 @@ export const RESTART_KUBELET: readonly PostAction[] = [restart('kubelet.service'
 /** The built-in policy, as NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
-    // A rotation of certificates is not disruptive. The trust bundle has its own entry in the policy.
+    // A rotation of certificates is not disruptive. The trust bundle has a separate entry in the policy.
     ...CERTIFICATE_PATHS.filter((path) => path !== TRUST_BUNDLE_PATH).map((path) => ({ path, actions: NONE })),
     { path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub', actions: RELOAD_CRIO },
     { path: '/etc/containers/policy.json', actions: RELOAD_CRIO },
@@ -127,11 +127,11 @@ function actionsOfPath(path: string, { files }: DisruptionPolicy): readonly Post
 export const needsDrain = (list: readonly PostAction[], isSafe: () => boolean): boolean =>
   list.some(({ type }) => type === 'Drain' || type === 'Reboot' || (type === 'Special' && !isSafe()));
 
-/** `Special` is a reload of the container runtime, with or without a drain. */
+/** Replaces `Special` by a reload of the container runtime, with or without a drain. */
 export const carriedOut = (list: readonly PostAction[]): readonly PostAction[] =>
   list.flatMap((action) => (action.type === 'Special' ? RELOAD_CRIO : [action]));
 
-/** A safe change affects no running pod. */
+/** Whether the change of registries.conf affects no running pod. */
 export function isSafeRegistries(old: MachineConfig | undefined, wanted: MachineConfig | undefined): boolean {
   const text = (config: MachineConfig | undefined): string => {
     const file = ignitionOrEmpty(config).storage?.files?.find(({ path }) => path === DaemonPaths.Registries);

@@ -80,7 +80,7 @@ function readRegistries(text: string): Registries | undefined {
   return Array.isArray(search) ? { search: search.map(String), registries } : undefined;
 }
 
-/** Without comments. A list may have several lines. */
+/** The lines without comments. A list may have several lines. */
 function logicalLines(text: string): readonly string[] {
   const lines: string[] = [];
   let open = '';

@@ -3,7 +3,7 @@ import { Trail } from './trail.ts';
 
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
-  /** Such as `$.storage.files.0.mode`. */
+  /** The path of the value, such as `$.storage.files.0.mode`. */
   readonly path: string;
   /** The requirement for the value. */
   readonly detail: string;

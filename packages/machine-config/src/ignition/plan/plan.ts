@@ -1,14 +1,14 @@
 import * as z from 'zod';
 
 interface ListRule {
-  /** Entries with the same key are merged. */
+  /** Returns the key of an entry. Entries with equal keys are merged. */
   readonly key?: (entry: never) => string;
   /**
-   * The name of a group of lists in one object. Within a group, an entry of one list removes entries with the same key
-   * from all remaining lists.
+   * The name of a group of lists in one object. An entry of one list removes entries with its key from the other lists
+   * of the group.
    */
   readonly shared?: string;
-  /** Lists are concatenated, with duplicates. */
+  /** True if the lists are concatenated, including duplicates. */
   readonly append?: true;
 }
 

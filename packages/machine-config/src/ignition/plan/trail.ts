@@ -1,6 +1,6 @@
 /**
- * The path of a value, `$.storage.files.0.mode`, in parts that the traversal adds and removes. The parts are joined
- * only for a problem, because most of ten thousand files have none.
+ * The path of a value, `$.storage.files.0.mode`, in parts that the traversal adds and removes. Only a problem joins the
+ * parts, because most of ten thousand files have no problem.
  */
 export class Trail {
   readonly parts: (string | number)[] = ['$'];

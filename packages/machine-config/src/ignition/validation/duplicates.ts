@@ -4,7 +4,7 @@ import type { Add } from './validate-storage.ts';
 type ObjectPlan = Extract<Plan, { kind: 'object' }>;
 type ListPlan = Extract<Plan, { kind: 'list' }>;
 
-/** Computed once for each plan. */
+/** The traits of a plan, computed once. */
 interface Traits {
   /** Lists with keyed entries, and the group in which their keys are unique. */
   readonly keyed: readonly { readonly name: string; readonly plan: ListPlan; readonly space: string }[];
@@ -41,7 +41,10 @@ export function checkDuplicates(plan: Plan, value: object, at: string, add: Add)
   if (plan.kind === 'object') checkObject(plan, value, [at], add);
 }
 
-/** @param trail path of the value, in parts; it is only joined for a problem */
+/**
+ * Checks an object.
+ * @param trail path of the value, in parts; joined only for a problem
+ */
 function checkObject(plan: ObjectPlan, value: object, trail: (string | number)[], add: Add): void {
   const { keyed, deep } = traitsOf(plan);
   const fields = value as Readonly<Record<string, unknown>>;

@@ -10,7 +10,7 @@ export type Add = (path: At, problem: string | undefined) => void;
 /** Source: ignition, config/v3_5/types/storage.go. */
 export function checkStorage(storage: Storage, at: At, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
-  // Most configs have no links, so there is nothing to compare.
+  // Most configs have no links, so most checks need no comparison.
   const below = links.map(({ path }) => `${path}/`);
   const usesLink = (path: string) => below.some((prefix) => path.startsWith(prefix));
   if (links.length > 0) {
@@ -88,7 +88,7 @@ function overlapping(partitions: readonly IgnitionPartition[]): number | undefin
 }
 
 const GUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
-/** An empty GUID is valid. */
+/** Returns the problem of a GUID. An empty GUID is valid. */
 export const guidProblem = (guid: string | undefined): string | undefined =>
   guid === undefined || guid === '' || GUID.test(guid)
     ? undefined

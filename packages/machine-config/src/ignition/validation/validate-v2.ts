@@ -39,7 +39,7 @@ function checkReferences({ ignition: { config, security } }: IgnitionV2, minor: 
   }
 }
 
-/** Fields of a user that are also in the older object `create` of the user. */
+/** Fields of a user that the deprecated object `create` of the user may contain too. */
 const CREATE_FIELDS = ['gecos', 'groups', 'homeDir', 'noCreateHome', 'noLogInit', 'noUserGroup'] as const;
 const MORE_CREATE_FIELDS = ['primaryGroup', 'shell', 'system', 'uid'] as const;
 

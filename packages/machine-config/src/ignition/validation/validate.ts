@@ -102,7 +102,7 @@ const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
 const HASHES: Readonly<Record<string, number>> = { sha512: 128 };
 const LATER_HASHES: Readonly<Record<string, number>> = { ...HASHES, sha256: 64 };
 
-/** `verificationProblem` returns undefined for a valid hash. Later minor versions support one more hash function. */
+/** Returns the problem of a hash, or undefined. Later minor versions support one more hash function. */
 export function verificationProblem(hash: string | undefined, minor: number): string | undefined {
   if (hash === undefined) return undefined;
   const dash = hash.indexOf('-');
@@ -119,10 +119,7 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
 }
 
-/**
- * @param isContent whether the resource is the content of a file. In version 3.0, a resource that is no content has
- * fewer rules
- */
+/** @param isContent whether the resource is the content of a file. In version 3.0, other resources have fewer rules */
 const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
     const { compression = '', source, verification } = resource;

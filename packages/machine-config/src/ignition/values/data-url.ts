@@ -33,7 +33,7 @@ export function parseDataUrl(url: string): DataUrl {
   return { data: base64 ? fromBase64(unescapePercent(text).toString('latin1')) : unescapePercent(text) };
 }
 
-/** A quoted parameter may contain commas. */
+/** Returns the position of the comma. A quoted parameter may contain commas. */
 function commaOf(url: string): number {
   let quoted = false;
   for (let index = 5; index < url.length; index += 1) {

@@ -40,7 +40,7 @@ export function queryValues(query: string, name: string): readonly string[] {
   });
 }
 
-/** Every percent sign starts an escaped byte. */
+/** Whether every percent sign starts an escaped byte. */
 const isEscaped = (text: string): boolean => !/%(?![0-9A-Fa-f]{2})/.test(text);
 
 const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/;
@@ -53,7 +53,7 @@ function isAuthority(authority: string): boolean {
 
 function isHost(host: string): boolean {
   const port = host.startsWith('[') ? /\](:\d*)?$/ : /^[^:]*(?::\d*)?$/;
-  // Go accepts several colons in a host name. Only the last colon must start a port.
+  // As in Go, a host name may contain several colons, and only the last colon must start a port.
   const checked = host.startsWith('[') ? host : host.slice(Math.max(host.lastIndexOf(':'), 0));
   if (!port.test(checked)) return false;
   // In a host, only bytes beyond ASCII and the percent sign are escaped.

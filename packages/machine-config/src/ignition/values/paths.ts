@@ -1,4 +1,4 @@
-/** As Go's `path.Clean`. */
+/** Works like `path.Clean` of Go. */
 export function cleanPath(path: string): string {
   if (path === '') return '.';
   const absolute = path.startsWith('/');
@@ -12,13 +12,13 @@ export function cleanPath(path: string): string {
   return absolute ? `/${parts.join('/')}` : parts.join('/') || '.';
 }
 
-/** Joins paths as Go's `path.Join`, without empty paths. */
+/** Joins paths like `path.Join` of Go, without empty paths. */
 export const joinPaths = (...paths: readonly string[]): string => {
   const given = paths.filter((path) => path !== '');
   return given.length === 0 ? '' : cleanPath(given.join('/'));
 };
 
-/** A fast check for the usual case: no empty part, and none that starts with a dot. */
+/** Matches the usual case: no empty part, and no part that starts with a dot. */
 const SHORTEST = /^(?:\/[^/.][^/]*)+$/;
 
 /** Returns the problem of a path, or undefined for an absolute path in its shortest form. */

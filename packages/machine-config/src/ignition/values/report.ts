@@ -1,6 +1,6 @@
 /** A problem of a config. */
 export interface Issue {
-  /** Such as `$.storage.files.0.path`. */
+  /** The path of the value, such as `$.storage.files.0.path`. */
   readonly path: string;
   readonly message: string;
 }
@@ -8,7 +8,7 @@ export interface Issue {
 /** The error for an invalid config, with the texts of the original. */
 export class IgnitionError extends Error {
   override readonly name = 'IgnitionError';
-  /** `issues` is empty if the config as a whole is invalid. */
+  /** The problems. Empty if the config as a whole is invalid. */
   readonly issues: readonly Issue[];
   constructor(message: string, issues: readonly Issue[] = [], options?: ErrorOptions) {
     super(message, options);

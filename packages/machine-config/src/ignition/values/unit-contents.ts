@@ -4,8 +4,8 @@ type PrintText = (text: string) => string;
 const MAX_LINE = 2048;
 
 /**
- * `unitProblem` returns undefined if systemd can read the unit. Text before the first section is ignored, as in the
- * original's parser. Source: coreos/go-systemd, unit/deserialize.go.
+ * Returns the problem of a unit, or undefined if systemd can read it. Text before the first section is ignored, as in
+ * the original's parser. Source: coreos/go-systemd, unit/deserialize.go.
  * @param print formats text after the name of a section for the message; Ignition 2 uses {@link printBytes}
  */
 export function unitProblem(contents: string | undefined, print: PrintText = JSON.stringify): string | undefined {

@@ -8,7 +8,7 @@ export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.sc
 const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
 
 /**
- * `urlProblem` returns undefined if Ignition can fetch the URL.
+ * Returns the problem of a URL, or undefined if Ignition can fetch it.
  * @param minor version 3.x of the config; later versions support more schemes
  */
 export function urlProblem(url: string, minor = 5): string | undefined {
@@ -34,7 +34,7 @@ export function urlProblem(url: string, minor = 5): string | undefined {
   }
 }
 
-/** `urlProblemV2` returns undefined if Ignition can fetch the URL. */
+/** Returns the problem of a URL, or undefined if Ignition can fetch it. */
 export function urlProblemV2(url: string, minor: number): string | undefined {
   if (PLAIN.test(url)) return undefined;
   const scheme = schemeOf(url);

@@ -4,8 +4,8 @@ import { IGNITION_V2_PLAN } from './schema-v2.ts';
 import { IGNITION_V1_PLAN, planOfVersion, type ReadableVersion } from './versions.ts';
 
 /**
- * Finds a decoder for a config of version 2 that the decoder of its own version refuses. If an older version down to 1
- * decodes the config, the original reports an unknown version. Source: ignition 0.35, config/v2_2/config.go to
+ * Finds another decoder for a config of version 2 that its own decoder refuses. If the decoder of an older version
+ * accepts the config, the original reports an unknown version. Source: ignition 0.35, config/v2_2/config.go to
  * config/v1/config.go, config/util/parsingErrors.go.
  * @param raw parsed JSON
  * @param version version that the config names

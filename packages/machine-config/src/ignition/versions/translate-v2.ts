@@ -86,7 +86,7 @@ function checkPartitions({ disks = [] }: Storage): void {
   if (used.length > 0) refuse(`Invalid input config:\n${used.join('\n')}`);
 }
 
-/** Paths are unique over all lists, and no path leads through a link of the config. */
+/** Checks that paths are unique over all lists, and that no path leads through a link of the config. */
 function checkNodes({ files = [], directories = [], links = [] }: Storage): void {
   const linkPaths = links.map(pathOf);
   const seen = new Map<string, string>();
@@ -113,7 +113,7 @@ function checkNodes({ files = [], directories = [], links = [] }: Storage): void
   for (const link of links) check('Link', link);
 }
 
-/** Only the root filesystem reaches this point, so the path of a file is its final path. */
+/** Only the root filesystem reaches this function, so the path of a file is its final path. */
 const pathOf = ({ path = '' }: NodeV2): string => joinPaths('/', path);
 
 const translateOwner = (owner: FileV2['user']) => owner && section({ id: owner.id, name: some(owner.name) });
@@ -127,7 +127,7 @@ const translateNode = (node: NodeV2) => ({
   path: pathOf(node),
 });
 
-/** By default, a file of version 2 replaces an existing file. A file that appends must not replace an existing file. */
+/** A file of version 2 replaces an existing file by default, unless it appends. */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
   const content = withoutUndefined({ compression: some(compression), source, verification });

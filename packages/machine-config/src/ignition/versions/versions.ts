@@ -12,7 +12,7 @@ export interface ReadableVersion {
   readonly minor: number;
 }
 
-// Versions 2.0 and 2.1 are subsets of 2.2. Both are supported although the error texts do not name them.
+// Versions 2.0 and 2.1 are subsets of 2.2. The texts do not name them, but they are supported.
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
 
 /**
@@ -111,14 +111,13 @@ const LIMITS_V2_0: Limits = {
     'storage.disks.partitions.size': unsigned,
     'storage.disks.partitions.start': unsigned,
     'storage.files.mode': unsigned32,
-    // Files at this path exist only in version 1.
     'storage.filesystems.files.mode': unsigned32,
   },
 };
 
 const plans = new Map<string, Plan>();
 
-/** The plan drops fields of later versions, with any value. */
+/** Returns the plan of a version, which drops fields of later versions. */
 export function planOfVersion({ major, minor }: ReadableVersion): Plan {
   const name = `${major}.${minor}`;
   const known = plans.get(name) ?? (major === 2 ? planOfV2(minor) : until(IGNITION_PLAN, minor, LATER, []));
@@ -127,7 +126,8 @@ export function planOfVersion({ major, minor }: ReadableVersion): Plan {
 }
 
 /**
- * Version 2.0 decodes URLs, hashes and unsigned numbers; later versions only validate them. Source: config/v2_0/types.
+ * Returns the plan of version 2. Only version 2.0 decodes URLs, hashes and unsigned numbers. Later versions validate
+ * them. Source: config/v2_0/types.
  */
 const planOfV2 = (minor: number): Plan => {
   const plan = until(IGNITION_V2_PLAN, minor, LATER_V2, []);

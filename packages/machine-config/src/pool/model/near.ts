@@ -4,7 +4,7 @@ import { NODE_LABEL_INDEX } from '../../controllers/caches.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { isSelecting } from '../../kinds/selectors.ts';
 
-/** Every selected node has at least one term of each set. */
+/** Returns sets of terms. Every selected node has at least one term of each set. */
 function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly (readonly string[])[] {
   const labels = Object.entries(matchLabels).map(([key, value]) => [`${key}=${value}`]);
   const expressed = matchExpressions.flatMap(({ key, operator, values = [] }) => {

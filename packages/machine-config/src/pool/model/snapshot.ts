@@ -6,10 +6,7 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/mac
 
 /** Data about the machines of a pool, in addition to its nodes. */
 export interface MemberFacts {
-  /**
-   * `unresolved` is true if a referenced object does not exist. With an unresolved reference, an empty pool does not
-   * count as updated.
-   */
+  /** Why no further node gets the target. The rollout stops, as in a paused pool. */
   readonly unresolved?: boolean | undefined;
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
   /** Why no further node gets the target. The rollout stops as in a paused pool. */
@@ -46,8 +43,8 @@ export interface PoolSnapshot extends MemberFacts {
   /** The number of wanted machines. At most this number of nodes can be unavailable. */
   readonly replicas?: number;
   /**
-   * `targetsNew` is true if the nodes belong to machines of the pool. A node of a machine without a target is new, and
-   * gets the config with which new machines boot.
+   * True if the nodes belong to machines of the pool. A node without a target is then new, and gets the config of new
+   * machines.
    */
   readonly targetsNew?: boolean;
   /**

@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 const isOurs = ({ key, effect }: Taint): boolean =>
   key === UPDATE_IN_PROGRESS_TAINT.key && effect === UPDATE_IN_PROGRESS_TAINT.effect;
 
-/** `isReported` returns false for a node that leaves image mode. */
+/** Whether the taints of the node are reported. False for a node that leaves image mode. */
 const isReported = (node: Node, pool: MachineConfigPool): boolean => {
   const annotations = node.metadata.annotations ?? {};
   const inImageMode =
@@ -16,8 +16,7 @@ const isReported = (node: Node, pool: MachineConfigPool): boolean => {
 };
 
 /**
- * Returns the correct taints of a node. A node has the taint for updates while it waits for the target. The write of
- * the target removes the taint for updates.
+ * Returns the correct taints of a node. A node has the taint for updates until it gets the target.
  * @returns undefined if the taints are correct
  */
 export function wantedTaints(node: Node, pool: MachineConfigPool): readonly Taint[] | undefined {

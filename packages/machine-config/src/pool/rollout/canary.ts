@@ -11,7 +11,7 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 export interface CanaryVerdict {
   /** Number of nodes that may get the target now. maxUnavailable is an additional limit. */
   readonly room: number;
-  /** `condition` is absent if the pool has no canaries. */
+  /** The condition to report. Absent if the pool has no canaries. */
   readonly condition?: WantedCondition;
   /** Remaining soak time. */
   readonly againMs?: number;
@@ -39,7 +39,7 @@ function settingsOf({ metadata: { name, annotations = {} } }: MachineConfigPool)
   return { count: Number(wanted), soakMs };
 }
 
-/** With the hint. */
+/** Returns the problem of the canary settings, with the hint. */
 export function canaryProblem(pool: MachineConfigPool): string | undefined {
   const settings = settingsOf(pool);
   return settings && 'problem' in settings ? settings.problem : undefined;

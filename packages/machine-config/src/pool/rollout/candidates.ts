@@ -13,8 +13,9 @@ export interface Candidates {
 const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
- * Finds the nodes that may get the pool's target. Nodes that fail with this target take capacity, so a bad config stops
- * at maxUnavailable nodes. Nodes that fail with a former target may get this target, so a reverted config repairs them.
+ * Finds the nodes that may get the pool's target. A node that fails with this target takes capacity, so a bad config
+ * stops at maxUnavailable nodes. A node that fails with a former target may get this target, so a reverted config
+ * repairs it.
  * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {
@@ -29,7 +30,7 @@ export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], ma
 
 const zoneOf = ({ metadata }: Node): string | undefined => metadata.labels?.[NodeLabels.Zone];
 
-/** Within a zone by age, the oldest first. Nodes without a zone are last. */
+/** Sorts nodes by zone, and within a zone by age, oldest first. Nodes without a zone are last. */
 export function byZoneAndAge(nodes: readonly Node[]): Node[] {
   const zoned = nodes.map((node) => ({ node, zone: zoneOf(node), born: Date.parse(node.metadata.creationTimestamp) }));
   return zoned.toSorted((a, b) => compareZones(a.zone, b.zone) || a.born - b.born).map(({ node }) => node);
@@ -40,9 +41,6 @@ function compareZones(a: string | undefined, b: string | undefined): number {
   return compareBytes(a, b);
 }
 
-/**
- * Chooses candidates up to the capacity. If the capacity is not sufficient, the first candidates by zone and age are
- * chosen.
- */
+/** Chooses candidates up to the capacity. Zone and age determine the order. */
 export const chooseNodes = (candidates: readonly Node[], capacity: number): readonly Node[] =>
   candidates.length <= capacity ? candidates : byZoneAndAge(candidates).slice(0, Math.max(capacity, 0));

@@ -4,8 +4,7 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
- * The node of the operator is updated last among the masters. With an earlier update, the operator would restart more
- * often than necessary.
+ * Updates the node of the operator as the last master, because each update of its node restarts the operator.
  * @param operators pods of the operator. Without exactly one pod of the operator, no node is deferred
  */
 export const deferOperatorNode =

@@ -12,17 +12,13 @@ export class MaxUnavailableError extends Error {
 export interface MaxUnavailableVerdict {
   /** Why no node gets a target. */
   readonly problem?: string;
-  /** A note about the value that the controller uses instead. */
+  /** A note about the value that the controller uses instead of the given value. */
   readonly note?: string;
 }
 
 const HINT = 'set a number such as 1, or a percentage from "1%" to "100%"';
 const WHOLE = 100;
 
-/**
- * Checks a maxUnavailable. The original accepts a percentage below 0 or over 100, and reports a malformed value only in
- * its log.
- */
 export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxUnavailableVerdict {
   const value = spec?.maxUnavailable;
   if (metadata.name === ARBITER_POOL || value === undefined || value === null) return {};
@@ -57,5 +53,5 @@ export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCoun
   return count === 0 ? 1 : count;
 }
 
-/** Rounds a percentage down as the original does, also below zero. A negative percentage allows no node. */
+/** Rounds a percentage down like the original. A negative percentage allows no node. */
 const floorPercent = (total: number, percent: number): number => Math.floor((total * percent) / 100);

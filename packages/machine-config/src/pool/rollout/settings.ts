@@ -4,9 +4,9 @@ import type { PoolSnapshot } from '../model/snapshot.ts';
 import { canaryProblem } from './canary.ts';
 import { checkMaxUnavailable, type MaxUnavailableVerdict } from './max-unavailable.ts';
 
-/** With field and hint. */
+/** Returns the problem of the settings, with field and hint. */
 export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {
-  // If machines are replaced, the limit of their deployment applies.
+  // For replaced machines, the limit of their deployment applies.
   if (replaces) return {};
   const limit = checkMaxUnavailable(pool);
   const problems = [limit.problem, canaryProblem(pool)].filter((problem) => problem !== undefined);

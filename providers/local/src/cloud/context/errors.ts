@@ -20,7 +20,7 @@ export const CLOUD_ERRORS = {
 /** The code of an error response of the API. */
 export type CloudErrorCode = keyof typeof CLOUD_ERRORS;
 
-/** `{"error": {"code", "message"}}`. */
+/** An error response: `{"error": {"code", "message"}}`. */
 export class CloudError extends Error {
   override readonly name = 'CloudError';
   readonly code: string;

@@ -8,7 +8,7 @@ const latency = z.union([
   z.strictObject({ min: durationMs, max: durationMs }).refine(({ min, max }) => min <= max, 'min must not exceed max'),
 ]);
 
-/** The cloud matches the rules in the order of their creation. */
+/** A fault rule. The cloud matches the rules in the order of their creation. */
 export const faultRule = z
   .strictObject({
     /**
@@ -20,7 +20,7 @@ export const faultRule = z
     zone: z.string().optional(),
     machineType: z.string().optional(),
     instance: z.string().optional(),
-    /** A code of the cloud determines the HTTP status. */
+    /** The error code, which determines the HTTP status. */
     error: z
       .strictObject({
         code: z.string().min(1),
@@ -29,10 +29,7 @@ export const faultRule = z
         retryAfterSeconds: z.int().nonnegative().optional(),
       })
       .optional(),
-    /**
-     * The cloud does not respond to the request. The connection stays open for `after` (default 5 minutes), and then
-     * gets the response 504.
-     */
+    /** The cloud does not respond. After `after` (default 5 minutes), the connection gets the response 504. */
     timeout: z.strictObject({ after: durationMs.optional() }).optional(),
     /** Whether the cloud performs the operation although the caller gets an error or no response. */
     effect: z.boolean().optional(),
@@ -82,7 +79,7 @@ export interface FaultDecision {
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The rules are not stored, so a restart of the cloud removes them. */
+/** The fault rules. A restart of the cloud removes them, because they are not stored. */
 export class Faults {
   readonly #random: Random;
   readonly #rules = new Map<string, OrderedFault>();
@@ -103,7 +100,7 @@ export class Faults {
     return [...this.#rules.values()];
   }
 
-  /** Returns false if the rule does not exist. */
+  /** Removes a rule. Returns false if the rule does not exist. */
   cancel(id: string): boolean {
     return this.#rules.delete(id);
   }
@@ -113,8 +110,8 @@ export class Faults {
   }
 
   /**
-   * Decides at random which rules affect one request. Only the first error or timeout is used, latencies are added,
-   * and the longest staleness is used.
+   * Decides at random which rules affect one request. The first error or timeout applies, latencies are added, and the
+   * longest staleness applies.
    */
   decide(operation: string, subject: FaultSubject = {}): FaultDecision {
     let decision: FaultDecision = { latencyMs: 0, staleMs: 0, effect: false, kubelet: [] };

@@ -18,7 +18,7 @@ export interface OperationCounter {
 
 const KEPT = 1_000;
 
-/** The counters start at the start of the cloud or at the last reset. */
+/** The request log. The counters start at the start of the cloud or at the last reset. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   #counters: Record<string, OperationCounter> = {};
@@ -40,7 +40,7 @@ export class RequestLog {
     return this.#counters;
   }
 
-  /** The last requests, the oldest first. */
+  /** Returns the last requests, oldest first. */
   recent(limit = KEPT): readonly LoggedRequest[] {
     return limit > 0 ? this.#entries.slice(-Math.min(limit, KEPT)) : [];
   }

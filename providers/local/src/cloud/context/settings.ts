@@ -26,12 +26,12 @@ export interface CloudContext {
   readonly host: InstanceHost;
 }
 
-/** Terminated instances stay visible for this time. In EC2, terminated instances stay visible for about an hour. */
+/** Time for which terminated instances stay visible. In EC2, the time is about an hour. */
 export const TERMINATED_RETENTION_MS = 10 * 60_000;
 
 const HEX = '0123456789abcdef';
 
-/** A prefix and 17 hexadecimal digits, as in clouds. */
+/** Returns an ID: a prefix and 17 hexadecimal digits, as in clouds. */
 export function makeId(prefix: string, random: Random): string {
   let id = `${prefix}-`;
   for (let n = 0; n < 17; n++) id += HEX[Math.floor(random.next() * 16)];

@@ -57,7 +57,7 @@ function required(behaviour: KubeletBehaviour | undefined, id: string): KubeletB
   return behaviour;
 }
 
-/** Outside of the logged operations. */
+/** Handles the errors of a route outside of the logged operations. */
 const errorsAnswered =
   (log: Logger) =>
   async (c: Context, work: () => Response | Promise<Response>): Promise<Response> => {

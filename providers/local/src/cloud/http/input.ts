@@ -5,10 +5,13 @@ import { CloudError } from '../context/errors.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGE = 1_000;
-/** The longest duration of a long poll. After a long poll of this duration, the client sends a new request. */
+/** Maximum duration of a long poll. The client then sends a new request. */
 const MAX_WAIT_MS = 60_000;
 
-/** @throws {CloudError} MalformedRequest, RequestTooLarge, or InvalidParameter with the name of the field */
+/**
+ * Reads a body.
+ * @throws {CloudError} MalformedRequest, RequestTooLarge, or InvalidParameter with the name of the field
+ */
 export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promise<T> {
   if (Number(context.req.header('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   const text = await context.req.text();
@@ -24,7 +27,10 @@ export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promi
 
 const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `The body has more than ${MAX_BODY_BYTES} bytes.`);
 
-/** @throws {CloudError} InvalidParameter with the name of each invalid field */
+/**
+ * Validates a value.
+ * @throws {CloudError} InvalidParameter with the name of each invalid field
+ */
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -58,7 +64,7 @@ function decodeToken(token: string | undefined): string {
   return id;
 }
 
-/** `?tag.<key>=<value>`. An empty value in the query matches every value of the key. */
+/** Returns the filter of `?tag.<key>=<value>`. An empty value in the query matches every value of the key. */
 export function tagFilter(context: Context): (object: { readonly tags: Readonly<Record<string, string>> }) => boolean {
   const wanted = Object.entries(context.req.query()).flatMap(([name, value]) =>
     name.startsWith('tag.') ? [[name.slice('tag.'.length), value] as const] : [],
@@ -67,7 +73,7 @@ export function tagFilter(context: Context): (object: { readonly tags: Readonly<
     wanted.every(([key, value]) => Object.hasOwn(tags, key) && (value === '' || tags[key] === value));
 }
 
-/** `?wait=<state>&timeout=<duration>` of a long poll. */
+/** Handles `?wait=<state>&timeout=<duration>` of a long poll. */
 export function waitFor<S extends string>(
   context: Context,
   states: readonly [S, ...S[]],

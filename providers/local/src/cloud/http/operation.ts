@@ -4,7 +4,7 @@ import { CloudError } from '../context/errors.ts';
 import type { FaultDecision, FaultSubject, Faults } from '../context/faults.ts';
 import type { RequestLog } from '../context/request-log.ts';
 
-/** There is no body for 204. */
+/** The body of a response, which is absent for 204. */
 export interface Answer {
   readonly status: number;
   readonly body?: object;
@@ -13,7 +13,7 @@ export interface Answer {
 export interface WorkContext {
   /** Reads return the state from this number of milliseconds ago. */
   readonly staleMs: number;
-  /** Aborted when the client disconnects. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -39,7 +39,8 @@ export type RunOperation = (
 ) => Promise<Response>;
 
 /**
- * Each operation reads the input, applies faults and latency, runs the handler, converts errors, and logs the request.
+ * Runs an operation: reads the input, applies faults and latency, runs the handler, converts errors, and logs the
+ * request.
  */
 export function operationRunner(options: OperationOptions): RunOperation {
   return async (context, operation, prepare) => {
@@ -94,7 +95,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
   throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
-/** If the client disconnects, only the wait ends. The cloud still performs the operation. */
+/** Delays an operation. If the client disconnects, only the delay ends: the cloud still performs the operation. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(clock, ms, signal);
@@ -103,7 +104,7 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Converts an unexpected error, which is a bug: the log contains the error, and the client gets a general message. */
+/** Converts an unexpected error, which is a bug. The log contains the error, and the client gets a general message. */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
   log.error('A request failed with an unexpected error', {

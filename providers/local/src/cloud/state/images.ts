@@ -29,7 +29,10 @@ export class Images {
     return undefined;
   }
 
-  /** @throws {CloudError} NotFound */
+  /**
+   * Returns an image.
+   * @throws {CloudError} NotFound
+   */
   get(idOrName: string): Image {
     const image = this.find(idOrName);
     if (!image) throw notFound('image', idOrName);
@@ -40,7 +43,7 @@ export class Images {
     return this.#state.images.values();
   }
 
-  /** Running instances keep the image, and new instances cannot use it. */
+  /** Deprecates an image. Running instances keep the image, and new instances cannot use it. */
   deprecate(idOrName: string): Image {
     const image = this.get(idOrName);
     image.state = 'deprecated';
@@ -52,7 +55,10 @@ export class Images {
     this.#state.forgetImage(this.get(idOrName).id);
   }
 
-  /** @throws {CloudError} InvalidParameter if a new instance cannot boot from the image. */
+  /**
+   * Checks that a new instance can boot from an image.
+   * @throws {CloudError} InvalidParameter otherwise
+   */
   requireUsable(idOrName: string): void {
     const image = this.find(idOrName);
     if (image?.state === 'deprecated')

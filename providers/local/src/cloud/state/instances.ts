@@ -9,7 +9,7 @@ import { mergeTags } from './tags.ts';
 import type { Volumes } from './volumes.ts';
 import type { Waiters } from './waiters.ts';
 
-/** The API has validated types and sizes. */
+/** A request for an instance, whose types and sizes the API has validated. */
 export interface InstanceRequest {
   readonly name: string;
   readonly clientToken?: string | undefined;
@@ -24,17 +24,14 @@ export interface InstanceRequest {
   readonly bootLatencyMs?: number | undefined;
 }
 
-/** The oldest lines are dropped, as in serial consoles. */
+/** Maximum size of a console. The oldest lines are dropped, as in serial consoles. */
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);
 /** The states that end without a request. */
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
-/**
- * Returns the newest lines, starting at the start of a line. A partial line could contain a part of a secret that no
- * filter recognizes.
- */
+/** Returns the newest lines, starting at the start of a line. A filter cannot recognize a secret in a partial line. */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
@@ -114,7 +111,10 @@ export class Instances {
     };
   }
 
-  /** @throws {CloudError} NotFound */
+  /**
+   * Returns an instance.
+   * @throws {CloudError} NotFound
+   */
   get(id: string): Instance {
     const instance = this.#state.instances.get(id);
     if (!instance) throw notFound('instance', id);
@@ -125,7 +125,7 @@ export class Instances {
     return this.#state.instances.values();
   }
 
-  /** A repeated call has no effect. */
+  /** Terminates an instance. A repeated call has no effect. */
   terminate(id: string, reason?: string): Instance {
     const instance = this.get(id);
     if (instance.state === 'shutting-down' || instance.state === 'terminated') return instance;
@@ -178,7 +178,7 @@ export class Instances {
     return instance;
   }
 
-  /** The line is stored with the next change of the instance's state. */
+  /** Adds a line to the console. The line is stored with the next change of the instance's state. */
   appendConsole(id: string, line: string): void {
     const instance = this.#state.instances.get(id);
     if (!instance) return;
@@ -190,7 +190,7 @@ export class Instances {
     const { settlesAt } = instance;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // A later transition of this instance has a separate timer, so this timer has no effect.
+      // A later transition has a separate timer, so an old timer has no effect.
       if (instance.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding, or because the clock was set back.
       if (delay() > 0) this.#after(delay(), look);

@@ -12,12 +12,12 @@ export interface InterruptionRequest {
   readonly detail: string;
 }
 
-/** All callers that wait for a notice share this key. */
+/** The key of all callers that wait for a notice. */
 const KEY = 'interruptions';
 
 const ENDS: ReadonlySet<InterruptionKind> = new Set(['Terminate', 'Ended']);
 
-/** A queue of notices for clients. The class ends the instances at their deadlines. */
+/** A queue of notices for clients. At the deadlines, the queue ends the instances. */
 export class Interruptions {
   readonly #context: CloudContext;
   readonly #parts: { readonly state: CloudState; readonly instances: Instances; readonly waiters: Waiters };
@@ -39,7 +39,10 @@ export class Interruptions {
     this.#closed = true;
   }
 
-  /** @throws {CloudError} NotFound */
+  /**
+   * Adds a notice.
+   * @throws {CloudError} NotFound
+   */
   announce(id: string, { kind, noticeMs, detail }: InterruptionRequest): Instance {
     const { instances, state, waiters } = this.#parts;
     const { clock, random } = this.#context;
@@ -66,7 +69,10 @@ export class Interruptions {
     );
   }
 
-  /** @throws {CloudError} NotFound */
+  /**
+   * Acknowledges a notice.
+   * @throws {CloudError} NotFound
+   */
   acknowledge(id: string): void {
     const { state } = this.#parts;
     const instance = [...state.instances.values()].find(({ interruption }) => interruption?.id === id);

@@ -14,7 +14,10 @@ interface Usage {
   inZone: number;
 }
 
-/** @throws {CloudError} QuotaExceeded for the limits of the account, InsufficientCapacity for a full zone */
+/**
+ * Checks the quotas for an instance.
+ * @throws {CloudError} QuotaExceeded for the limits of the account, InsufficientCapacity for a full zone
+ */
 export function requireRoom(state: CloudState, demand: Demand): void {
   const { instances, cpus, zoneCapacity, volumes } = state.quotas;
   if (instances !== undefined || cpus !== undefined || zoneCapacity !== undefined) {
@@ -28,7 +31,10 @@ export function requireRoom(state: CloudState, demand: Demand): void {
   if (demand.volumes > 0) limit('volumes', state.volumes.size + demand.volumes, volumes);
 }
 
-/** @throws {CloudError} QuotaExceeded */
+/**
+ * Checks the quota of volumes.
+ * @throws {CloudError} QuotaExceeded
+ */
 export function requireVolumeRoom(state: CloudState): void {
   limit('volumes', state.volumes.size + 1, state.quotas.volumes);
 }

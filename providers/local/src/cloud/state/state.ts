@@ -2,8 +2,8 @@ import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
 /**
- * The state of the cloud in memory. Code changes an object and then saves it: after `save…` has returned, the change
- * is permanent.
+ * The state of the cloud in memory. Code changes an object and then saves it. A change is permanent after `save…` has
+ * returned.
  */
 export class CloudState {
   readonly instances = new Map<string, Instance>();
@@ -29,7 +29,7 @@ export class CloudState {
     else if (kind === 'quotas') this.quotas = body as Quotas;
   }
 
-  /** One transaction of the store. */
+  /** Runs changes in one transaction of the store. */
   atomically(work: () => void): void {
     this.#store.atomically(work);
   }

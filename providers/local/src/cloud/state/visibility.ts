@@ -1,8 +1,8 @@
 import type { Instance, InstanceState } from '../../machine/model.ts';
 
 /**
- * Returns an object for a reader with data that is `staleMs` old. `visibleState` returns undefined if the object is not
- * visible yet. Listings of real clouds have a similar delay (EC2 documents it as eventual consistency).
+ * Returns an object for a reader with data that is `staleMs` old. Undefined if the object is not visible yet. Listings
+ * of real clouds have a similar delay (eventual consistency in EC2).
  */
 export function visibleState(instance: Instance, staleMs: number, now: Date): InstanceState | undefined {
   if (staleMs <= 0) return instance.state;

@@ -13,7 +13,7 @@ export interface VolumeRequest {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** A volume is attached to at most one instance, in the same zone. */
+/** The volumes. A volume is attached to at most one instance, in the same zone. */
 export class Volumes {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -34,7 +34,10 @@ export class Volumes {
     this.#closed = true;
   }
 
-  /** @throws {CloudError} InvalidParameter, QuotaExceeded */
+  /**
+   * Creates a volume.
+   * @throws {CloudError} InvalidParameter, QuotaExceeded
+   */
   create(request: VolumeRequest): Volume {
     const { zones } = this.#context;
     if (!zones.includes(request.zone))
@@ -48,7 +51,7 @@ export class Volumes {
     return volume;
   }
 
-  /** The quota check of the instance includes its new disk. */
+  /** Creates the disk of an instance. The quota check of the instance includes the disk. */
   createAttached(
     instance: Instance,
     request: { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> },
@@ -68,7 +71,10 @@ export class Volumes {
     };
   }
 
-  /** @throws {CloudError} NotFound */
+  /**
+   * Returns a volume.
+   * @throws {CloudError} NotFound
+   */
   get(id: string): Volume {
     const volume = this.#state.volumes.get(id);
     if (!volume) throw notFound('volume', id);
@@ -102,14 +108,17 @@ export class Volumes {
     return volume;
   }
 
-  /** A volume without an attachment stays unchanged. */
+  /** Detaches a volume. A volume without an attachment stays unchanged. */
   detach(id: string): Volume {
     const volume = this.get(id);
     if (volume.state === 'attached' || volume.state === 'attaching') this.#begin(volume, 'detaching');
     return volume;
   }
 
-  /** @throws {CloudError} NotFound, ResourceInUse if it is attached */
+  /**
+   * Deletes a volume.
+   * @throws {CloudError} NotFound, ResourceInUse if it is attached
+   */
   delete(id: string): void {
     const volume = this.get(id);
     if (volume.state !== 'available')
@@ -149,7 +158,7 @@ export class Volumes {
     const { settlesAt } = volume;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // A later change of this volume has a separate timer, so this timer has no effect.
+      // A later change has a separate timer, so an old timer has no effect.
       if (volume.settlesAt !== settlesAt) return;
       // A timer can fire too early, because of rounding or a changed clock.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());

@@ -6,7 +6,7 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-/** Waiting long polls, by the ID of the object whose change they wait for. */
+/** The waiting long polls, by the ID of the object for which they wait. */
 export class Waiters {
   readonly #waiting = new Map<string, Set<() => void>>();
 

@@ -28,6 +28,6 @@ export class MemoryStore implements CloudStore {
   }
 
   close(): void {
-    // A store in memory has no file to close.
+    // Without a file, there is nothing to close.
   }
 }

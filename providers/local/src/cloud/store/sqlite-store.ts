@@ -9,7 +9,7 @@ const APPLICATION_ID = 0x4d434c43;
 /** A store with a different version of the table layout is refused. */
 const LAYOUT = 1;
 const FILE = 'cloud.sqlite';
-/** https://www.sqlite.org/fileformat.html §1.3 */
+/** The start of an SQLite file, see https://www.sqlite.org/fileformat.html §1.3 */
 const MAGIC = 'SQLite format 3\0';
 
 /**
@@ -32,8 +32,8 @@ export function openSqliteStore(dir: string): CloudStore {
 const OTHERS = 0o077;
 
 /**
- * Removes the access of other users to the store, because user data contains tokens. SQLite creates its log with the
- * mode of the store, and a log of a killed process may exist.
+ * Removes the access of other users to the store, because user data contains tokens. The log of a killed process may
+ * exist too.
  */
 function keepPrivate(file: string): void {
   try {
@@ -85,11 +85,10 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
-    // With the exclusive lock, SQLite refuses a second process on the same folder. Two processes on one folder would
-    // run the same instances.
+    // With the exclusive lock, SQLite refuses a second process, which would run the same instances.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // These values are written before WAL mode starts. The next start reads them from the header of the file, and the
-    // header does not contain values in the WAL.
+    // The values are written before WAL mode starts, because the next start reads the header of the file without the
+    // WAL.
     if (fresh) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT}`);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     const check = database.prepare('PRAGMA quick_check(1)').get();

@@ -5,12 +5,12 @@ export interface StoredRow {
   readonly body: unknown;
 }
 
-/** When a method returns, the change is permanent. */
+/** The store of a cloud. A change is permanent when a method returns. */
 export interface CloudStore {
   load(): Iterable<StoredRow>;
   put(kind: string, id: string, body: object): void;
   remove(kind: string, id: string): void;
-  /** If `work` throws an error, the store discards all of its changes. */
+  /** Runs changes in one transaction. An error of `work` discards all of them. */
   atomically(work: () => void): void;
   close(): void;
 }

@@ -3,7 +3,7 @@ import type { CloudStore } from './store.ts';
 
 const KIND = 'kubelet';
 
-/** The part of the disk of a machine that its kubelet uses, as additional rows in the store of the cloud. */
+/** Stores the disk of a machine that its kubelet uses, as additional rows in the store of the cloud. */
 export function storedMemory(store: Pick<CloudStore, 'load' | 'put' | 'remove'>): KubeletMemory {
   const states = new Map<string, KubeletState>();
   for (const { kind, id, body } of store.load()) if (kind === KIND) states.set(id, body as KubeletState);

@@ -29,7 +29,7 @@ export interface ConfigAgentOptions {
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly stored: StoredMachine | undefined;
   readonly store: (machine: StoredMachine) => void;
-  /** `rebooting` is called at the start and at the end of a reboot. During a reboot, the node is not ready. */
+  /** Called at the start and at the end of a reboot, during which the node is not ready. */
   readonly rebooting: (off: boolean) => void;
 }
 
@@ -37,7 +37,7 @@ const CONFIG_MS = 1_000;
 export const REBOOT_MS = 2_000;
 const FAILURE = 'requested by the local cloud API';
 
-/** The files in the image of a new machine before its first configuration. */
+/** The files of a new machine before its first configuration. */
 export const NEW_MACHINE: StoredMachine = {
   disk: {
     '/etc/hostname': { kind: 'file', content: '', mode: 0o644 },
@@ -108,7 +108,7 @@ export class ConfigAgent {
     };
   }
 
-  /** The preparation takes time, and fails or never ends if a user has set this behavior. */
+  /** Prepares a config. The preparation takes time, and fails or never ends if a user has set this behavior. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);

@@ -1,7 +1,10 @@
 import { type Clock, isAlreadyExists, isNotFound, type KubeClient, leases, type Random } from '@mcm/kube';
 import type { Life } from '../node/life.ts';
 
-/** The default `nodeLeaseDurationSeconds` of the kubelet. The kubelet renews a Lease after a quarter of this time. */
+/**
+ * The lease duration, by default `nodeLeaseDurationSeconds` of the kubelet. The kubelet renews a Lease after a quarter
+ * of this time.
+ */
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;
 const RETRY_MS = 2_000;
@@ -17,7 +20,7 @@ export interface LeaseRenewerOptions {
   readonly nodeName: string;
   readonly paused: () => boolean;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** A controller may have marked the node as NotReady after the expiry of the Lease. */
+  /** Called after a recovery, because a controller may have marked the node as NotReady. */
   readonly onRecovered: () => void;
   /** Returns the UID of the Node, or undefined if the Node does not exist. */
   readonly findNode: () => Promise<string | undefined>;
@@ -26,7 +29,7 @@ export interface LeaseRenewerOptions {
 /** `metav1.MicroTime`: RFC 3339 with microseconds. */
 const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000Z`;
 
-/** Each renewal is one small request. */
+/** Renews the Lease of a node, with one small request for each renewal. */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
   #renewedAt = 0;
@@ -49,7 +52,7 @@ export class LeaseRenewer {
       await resource.create(lease, { signal: life.signal });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // The new Node becomes the owner, so that the deletion of the old Node does not delete the Lease.
+      // The new Node becomes the owner, because the deletion of the old Node must not delete the Lease.
       const body = { metadata: { ownerReferences: [owner] }, spec };
       await resource.patch(nodeName, { type: 'merge', body }, { signal: life.signal });
     }
@@ -87,7 +90,7 @@ export class LeaseRenewer {
     return this.#interval();
   }
 
-  /** A kubelet registers its Node only when it starts. Without a Node, nothing is created. */
+  /** Creates a lost Lease. A kubelet registers its Node only at its start, so without a Node, nothing is created. */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;
     try {

@@ -42,8 +42,7 @@ export class StatusReporter {
   /**
    * Writes the status if it differs from the last report.
    * - `force`: the status is always written.
-   * - `returning`: the kubelet was unreachable, so its Node may be NotReady. The recovery is a transition of the
-   *   condition.
+   * - `returning`: the kubelet was unreachable and its Node may be NotReady, so the recovery is a transition.
    */
   report(options: { readonly force?: boolean; readonly returning?: boolean } = {}): void {
     this.#returning ||= options.returning === true;

@@ -21,7 +21,7 @@ const FAILURE = 'requested by the local cloud API';
 
 const { Successful, Failed } = UpdateResults;
 
-/** The result that the agent of a node must report next. */
+/** Returns the result that the agent of a node must report next. */
 function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string | undefined {
   const { update = 'succeed' } = behaviour;
   if (!node || update === 'hang') return undefined;
@@ -29,7 +29,7 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
   const wanted = update === 'fail' ? Failed : Successful;
   const said = node.metadata.labels?.[Labels.UpdateResult];
   if (node.metadata.labels?.[Labels.SelectedForUpdate] === undefined || said === wanted) return undefined;
-  // After a failed update, the agent retries if the user has changed the simulated result to success.
+  // The agent repeats a failed update if the user has changed the simulated result to success.
   const again = said === Failed && wanted === Successful;
   const { ReadyForUpdate, UpdateFailed } = InPlaceUpdateReasons;
   if (reason === ReadyForUpdate && (said === undefined || again)) return wanted;
@@ -38,7 +38,7 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
 
 /**
  * Simulates the agent that updates the software of a machine in place. A condition of the Node starts an update. After
- * a delay, the agent writes the result as a label of the Node. The agent stores no state, so it reads the Node again
+ * a delay, the agent writes the result as a label of the Node. The agent stores no state, and reads the Node again
  * after a restart.
  */
 export class UpdateAgent {
@@ -98,7 +98,7 @@ export class UpdateAgent {
       outage.worked();
       return 0;
     } catch (error) {
-      // The node was deleted or replaced. The agent of the new node continues.
+      // The node was deleted or replaced, and the agent of the new node continues.
       if (isNotFound(error) || isConflict(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

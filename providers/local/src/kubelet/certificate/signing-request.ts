@@ -1,6 +1,9 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
-/** DER. The crypto module of Node.js creates keys and signatures, but no PKCS #10 requests (RFC 2986). */
+/**
+ * Encodes a value in DER. The crypto module of Node.js creates keys and signatures, but no PKCS #10 requests (RFC
+ * 2986).
+ */
 const tlv = (tag: number, ...parts: readonly Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);

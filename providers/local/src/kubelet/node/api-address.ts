@@ -8,5 +8,5 @@ export interface ApiAddress {
   readonly clientCertificate?: KubeletCertificate;
 }
 
-/** `close` ends its TCP connections. */
+/** A transport; `close` ends its TCP connections. */
 export type ApiTransport = Transport & { close?(): Promise<void> };

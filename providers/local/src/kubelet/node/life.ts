@@ -1,12 +1,9 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/**
- * After a power-off, requests in progress may continue for this time. Requests that are still in progress after this
- * time are aborted.
- */
+/** After a power-off, requests in progress are aborted after this time. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** Thrown by a wait when the machine is powered off. */
+/** A wait throws this error when the machine is powered off. */
 class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
@@ -52,12 +49,15 @@ export class Life {
     this.#working.add(task);
   }
 
-  /** @throws {LifeEnded} if the machine is powered off during the pause */
+  /**
+   * Waits.
+   * @throws {LifeEnded} if the machine is powered off during the pause
+   */
   async pause(ms: number): Promise<void> {
     await sleep(this.#clock, ms, this.ending);
   }
 
-  /** A power-off cancels the call. */
+  /** Calls a function later. A power-off cancels the call. */
   after(ms: number, work: () => void): { cancel(): void } {
     const timer = this.#clock.setTimeout(() => {
       if (!this.over) work();

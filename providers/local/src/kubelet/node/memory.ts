@@ -1,17 +1,17 @@
 import type { DiskImage } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 
-/** The certificate and key in PEM, as they are stored on the disk of the kubelet. */
+/** The certificate and key in PEM, as on the disk of the kubelet. */
 export interface KubeletCertificate {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Stored for the next cloud process. */
+/** The state of a kubelet for the next cloud process. */
 export interface KubeletState {
   /**
-   * Whether the API server has accepted the bootstrap token. After this, the machine controller may delete the
-   * bootstrap token.
+   * Whether the API server has accepted the bootstrap token. The machine controller may then delete the bootstrap
+   * token.
    */
   readonly enrolled?: boolean;
   readonly joined?: boolean;
@@ -22,14 +22,14 @@ export interface KubeletState {
   readonly ordered?: KubeletBehaviour;
 }
 
-/** By instance ID. When `put` returns, the state is permanent. */
+/** The stored states by instance ID. A state is permanent when `put` returns. */
 export interface KubeletMemory {
   get(instanceId: string): KubeletState | undefined;
   put(instanceId: string, state: KubeletState): void;
   remove(instanceId: string): void;
 }
 
-/** Stored for the next cloud process. */
+/** The files and settings of a machine for the next cloud process. */
 export interface StoredMachine {
   readonly disk: DiskImage;
   readonly boots: number;

@@ -20,7 +20,7 @@ export interface NodeFacts {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** The new Node includes its status, so that one request is sufficient. */
+/** Returns a new Node with its status, because one request is sufficient for both. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
   const taints = boot.taints?.map(
@@ -91,7 +91,8 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
 }
 
 /**
- * Each entry has the type, the healthy status, and the reasons and messages for the healthy and the unhealthy status.
+ * The standard conditions: the type, the healthy status, and the reasons and messages for the healthy and the unhealthy
+ * status.
  */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
@@ -99,7 +100,7 @@ const STANDARD: readonly (readonly [type: string, reason: string, message: strin
   ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ];
 
-/** All conditions have the current time. */
+/** Returns the conditions with the current time. */
 export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: boolean): Condition[] {
   const time = formatTime(now);
   const condition = (type: string, status: Condition['status'], reason: string, message: string): Condition => ({
@@ -131,7 +132,7 @@ export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: bo
   return conditions;
 }
 
-/** If the status of a condition is unchanged, it keeps the time of the last transition. */
+/** Keeps the transition time of each condition whose status is unchanged. */
 export function carryTransitions(next: readonly Condition[], last: readonly Condition[]): Condition[] {
   const known = new Map(last.map((condition) => [condition.type, condition]));
   return next.map((condition) => {

@@ -5,7 +5,7 @@ import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 export interface BootConfig {
-  /** The API server; if `server` is absent, the kubelet uses the setting of the process. */
+  /** The API server. If absent, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
   /** As PEM. */
   readonly ca?: string | undefined;
@@ -52,10 +52,10 @@ const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
 /**
  * Reads user data:
- * - a YAML or JSON mapping with settings at the top level or under `kubelet:`. The first line may be a comment such
- *   as `#cloud-config`.
+ * - a YAML or JSON mapping with settings at the top level or under `kubelet:`. The first line may be a comment such as
+ *   `#cloud-config`.
  * - an Ignition config that refers to the configuration of the machine.
- * - any other text, which is a script. The first bootstrap token, https address and certificate in it are used.
+ * - any other text, which is a script. The first bootstrap token, https address and certificate in the script apply.
  * @throws {UserDataError}
  */
 export function parseUserData(text: string): BootConfig {

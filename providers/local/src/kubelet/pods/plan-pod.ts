@@ -7,14 +7,14 @@ export type PodStep =
   | { readonly do: 'nothing' }
   /** In milliseconds. */
   | { readonly do: 'wait'; readonly until: number }
-  /** The containers start, and the phase becomes Running. With `ready`, the pod also becomes Ready. */
+  /** Start the containers: the phase becomes Running, and with `ready`, the pod becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
-  /** The containers have ended without a deletion of the pod. */
+  /** Report the end of containers that ended without a deletion of the pod. */
   | { readonly do: 'finish'; readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number }
-  /** The containers have ended after the deletion of the pod, and a finalizer delays the removal of the object. */
+  /** Report the end of containers after the deletion of a pod whose object a finalizer keeps. */
   | { readonly do: 'reportEnd' }
-  /** A deletion whose grace period is 0 is the last request of the kubelet for the pod. */
+  /** Remove the object with a grace period of 0, which is the last request of the kubelet for the pod. */
   | { readonly do: 'remove' };
 
 export interface PodView {
@@ -45,7 +45,7 @@ export function planPod(view: PodView): PodStep {
 function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   const startedAt = Date.parse(String(pod.status?.startTime ?? '')) || now;
   const runFor = duration(pod, PodAnnotations.RunFor) ?? (isJob(pod) ? JOB_RUNS_MS : undefined);
-  // Containers that are restarted run forever. The end of one container does not change the status.
+  // Restarted containers run forever, so the end of one container does not change the status.
   const endsAt = runFor !== undefined && pod.spec.restartPolicy !== 'Always' ? startedAt + runFor : undefined;
   if (endsAt !== undefined && now >= endsAt) return finish(pod);
   const readyAt = isReady(pod) ? undefined : startedAt + readyAfter;
@@ -54,7 +54,7 @@ function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   return Number.isFinite(next) ? { do: 'wait', until: next } : { do: 'nothing' };
 }
 
-/** With `OnFailure`, a failed container is restarted until it succeeds. */
+/** Plans the end of a pod. With `OnFailure`, a failed container is restarted until it succeeds. */
 function finish(pod: Pod): PodStep {
   const exitCode = Number(pod.metadata.annotations?.[PodAnnotations.ExitCode] ?? 0) || 0;
   if (exitCode === 0 || pod.spec.restartPolicy === 'OnFailure')
@@ -65,18 +65,18 @@ function finish(pod: Pod): PodStep {
 function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   const { pod, now, removed } = view;
   const phase = pod.status?.phase ?? 'Pending';
-  // The API server does not control the containers of a mirror pod, so the kubelet removes only the object.
+  // The API server does not control the containers of a mirror pod, so the kubelet only removes the object.
   const runs = phase === 'Running' && pod.metadata.annotations?.[MIRROR_ANNOTATION] === undefined;
   const endsAt = runs ? terminationEnd(view, Date.parse(deletionTimestamp)) : now;
   if (now < endsAt) return { do: 'wait', until: endsAt };
-  // With a finalizer, the pod remains after its final status. This status must stay readable, because Jobs count it.
+  // A pod with a finalizer remains after its final status, and the status must stay readable because Jobs count it.
   const held = (pod.metadata.finalizers?.length ?? 0) > 0;
   if (held && (runs || phase === 'Pending')) return { do: 'reportEnd' };
   if (removed || (held && pod.metadata.deletionGracePeriodSeconds === 0)) return { do: 'nothing' };
   return { do: 'remove' };
 }
 
-/** The deletion timestamp is the end of the grace period. The containers end at this time at the latest. */
+/** Returns the end of the containers, at the latest at the deletion timestamp, which is the end of the grace period. */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
   if (wish === 'grace') return graceEnd;
@@ -89,7 +89,7 @@ function shutdownWish(pod: Pod): 'grace' | 'immediate' | number | undefined {
   return text === 'grace' || text === 'immediate' ? text : duration(pod, PodAnnotations.ShutdownAfter);
 }
 
-/** An invalid duration counts as absent. */
+/** Parses a duration. An invalid duration counts as absent. */
 function duration(pod: Pod, annotation: string): number | undefined {
   const text = pod.metadata.annotations?.[annotation];
   return text === undefined ? undefined : parseDuration(text);

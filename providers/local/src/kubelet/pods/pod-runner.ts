@@ -11,7 +11,7 @@ export interface PodRunnerOptions {
   readonly hostIp: string;
   readonly behaviour: () => KubeletBehaviour;
   readonly paused: () => boolean;
-  /** Gets the result of every request, so that the log reports an outage only once. */
+  /** Receives the result of every request, because the log reports an outage only once. */
   readonly outage: { failed(error: unknown): void; worked(): void };
   /** `onPods` is called when a pod was created, was deleted or has ended, so that the volumes are updated. */
   readonly onPods: () => void;
@@ -61,14 +61,14 @@ export class PodRunner {
     this.#options.onPods();
   }
 
-  /** The behavior of the kubelet has changed. */
+  /** Plans all pods again after the behavior of the kubelet has changed. */
   reconsider(): void {
     for (const tracked of this.#pods.values()) this.#consider(tracked);
   }
 
   #observe(key: string, pod: Pod): void {
     let tracked = this.#pods.get(key);
-    // A pod with the same name and another UID is a different pod.
+    // A pod with the same name and another UID is another pod.
     if (tracked && tracked.pod.metadata.uid !== pod.metadata.uid) {
       this.#forget(key);
       tracked = undefined;
@@ -90,7 +90,7 @@ export class PodRunner {
     return { pod, podIp, deletionSeenAt: undefined, removed: false, busy: false, failures: 0, timer: undefined };
   }
 
-  /** The /24 network of the node is outside of the range of the nodes. After a restart, a pod keeps its address. */
+  /** Returns the address of a pod outside of the range of the nodes. After a restart, a pod keeps its address. */
   #address(pod: Pod): string {
     const [, , third = '0', fourth = '0'] = this.#options.hostIp.split('.');
     const prefix = `10.${(Number(third) % 64) + 181}.${fourth}.`;
@@ -143,7 +143,7 @@ export class PodRunner {
         tracked.failures = 0;
         outage.worked();
       } catch (error) {
-        // The pod was deleted or replaced. The watch reports this change, so it is not an outage.
+        // The pod was deleted or replaced, which the watch reports. The error is no outage.
         if (!isNotFound(error) && !isConflict(error) && !life.over) outage.failed(error);
         again = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS);
         tracked.failures += 1;
@@ -179,7 +179,7 @@ export class PodRunner {
     const answer = await client
       .resource(pods, metadata.namespace)
       .patch(metadata.name, { type: 'strategic', body }, { subresource: 'status', signal: life.signal });
-    // Until the next watch event, the response to the write contains the newest known state of the pod.
+    // The response to the write contains the newest known state of the pod before the next watch event.
     if (answer.metadata.uid === metadata.uid && isNewer(answer, tracked.pod)) tracked.pod = answer;
   }
 

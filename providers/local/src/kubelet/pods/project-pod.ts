@@ -6,9 +6,9 @@ import { defined } from '@mcm/kube';
  * is a number.
  */
 export const PodAnnotations = {
-  /** The containers end after this time without a deletion. */
+  /** The time after which containers end without a deletion. */
   RunFor: 'kubelet.local.mcm/run-for',
-  /** The exit code of containers that end without a deletion. By default, `ExitCode` is 0. */
+  /** The exit code of containers that end without a deletion. The default is 0. */
   ExitCode: 'kubelet.local.mcm/exit-code',
   /** The time between the start of the containers and their readiness. */
   ReadyAfter: 'kubelet.local.mcm/ready-after',
@@ -21,7 +21,7 @@ export const PodAnnotations = {
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const KEPT_ANNOTATIONS: readonly string[] = [...Object.values(PodAnnotations), MIRROR_ANNOTATION];
 
-/** The process may contain tens of thousands of pods, so only the necessary fields are kept. */
+/** Keeps only the necessary fields, because the process may contain tens of thousands of pods. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } =

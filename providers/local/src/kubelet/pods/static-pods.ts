@@ -61,7 +61,7 @@ function mirrorOf({ name, namespace = 'kube-system', image = 'static:1' }: Stati
         'kubernetes.io/config.hash': hash,
         'kubernetes.io/config.source': 'file',
       },
-      // Without this owner reference, the NodeRestriction admission refuses a mirror pod.
+      // The NodeRestriction admission refuses a mirror pod without this owner reference.
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid, controller: true }],
     },
     spec: {

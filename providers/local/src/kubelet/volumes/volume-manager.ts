@@ -30,8 +30,8 @@ interface Claim {
 }
 
 /**
- * Reports the volumes that the pods of the node use (`status.volumesInUse`), which delays a detach. The containers of
- * a pod start only after its volumes are attached (`status.volumesAttached`).
+ * Reports the used volumes of a node (`status.volumesInUse`), which delays a detach. Containers start only after their
+ * volumes are attached (`status.volumesAttached`).
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -55,7 +55,7 @@ export class VolumeManager {
     if (changed) this.#options.onChange();
   }
 
-  /** Sorted names. `inUse` returns undefined if no volume was ever used. */
+  /** Returns the sorted names of used volumes, or undefined if no volume was ever used. */
   inUse(): readonly string[] | undefined {
     if (!this.#stopWatching) return undefined;
     const names = [...this.#claims.values()].flatMap(({ name }) => (name ? [name] : []));
@@ -95,7 +95,7 @@ export class VolumeManager {
         if (!life.over) outage.failed(error);
       }
       if (this.#claims.get(key) !== claim) return;
-      // A claim may be bound only after its pod was scheduled, so the look-up is repeated.
+      // A claim may be bound after its pod was scheduled, so the look-up is repeated.
       if (claim.name === undefined) life.after(RETRY_MS, () => this.#lookUp(key, claim));
       else onChange();
     });
@@ -119,12 +119,12 @@ export class VolumeManager {
   }
 }
 
-/** As `namespace/name`. */
+/** Returns the claims of a pod as `namespace/name`. */
 const claimsOf = (pod: Pod): string[] =>
   (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
     persistentVolumeClaim ? [`${pod.metadata.namespace}/${persistentVolumeClaim.claimName}`] : [],
   );
 
-/** The attach/detach controller uses this name, and attaches only CSI volumes. */
+/** Returns the name that the attach/detach controller uses. The controller attaches only CSI volumes. */
 const uniqueName = ({ spec }: PersistentVolume): string =>
   spec.csi ? `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}` : '';
