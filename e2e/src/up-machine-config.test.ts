@@ -124,7 +124,7 @@ test('two pools: machines boot with their target; a changed file is rolled out, 
 
     const change = (path: string, text: string) =>
       client.resource(machineConfigs).patch('60-motd', { type: 'merge', body: file(path, text) });
-    // The path is below a file, so no machine can write it.
+    // The path is below a file, so no machine can write the path.
     await change('/etc/hostname/x', 'broken');
     await until('one node is degraded', () => (world.pool('infra')?.status?.degradedMachineCount ?? 0) > 0);
     const states = nodesOf('infra').map((node) => [

@@ -24,9 +24,7 @@ import { NAMESPACE, startStack } from '../harness/stack.ts';
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 
-/**
- * Finds a free port. The flag does not accept 0 in this test, because the webhook configurations must contain the port.
- */
+/** Finds a free port. The webhook configurations must contain the port, so the flag cannot be 0. */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
@@ -107,7 +105,7 @@ test('self-signed certificates: the API server trusts them without manual steps;
     expect(String(surge)).toContain('spec.strategy.rollingUpdate.maxSurge');
     expect(surge).toMatchObject({ code: 422 });
 
-    // A CRD cannot add the `rollingUpdate` block, so the mutating webhook must have added it.
+    // The CRD cannot add the `rollingUpdate` block, so the block comes from the mutating webhook.
     const good = (await create(pool('good', { type: 'RollingUpdate' }))) as MachineDeployment;
     expect(good.spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
     expect((await deployments.list()).items.map(({ metadata }) => metadata.name)).toEqual(['good']);

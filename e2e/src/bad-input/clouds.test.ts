@@ -7,7 +7,7 @@ import type { Case } from './sample.ts';
 import { TwoClasses } from './two-classes.ts';
 
 /**
- * Tests invalid input for the real drivers, with clouds that verify credentials. The class and its machines report the
+ * Invalid input for the real drivers, with clouds that verify credentials. The class and its machines report the
  * problem with the field and a hint. Machines of a valid class are not delayed, requests are not repeated constantly,
  * and no secret is printed.
  */
@@ -15,7 +15,7 @@ import { TwoClasses } from './two-classes.ts';
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // Without the variable, requests go to the hosts of the real cloud.
+  // Without the variable, requests would go to the hosts of the real cloud.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());
@@ -29,8 +29,8 @@ const MINUTE = 60_000;
 /** The duration for which the test observes the invalid class. */
 const WATCHED_MS = 50 * MINUTE;
 /**
- * The maximum number of requests for two machines. Every three minutes, there is one request for the status and one for
- * the creation, each with a login. The number also covers some listings.
+ * The maximum number of requests for two machines. Every three minutes, each machine causes one status request and one
+ * creation request, each with a login. The rest is for listings.
  */
 const MOST_CALLS = 160;
 

@@ -77,7 +77,7 @@ const html = (status: number): TransportResponse => ({
   text: async () => '<html>Welcome to the proxy</html>',
 });
 
-/** A metadata server that refuses some identities. The name of a refused identity describes its error. */
+/** A metadata server that refuses some identities. The name of an identity contains its error. */
 const metadataOf =
   (cloud: Transport): Transport =>
   async (request) => {
@@ -90,9 +90,7 @@ const metadataOf =
 /** An access key for a controller with a wrong clock, and temporary keys that have expired. */
 export const LATE_KEY = 'AKIALATE';
 export const EXPIRED_KEY = 'ASIAEXPIRED';
-/**
- * If a path, a form field or an issuer contains this text, the test simulates a controller with a clock that is ahead.
- */
+/** A path, a form field or an issuer with this text simulates a controller with a clock that is ahead. */
 export const LATE = 'late-clock';
 const LATE_MS = 20 * 60_000;
 
@@ -169,7 +167,7 @@ const readerOf = (files: Readonly<Record<string, string>>) => ({
   readFile: async (path: string): Promise<string | undefined> => files[path],
 });
 
-/** All service accounts have the same key, because generating a key takes long. */
+/** All service accounts share one key, because the generation of a key takes long. */
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
   key.export({ type, format: 'pem' } as never).toString();

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { SAMPLES, type Sample } from './providers.ts';
 
 /**
- * The driver reports problems of classes and Secrets without a request to the cloud. The test changes every field in
- * the schema of every provider spec.
+ * The driver reports problems of classes and Secrets without a request to the cloud. The test changes every field of
+ * every provider spec.
  */
 
 const meta = {
@@ -107,7 +107,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
 
   test.each(sample.keys)('a Secret whose %s is empty is refused, and the key is named', async (key) => {
     const odd = invokerOf(sample, { ...secret, [key]: '' });
-    // The driver reads the documents in some keys only later, even without a request to the cloud.
+    // Some keys contain documents that the driver reads later, even without a request to the cloud.
     const asked = await odd.list(classOf(sample, spec)).then(
       () => 'it works',
       (thrown: unknown) => String(thrown),

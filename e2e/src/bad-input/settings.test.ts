@@ -12,7 +12,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** @param until Text after which the process is stopped. Without `until`, the process must end without a stop. */
+/** @param until Text after which the process is stopped. Without the text, the process must end by itself. */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,

@@ -20,7 +20,7 @@ import type { CloudOf } from './clouds.ts';
 const NAMESPACE = 'default';
 const ORDINARY = 'ordinary';
 const ODD = 'odd';
-/** Events never expire, so that one event counts all repetitions. */
+/** Events never expire, because one event must count all repetitions. */
 const NEVER_MS = 0;
 
 const reported = (_key: string, value: unknown): unknown =>

@@ -8,7 +8,7 @@ export const machineName = (index: number): string => `machine-${index}`;
 const SET = 'bench-12345';
 const LABELS = { name: 'bench', 'machine-template-hash': '12345' };
 
-/** The owner of all machines. Without an owner, the garbage collector would delete the machines. */
+/** The owner of all machines. The garbage collector would delete machines whose owner does not exist. */
 export const machineSet = JSON.stringify({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'MachineSet',

@@ -8,7 +8,7 @@ export interface DeploymentCost {
   readonly deployments: number;
   /**
    * CPU time of the manager's process for each changed deployment: its watch event, its reconcile and its status write.
-   * The value is the median of several rounds, because a garbage collection or other load can distort one round.
+   * The value is the median of several rounds.
    */
   readonly cpuMsEach: number;
   /** The median time from the write of the user until the status contains the change. */
@@ -19,7 +19,7 @@ export interface DeploymentCost {
 const MACHINES_EACH = 10;
 const CHANGES = 200;
 const ROUNDS = 5;
-/** A new process runs code that is not compiled yet. Without a warm-up, the first size would be slower. */
+/** The number of changes before the measurement, because a new process runs code that is not compiled yet. */
 const WARM_UP = 2_000;
 const CREATES_AT_ONCE = 16;
 const CLASS = 'blue';
@@ -27,8 +27,8 @@ const CLASS = 'blue';
 const nameOf = (index: number): string => `bench-${index}`;
 
 /**
- * Measures a reconcile in one process, with few and with many deployments of ten machines. The benchmark itself sets
- * the machines to Running, so that it measures only the deployment controller.
+ * Measures a reconcile in one process, with few and with many deployments of ten machines. The benchmark sets the
+ * machines to Running itself, and so measures only the deployment controller.
  */
 export async function* deploymentCosts(counts: readonly number[]): AsyncGenerator<DeploymentCost> {
   const stack = await startStack();

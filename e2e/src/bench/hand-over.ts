@@ -54,7 +54,7 @@ class Relay {
     const [leader, next] = [this.#leader, this.#next];
     if (leader === undefined || next === undefined) throw new Error('no replica has become the leader yet');
     const { spec } = await client.resource(leases, NAMESPACE).get(LEASE);
-    // Waits for a random time, so that the signal does not always arrive at the same time between two renewals.
+    // A random delay, because the signal must not always arrive at the same time between two renewals.
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);

@@ -50,7 +50,7 @@ export class LoadConnection {
     });
   }
 
-  /** Sends a request. The promise of `send` resolves with the status when the whole body was read. */
+  /** Sends a request. Resolves with the status when the whole body was read. */
   send({ method, path, body = '', contentType = 'application/json' }: LoadRequest): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#waiting = { resolve, reject };
@@ -92,7 +92,7 @@ export class LoadConnection {
 /**
  * Sends all requests over several connections at the same time.
  * @returns the duration in seconds.
- * @throws Error for another status.
+ * @throws Error for any other status.
  */
 export async function drive(
   connections: readonly LoadConnection[],

@@ -144,10 +144,7 @@ class Bench {
   readonly daemons = { writes: 0 };
   readonly #stop = new AbortController();
   readonly client: KubeClient;
-  /**
-   * The disk of a new machine after its first boot. The config server returned the target of its pool, which the disk
-   * contains.
-   */
+  /** The disk of a new machine after its first boot, with the target of its pool from the config server. */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;
 

@@ -122,7 +122,7 @@ async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncG
     { args: ['--help'] },
     { args: ['tree'] },
     { args: ['explain', 'machinedeployment/workers'] },
-    // The deployment of the example does not exist, so the plan has steps and the exit code is 1.
+    // The deployment of the example does not exist, so the plan has steps and exits with 1.
     { args: ['plan', '-f', join(ROOT, 'examples/machine-deployment.yaml')], codes: [1] },
   ];
   const fleet = await start([mcm, 'up', '--no-tty', '--quiet', `--data-dir=${join(folder, '.mcm')}`]);

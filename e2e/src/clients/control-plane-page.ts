@@ -10,7 +10,7 @@ const send = async (method: string, path: string, body?: object) => {
   return (await answer.json()) as { items: object[]; status: { conditions: { type: string; reason: string }[] } };
 };
 
-// A Job with a time limit of one hour. The pods of this Job never finish, because there is no kubelet.
+// A Job with a time limit of one hour. Without a kubelet, the pods of the Job never finish.
 const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
 const job = { metadata: { name: 'report' }, spec: { activeDeadlineSeconds: 3600, template } };
 await send('POST', '/apis/batch/v1/namespaces/default/jobs', job);

@@ -29,7 +29,7 @@ for (const suite of SUITES.filter(({ name }) => asked.length === 0 || asked.incl
   const missing = missingPrograms(suite, dir);
   if (missing.length > 0) {
     process.stdout.write(`${suite.name}: not run, missing ${missing.join(', ')}\n`);
-    // A suite that the user has named must run. A named suite counts as failed if its programs are missing.
+    // A suite that the user has named must run. Without its programs, a named suite has failed.
     isRed ||= asked.includes(suite.name);
     continue;
   }

@@ -31,10 +31,7 @@ export interface Scenario {
   run(dir: string): Promise<Outcome[]>;
 }
 
-/**
- * With this variable, tests of envtest use the cluster of `KUBECONFIG`. Without this variable, tests of envtest would
- * start a separate cluster.
- */
+/** With this variable, tests of envtest use the cluster of `KUBECONFIG` instead of a separate cluster. */
 const EXISTING = { USE_EXISTING_CLUSTER: 'true' };
 
 const goPackages = (suite: string, folder: string, names: readonly string[], results: Program['results']): Program[] =>

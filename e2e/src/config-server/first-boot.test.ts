@@ -359,6 +359,6 @@ test('the server finds the machine of a token in a cache, so a request causes no
   for (let turn = 0; turn < 200; turn++) if ((await reads('/config/infra', token)).lists === 0) break;
   expect(await reads('/config/worker', token)).toEqual({ status: 200, lists: 0 });
   expect(await reads('/config/infra', token)).toEqual({ status: 403, lists: 0 });
-  // If a token is unknown, its machine may be new, so the server reads the machines again.
+  // The machine of an unknown token may be new, so the server reads the machines again.
   expect(await reads('/config/worker', await bootstrapToken('zzzzzz'))).toEqual({ status: 403, lists: 2 });
 });

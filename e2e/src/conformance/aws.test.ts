@@ -76,8 +76,8 @@ describe.skipIf(!server)('on moto', () => {
           'deletion of a deleted VM',
           'deletion of an orphan',
           'lost answers of a deletion',
-          // Of several filters with the same name, moto uses only the last. A listing has two `tag-key` filters, for
-          // the cluster and for the role.
+          // moto uses only the last of several filters with one name. A listing has two `tag-key` filters, for the
+          // cluster and for the role.
           'the listing excludes VMs of other clusters',
         ],
         // A listing of moto has only one page.

@@ -24,7 +24,7 @@ const BANDS: readonly FleetPart[] = [
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Replaces the machines of the deployment `gateway` one by one, so that the pages have a history. */
+/** Replaces the machines of the deployment `gateway` one by one, and so creates a history for the pages. */
 async function rollGateway(client: KubeClient): Promise<string> {
   const api = client.resource<Machine>(machines, NAMESPACE);
   const old = (await api.list()).items.filter(({ metadata }) => metadata.name.startsWith('gateway-')).slice(0, 6);

@@ -38,7 +38,7 @@ interface Situation {
   readonly labels: Series;
   /** With each of these groups of series, the alert must not fire. */
   readonly quiet: readonly Series[];
-  /** The minutes until the alert must fire, if they are more than the `for` of its rule. */
+  /** The minutes until the alert must fire, if longer than the `for` of its rule. */
   readonly after?: number;
 }
 
@@ -129,7 +129,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
       { [failed('get_machine_status', 5)]: '0+30x400' },
       // There are rare failures among many successes.
       { [failed('create_machine', 14)]: '0x10 1x9 2x9 3x9 4x300', [worked('create_machine')]: '0+2x400' },
-      // The problem was repaired.
+      // In these series, the problem was repaired.
       { [failed('create_machine', 16)]: '0+1x5 6x400', [worked('create_machine')]: '_x10 1x400' },
     ],
     after: 60,

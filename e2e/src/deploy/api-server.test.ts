@@ -9,8 +9,8 @@ import { ROOT } from '../docs/sources.ts';
 import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 
 /**
- * Applies the objects of each installation method to an API server over HTTPS: the embedded control plane, or a selected real API server. All methods contain the same objects, so the second and the third method change
- * nothing.
+ * Applies the objects of each installation method to an API server over HTTPS: the embedded control plane, or a
+ * selected real API server. All methods contain equal objects, so the second and the third method change nothing.
  */
 
 const isThere = (command: string): boolean => spawnSync(command, ['version'], { stdio: 'ignore' }).error === undefined;

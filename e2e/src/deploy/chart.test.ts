@@ -138,7 +138,7 @@ describe.runIf(hasHelm)('the chart', () => {
     expect(text).toContain('"serviceAccountName":"other"');
     expect(text).toContain('--webhook-configurations=other.here');
     expect(text).toContain('system:serviceaccount:here:other');
-    // The names of the Leases, of the Secrets with kubeconfigs, and of the container do not change.
+    // The names of the Leases, of the Secrets with kubeconfigs, and of the container stay equal.
     const left: readonly string[] =
       text.replaceAll(/"helm.sh\/chart":"[^"]*"/g, '').match(/[^"\\']*machine-controller-manager[^"\\']*/g) ?? [];
     expect([...new Set(left)].toSorted()).toEqual([

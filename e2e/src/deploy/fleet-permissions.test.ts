@@ -26,8 +26,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
 /**
- * Runs a fleet of both programs with the ServiceAccount and the roles of the installation. In the namespace of a bound
- * cluster, no request is refused. Outside of the bound namespaces, the fleet reads only its kubeconfig and the Leases.
+ * Runs a fleet of both programs with the ServiceAccount and the roles of the installation. No request in the namespace
+ * of a bound cluster is refused. Outside, the fleet reads only its kubeconfig and the Leases.
  */
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
@@ -160,7 +160,7 @@ test('a fleet serves the clusters whose namespaces bind its role, and uses every
     // The test opens no port for metrics readers on other machines.
     '* authentication.k8s.io/tokenreviews create',
     '* authorization.k8s.io/subjectaccessreviews create',
-    // There is no rollout.
+    // Without a rollout, this permission stays unused.
     `${DEFAULT_INSTALL.namespace} /configmaps patch`,
   ]);
 });

@@ -181,8 +181,7 @@ test('election, certificates of webhooks, and access to metrics', async () => {
       );
     const kept = keep('one.default.svc');
     await world.until(() => Promise.resolve(pairs > 0));
-    // The certificate has a wrong name, so it is issued again, as after its expiry. The Secret gets the new
-    // certificate.
+    // A certificate with a wrong name is issued again, as after its expiry, and the Secret gets the new certificate.
     const keptAgain = keep('two.default.svc');
     await world.until(() => Promise.resolve(pairs > 1));
     await clock.advance(MINUTE);

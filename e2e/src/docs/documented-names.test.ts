@@ -69,7 +69,9 @@ const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
   local: localFlags,
 };
 
-/** Whether a key belongs to a hook. Users choose the part after the slash, so the code does not contain this part. */
+/**
+ * Whether a key belongs to a hook. Users choose the part after the slash, so the code contains only the part before it.
+ */
 const isHook = (key: string): boolean =>
   HOOK_STAGES.some((stage) => key.startsWith(`${stage}.${Annotations.HookSuffix}/`));
 

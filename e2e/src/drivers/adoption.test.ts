@@ -17,7 +17,7 @@ const CLOUDS: [name: string, provider: Provider][] = [
   ['local', local() as never],
 ];
 
-/** Creates a VM for the name of a machine, like a controller that ended before it could record the VM. */
+/** Creates an unrecorded VM for a machine, like a controller that ended before it recorded the VM. */
 async function makeUnrecorded(fleet: Fleet<FleetCloud>, provider: Provider, name: string): Promise<CreatedInstance> {
   const { clock, cloud } = fleet;
   const context = { clock, random: seededRandom(9), connect: () => cloud.transport };

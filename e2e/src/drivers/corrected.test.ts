@@ -8,8 +8,7 @@ import { refused } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
 /**
- * The recordings of the original contain these bugs of its drivers. The drivers of this project do not have the bugs of
- * the original drivers.
+ * The recordings of the original contain these bugs of its drivers. The drivers of this project do not have these bugs.
  */
 
 let back: () => void;

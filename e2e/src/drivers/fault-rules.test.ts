@@ -42,12 +42,12 @@ const refuse = (status: number, code: string, message = code): FaultRuleInput =>
 });
 const fail = (code: string, leave = false): FaultRuleInput => ({ on: '', failOperation: { code, leave } });
 
-/** After these faults, drivers retry within the call, or the next call retries. */
+/** The codes of faults that drivers retry within the call, or that the next call retries. */
 const SOON = [undefined, 'Unavailable'] as const;
 /** The instance is terminated before its first status request. */
 const AT_ONCE = { operationMs: 0 };
 
-/** @param code The code of the first creation. `RULES` is undefined if it succeeds. */
+/** The rules. `code` is the code of the first creation, or undefined after a success. */
 const RULES: readonly (readonly [
   cloud: Cloud,
   fault: string,

@@ -4,7 +4,7 @@ import { inAwsEnvironment } from './aws-environment.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
-/** Incident 19: the deletion of a machine deletes the resources of its VM, even if the VM no longer exists. */
+/** The deletion of a machine deletes the resources of its VM, even if the VM no longer exists (incident 19). */
 
 let back: () => void;
 beforeAll(async () => {
@@ -30,8 +30,8 @@ test('incident 19: azure: NIC, OS disk and data disks are deleted when the VM do
   const one = ['m-1-os-disk', 'm-1-seed-0-data-disk'].map((name) => `disk ${name}`);
   expect(left()).toEqual(expect.arrayContaining([...one, 'instance m-1', 'networkInterface m-1-nic']));
 
-  // By default, Azure deletes the resources of the VM with the VM. In this test, a user has changed the setting, and
-  // has deleted the VM manually.
+  // By default, Azure deletes the resources of the VM with the VM. A user has changed the setting and deleted the VM
+  // manually.
   const vm = idOf('Microsoft.Compute/virtualMachines', 'm-1');
   const stays = { deleteOption: 'Detach' };
   const body = JSON.stringify({

@@ -24,7 +24,7 @@ const ours: Readonly<Record<string, Flags>> = {
 const find = (flags: Flags, name: string) =>
   flags[name] ?? Object.values(flags).find(({ deprecated }) => deprecated?.[name] !== undefined);
 
-/** Converts durations to milliseconds, so that 1m equals 1m0s. */
+/** Converts durations to milliseconds, because 1m equals 1m0s. */
 const normal = (type: string, text: string): unknown => (type === 'duration' ? parseDuration(text) : text);
 
 test.each(Object.keys(recorded))('%s: every flag of the original is accepted and has its default', (binary) => {

@@ -10,9 +10,8 @@ import { ofControllers } from '../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
- * The real binaries continue a rollout that the original started. The control plane contains the recorded objects from
- * the middle of the rollout, and the local cloud contains their VMs and Nodes. Only the provider IDs, the provider
- * specs, and the UIDs of owners are replaced.
+ * The real binaries continue a rollout that the original started. The control plane contains the recorded objects, and
+ * the local cloud contains their VMs and Nodes. Only provider IDs, provider specs and UIDs of owners are replaced.
  */
 
 const PATIENCE_MS = 120_000;

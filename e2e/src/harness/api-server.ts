@@ -134,8 +134,7 @@ function administrator(text: string): { readonly url: string; readonly fetch: Ap
         resolve(new Response(stream, { status: answer.statusCode ?? 500 }));
       });
       asked.once('error', reject).end(body);
-      // The connection keeps a reference to the Request, because a garbage-collected Request no longer fires its
-      // signal.
+      // The connection refers to the Request, because a garbage-collected Request no longer fires its signal.
       const end = (): void => void asked.destroy(new Error('ended by the signal'));
       if (request.signal.aborted) end();
       request.signal.addEventListener('abort', end, { once: true });

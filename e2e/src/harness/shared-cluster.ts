@@ -84,10 +84,7 @@ export interface SharedCluster {
   restore(): Promise<void>;
 }
 
-/**
- * Opens a running cluster. Throws an error if the cluster is in use, because the test would delete the objects of other
- * users.
- */
+/** Opens a running cluster. Throws an error if the cluster is in use, because the test would delete foreign objects. */
 export async function sharedCluster(fetch: Fetch, file: string): Promise<SharedCluster> {
   const before = await objectsIn(fetch);
   const others = [...before.values()].filter(({ path }) =>

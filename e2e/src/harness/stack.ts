@@ -163,8 +163,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     `--request-log=${requestLog}`,
     ...(options.planeFlags ?? []),
   ]);
-  // The kubelets use existing credentials, as in the measurement of the original, so that the figures contain only the
-  // cost of the controllers.
+  // The kubelets use existing credentials, as in the measurement of the original, and the figures contain only the cost
+  // of the controllers.
   const cloud = program(
     'local-cloud',
     '@mcm/provider-local/cloud/main',

@@ -4,7 +4,7 @@ import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
  * Kills the manager repeatedly with SIGKILL at random times, during rollouts of a hundred machines with the real
- * binaries. The next manager waits for the Lease. The program verifies the result of each rollout. Run it manually:
+ * binaries. The program verifies the result of each rollout. Run it manually:
  * `node --conditions=source e2e/src/kills/main.ts [kills] [seed]`, with `KUBEBUILDER_ASSETS` for a real API server. The
  * test `packages/core/src/deployment/kills.test.ts` does the same with a virtual clock.
  */

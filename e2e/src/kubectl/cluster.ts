@@ -53,7 +53,7 @@ export async function startCluster(): Promise<Cluster> {
   const played = Promise.all([playKubelets(plane, kubelets.signal), scheduler]);
 
   const kubectl: Cluster['kubectl'] = async (args, { input = '', env = {} } = {}) => {
-    // Leases are renewed before each command, so that nodes stay Ready on a slow machine.
+    // Leases are renewed before each command, because nodes must stay Ready even on a slow machine.
     for (const node of nodes) await renewLease(plane, node);
     return new Promise((resolve) => {
       const child = execFile(

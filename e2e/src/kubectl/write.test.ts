@@ -35,7 +35,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
       'configmap/b serverside-applied',
     );
     expect(await cluster.run('get cm b -o jsonpath={.data.x}')).toBe('2');
-    // kubectl takes over the fields of client-side apply, so that it can remove them.
+    // kubectl takes over the fields of client-side apply, because it must be able to remove them.
     await cluster.run('apply -f -', map('c', { x: '1', y: '1' }));
     await cluster.run('apply --server-side -f -', map('c', { x: '1' }));
     expect(await cluster.run('get cm c -o jsonpath={.data}')).toBe('{"x":"1"}');

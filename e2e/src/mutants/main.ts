@@ -4,10 +4,10 @@ import { type Random, seededRandom } from '@mcm/kube';
 import { type Mutation, mutationsOf } from './mutations.ts';
 
 /**
- * Verifies that tests detect changes of the code. One operator or constant of a source file is changed at a time. The
- * tests run in the given order, until one fails. A change without a failed test is printed: either the
- * change has no observable effect, or a test is missing. Run it manually in an unused checkout: `node
- * --conditions=source e2e/src/mutants/main.ts <sources> <count> <seed> <tests>...`, such as
+ * Verifies that tests detect changes of the code. The program changes one operator or constant at a time, and runs the
+ * tests until one fails. A printed change has no failed test: it has no observable effect, or a test is missing. Run it
+ * manually in an unused checkout:
+ * `node --conditions=source e2e/src/mutants/main.ts <sources> <count> <seed> <tests>...`, such as
  * `'packages/core/src/drain/*.ts' 40 1 packages/core/src/drain packages/core/src/run`.
  */
 const [pattern = '', count = '40', seed = '1', ...tests] = process.argv.slice(2);

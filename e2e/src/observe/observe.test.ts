@@ -16,8 +16,8 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /**
- * Runs both controllers with --observe-only, together with two active controllers. The observing controllers send
- * nothing, and must make the same decisions as the active controllers.
+ * Runs both controllers with --observe-only, together with two active controllers. The observing controllers must make
+ * the decisions of the active controllers, but send nothing.
  */
 
 const MINUTE = 60_000;
@@ -117,8 +117,7 @@ test('a decision that the running controller does not execute within five minute
     await world.clock.advance(10 * MINUTE);
     expect(observer.sent).toEqual([]);
     const counts = await observer.counts();
-    // A decision counts once for its first step, even after retries. Steps after the first one are unknown until the
-    // first step is complete.
+    // A decision counts once, with its first step. Later steps are unknown until the first step is complete.
     expect(counts.get('patch machinedeployments: wanted')).toBe(1);
     expect(counts.get('patch machinedeployments: different')).toBe(1);
     const reported = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));

@@ -224,8 +224,7 @@ test.each(
       await world.untilSettled(2, 'blue', 24 * 60 * MINUTE);
     }
     expect(tokens.size).toBeGreaterThan(0);
-    // The objects that may contain canaries do contain them. A search without a result would prove nothing if no object
-    // contained a canary.
+    // The objects that may contain canaries do contain them, because otherwise the search would prove nothing.
     const [own] = (await world.admin.resource(secrets, NAMESPACE).list()).items;
     expect(canariesIn('Secret', Buffer.from(own?.data?.userData ?? '', 'base64').toString())).not.toEqual([]);
     expect(canariesIn('Secret', own?.data?.userData ?? '')).not.toEqual([]);

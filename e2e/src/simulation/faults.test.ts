@@ -49,7 +49,7 @@ function problems(world: World, since: number): Map<string, number> {
 const repeated = (counts: ReadonlyMap<string, number>): string[] =>
   [...counts].filter(([, count]) => count > 1).map(([line, count]) => `${count} × ${line}`);
 
-/** Runs until the middle of the operation. Kubelets join slowly, so that the operation takes long enough. */
+/** Runs until the middle of the operation. Kubelets join slowly, because the operation must take long enough. */
 async function untilWrites(world: World, more: number): Promise<void> {
   const enough = world.writes.length + more;
   await world.until(async () => world.writes.length >= enough, 60_000);
@@ -188,8 +188,7 @@ test('a machine that is deleted during the creation of its VM leaves no VM [#5]'
     const name = first?.metadata.name ?? '';
     await world.deleteMachine(name);
     await world.until(async () => (await world.machines()).every(({ metadata }) => metadata.name !== name));
-    // A create call that still ran would create a VM now. The orphan collection would delete the VM of such a call
-    // later.
+    // An unfinished create call would create a VM now, which the orphan collection would delete later.
     await world.clock.advance(30_000);
     expect(world.vms()).not.toContain(name);
     await world.untilSettled(2, 'blue');

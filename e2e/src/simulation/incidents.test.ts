@@ -146,7 +146,7 @@ test('the drain of a Failed machine stops when other machines become unreachable
     for (const { id } of others) world.cloud.kubelets.order(id, { silent: true });
     await world.until(async () => (await stepOf()).includes('too many machines'), 3 * MINUTE);
     world.kill('machine-controller');
-    // The node is NotReady for so long that the controller would delete pods without an eviction.
+    // The node was NotReady long enough for deletions of pods without an eviction.
     await world.clock.advance(15 * MINUTE);
     expect(await stepOf()).toContain('too many machines');
     expect(world.vms()).toContain(name);
@@ -288,8 +288,7 @@ test.runIf(isThorough)('VM and Node of a machine whose finalizer was removed man
     const body = { metadata: { finalizers: null } };
     await world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
     world.network.mend();
-    // The orphan collection deletes the VM after two passes. The Node of the VM is deleted too, so that the name
-    // becomes available.
+    // The orphan collection deletes the VM after two passes. The deletion of the Node makes the name available.
     await world.untilSettled(2, 'blue', 180 * MINUTE);
   });
 });

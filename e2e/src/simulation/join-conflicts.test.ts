@@ -427,8 +427,8 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     const marks = async (key: string) =>
       (await config.nodes()).filter(isReported).map(({ metadata }) => metadata.annotations?.[key]);
     const byMcm = () => marks(Annotations.ScaleDownDisabledByMCM);
-    // A rollout starts, and its new machine is slow. The manager protects all nodes, one node is updated, and the
-    // rollout is reverted.
+    // A rollout with a slow new machine starts. The manager protects all nodes, one node is updated, and a user reverts
+    // the rollout.
     await story.roll();
     await untilPhase(story, 'Pending');
     await world.clock.advance(5_000);

@@ -56,8 +56,7 @@ function waves(deletions: readonly Deletion[], names: ReadonlySet<string>): stri
 }
 
 /**
- * Whether no two machines are in reverse order. The groups may differ, because they depend on the speed of watches
- * between the two controllers.
+ * Whether no two machines are in reverse order. The groups may differ, because they depend on the timing of watches.
  */
 function agree(planned: readonly string[][], seen: readonly string[][]): boolean {
   const place = new Map(planned.flatMap((wave, index) => wave.map((name) => [name, index] as const)));
@@ -112,8 +111,8 @@ async function compare(world: World, wish: Wish): Promise<void> {
   const [planWaves, seenWaves] = [waves(foretold, there), waves(world.deletions.slice(from), there)];
   expect(seenWaves.flat().sort()).toEqual(planWaves.flat().sort());
   expect(agree(planWaves, seenWaves), JSON.stringify({ planWaves, seenWaves })).toBe(true);
-  // If the size and the template change at the same time, the two controllers may write in either order. A machine may
-  // be created and deleted again, so the test compares only the machines that stay.
+  // After a change of both size and template, a machine may be created and deleted again. The test compares only the
+  // machines that stay.
   const passing = new Set(plan.steps.flatMap(({ action, name }) => (action === 'delete' ? [name] : [])));
   const made = plan.steps.filter(({ action, name }) => action === 'make' && !passing.has(name));
   const really = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !there.has(name));

@@ -27,6 +27,9 @@ function stripFields(fields: unknown, lacked: ReadonlySet<string>): unknown {
   return Object.fromEntries(kept.map(([name, of]) => [name, strip(of, lacked)]));
 }
 
-/** Our CRDs as a release of the original has them: only types, without rules and defaults, and with fewer fields. */
+/**
+ * The CRDs of mcm in the form of a release of the original: only types, without rules and defaults, and with fewer
+ * fields.
+ */
 export const formOf = (release: string): readonly Crd[] =>
   crds.map((crd) => strip(JSON.parse(JSON.stringify(crd)), new Set(LACKING[release])) as Crd);

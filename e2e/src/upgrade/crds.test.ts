@@ -64,8 +64,8 @@ test.each(Object.keys(LACKING))(
       expect([stored.metadata.uid, stored.spec]).toEqual([odd.metadata.uid, odd.spec]);
       await deployments.patch('odd', { type: 'merge', body: { metadata: { labels: { seen: 'true' } } } });
 
-      // The downgrade also happens during a rollout. When the API server reads an object, it drops fields that are
-      // unknown in the release.
+      // The downgrade also happens during a rollout. A read of the API server drops fields that the release does not
+      // have.
       const body = { spec: { autoPreserveFailedMachineMax: 1 } };
       await deployments.patch('workers', { type: 'merge', body });
       await world.change({ template: { spec: { class: { name: 'blue' } } } });

@@ -90,9 +90,7 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/**
- * The clouds that do not list every VM in one page, each with the number of pages in a listing of this many machines.
- */
+/** The clouds whose listings have several pages, with the number of pages for this many machines. */
 const OTHERS = [
   ['Azure', azure() as FleetProvider<unknown, unknown>, '^PUT virtualMachines$', () => 1],
   [

@@ -3,7 +3,7 @@ export interface Figure {
   readonly work: string;
   readonly here: string;
   readonly goal: string;
-  /** `reached` is undefined if there is no goal, because most of the cost is in the control plane. */
+  /** Whether the goal is reached. Undefined without a goal, for figures whose cost is mostly in the control plane. */
   readonly reached: boolean | undefined;
 }
 

@@ -79,7 +79,7 @@ async function measure(stack: Stack, work: string, machineCount: number, run: ()
   const start = performance.now();
   await run();
   const seconds = (performance.now() - start) / 1000;
-  // Late writes, such as events and the last status, also belong to the task.
+  // The task includes late writes, such as events and the last status.
   await sleep(realClock, 3_000);
   return {
     work,

@@ -22,8 +22,7 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* IdleFleet.figures();
   for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
     const dies = work.endsWith('→ 0');
-    // The finalizer of the class and its first event are written once for the whole fleet, and not once for each
-    // machine.
+    // The finalizer and the first event of the class are written once for the fleet, and not once for each machine.
     const name = dies
       ? 'deletion of a machine: writes of both controllers'
       : 'creation of a machine: writes of both controllers';

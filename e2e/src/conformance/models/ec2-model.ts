@@ -17,7 +17,7 @@ export interface Node {
 
 type Sdk = Readonly<Record<string, unknown>>;
 
-// The SDKs come from the package of the driver, so that no second version is loaded.
+// The SDKs come from the package of the driver, because a second version must not be loaded.
 const ofDriver = createRequire(new URL('../../../../providers/aws/package.json', import.meta.url));
 const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
 const sts: Sdk = ofDriver('@aws-sdk/client-sts');

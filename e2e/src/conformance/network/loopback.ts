@@ -18,7 +18,7 @@ export interface Loopback {
 
 const KEY_ID = 'key-id-of-the-test';
 const KEY = 'key/of+the-test';
-/** The pages are small, so that a listing has several pages. */
+/** Small pages, because a listing must have several pages. */
 const pageSize = 5;
 
 async function onPort(transport: Transport): Promise<{ origin: string; close: () => Promise<void> }> {

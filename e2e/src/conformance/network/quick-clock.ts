@@ -11,7 +11,7 @@ const TURN_MS = 1;
  */
 export interface QuickClock {
   readonly clock: Clock;
-  /** Wraps connections, so that the clock runs in real time during their requests. */
+  /** Wraps connections. The clock runs in real time during their requests. */
   readonly watch: (connect: (origin: string) => Transport) => (origin: string) => Transport;
 }
 

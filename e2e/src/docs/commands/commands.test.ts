@@ -85,9 +85,7 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
   all.filter((one) => !chosen(one)),
 ];
 
-/**
- * These pages do not need the fleet, and start as soon as possible. The tour of the README mostly waits for machines.
- */
+/** These pages do not need the fleet, so they start early. The tour of the README mostly waits for machines. */
 const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/tracing.md'];
 
 /** All pages share the fleet of one `mcm up`. Each page that installs objects has its own empty cluster. */
@@ -126,8 +124,8 @@ describe('the commands of the documentation work without changes', () => {
     return runScript(script, { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
   };
   const follow = (run: readonly Block[]): Promise<string> => start(pageScript(run));
-  // The results of commands that only read, by command. Many pages start with equal commands on the same fleet, so the
-  // test runs each read-only command once.
+  // The results of commands that only read, by command. Many pages start with equal commands on one fleet, so the test
+  // runs each read-only command once.
   const looks = new Map<string, Promise<string>>();
   const look = async (run: readonly Block[]): Promise<void> => {
     for (const line of linesOf(run)) {
@@ -171,7 +169,7 @@ async function aRunningMachine(kubeconfig: string): Promise<string> {
   return running?.metadata.name ?? '';
 }
 
-/** A minimal CRD of the Prometheus operator, so that the API server accepts the operator's objects. */
+/** A minimal CRD of the Prometheus operator, with which the API server accepts the operator's objects. */
 const monitoring = (kind: string) => ({
   apiVersion: 'apiextensions.k8s.io/v1' as const,
   kind: 'CustomResourceDefinition' as const,

@@ -27,9 +27,9 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 }
 
 /**
- * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y
- * pnpm@12` for the scripts of the workspace. The installed programs work in any folder. If the bundle of a program
- * exists, the installed program uses it. `installPrograms` returns the folder.
+ * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and
+ * `npx -y pnpm@12` for the scripts of the workspace. The programs work in any folder, and use existing bundles. Returns
+ * the folder of the programs.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');
@@ -53,8 +53,8 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
 }
 
 /**
- * Stops a command when it has printed a line with a pattern. The stopped command must exit without an error. A second
- * process stops the command, as Ctrl-C does.
+ * Stops a command when it has printed a line with a pattern. The command must exit without an error. A second process
+ * stops the command, as Ctrl-C does.
  */
 const UNTIL = `
 until_said() {

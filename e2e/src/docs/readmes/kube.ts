@@ -25,7 +25,9 @@ const controller = createController({
   concurrency: 10,
   reconcile: async (key) => {
     const object = informer.store.get(key);
-    if (object === undefined || object.data?.seen === 'yes') return done; // There is nothing to do, for example because the object does not exist. again(60_000) would reconcile again after a minute.
+    // Nothing to do, for example because the object does not exist. `again(60_000)` would reconcile again after a
+    // minute.
+    if (object === undefined || object.data?.seen === 'yes') return done;
     const { namespace, name } = splitKey(key);
     const patch = { type: 'merge', body: { data: { seen: 'yes' } } } as const;
     informer.recordWrite(await client.resource(configMaps, namespace).patch(name, patch));

@@ -1,8 +1,6 @@
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ').trim();
 
-/**
- * Formats a table. Each column is as wide as its widest cell, because the formatter of this workspace requires this.
- */
+/** Formats a table. Each column is as wide as its widest cell, as the formatter of this workspace requires. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [heading, ...rows].map((row) => row.map(cell));
   const widths = heading.map((_, column) => Math.max(3, ...cells.map((row) => row[column]?.length ?? 0)));

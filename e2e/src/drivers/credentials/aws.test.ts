@@ -54,7 +54,7 @@ function open(
     random: seededRandom(1),
     connect: wire.connect,
     environment,
-    // If these settings were absent, the SDK would read the endpoints from the variables of the process.
+    // Without these settings, the SDK would read the endpoints from the variables of the process.
     settings: { ec2Endpoint: EC2, stsEndpoint: EC2 },
   });
   const { providerSpec } = aws().machineClass;

@@ -2,8 +2,8 @@ import { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 /**
- * Fails each test that opens a socket. A library that ignores the given transport would send requests to real hosts,
- * without the clock, faults and signals of the test.
+ * Fails each test that opens a socket, because a library that ignores the given transport would send requests to real
+ * hosts.
  */
 export function forbidSockets(): void {
   const tried: string[] = [];

@@ -43,7 +43,10 @@ export class Wire {
   }
 }
 
-/** A response with this content. @param headers the names are in lower case */
+/**
+ * Returns a response with this content.
+ * @param headers the names are in lower case
+ */
 export const reply = (
   status: number,
   body: string | object = '',

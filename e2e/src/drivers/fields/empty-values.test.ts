@@ -10,8 +10,8 @@ import { requestsFor } from './recorded-requests.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
- * For all drivers, null, an empty text, an empty list and an empty object count as an absent field. The exceptions come
- * from the original, in which some fields are pointers. The driver sends or refuses an empty value of a pointer field.
+ * For all drivers, null, an empty text, an empty list and an empty object count as an absent field. Exceptions are
+ * fields that are pointers in the original: the driver sends or refuses their empty values.
  */
 
 let back: () => void;
@@ -64,7 +64,7 @@ const GCP_EXCEPTIONS: Exceptions = {
   shieldedInstanceConfiguration: 'sent',
 };
 
-/** The empty value of the same type. `emptyOf` returns undefined if there is none. */
+/** Returns the empty value of the type, or undefined. */
 function emptyOf(value: unknown): unknown {
   if (typeof value === 'string') return '';
   if (Array.isArray(value)) return [];

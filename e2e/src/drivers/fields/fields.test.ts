@@ -9,15 +9,15 @@ import { type RecordedRequests, requestsFor } from './recorded-requests.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
- * Every field of every provider spec must change the requests to the cloud, unless its description says that the field
- * has no effect.
+ * Every field of every provider spec changes the requests to the cloud, unless its description says that the field has
+ * no effect.
  */
 
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // Without this variable, requests go to the hosts of the real cloud. In some requests, only the host contains the
-  // region.
+  // Without this variable, requests would go to the hosts of the real cloud. In some requests, only the host contains
+  // the region.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());

@@ -1,6 +1,6 @@
 /**
- * Provider specs that together contain every field. Each spec is a change of the first spec. If a field does not accept
- * every value, `others` contains its replacement value.
+ * Provider specs that together contain every field. Each spec is a change of the first spec. `others` contains valid
+ * values of fields that do not accept every value.
  */
 export interface FieldSpecs {
   readonly specs: readonly object[];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage, withSpec } from './stage.ts';
 
-/** The scenarios of AWS. Each row of the table is a test with its name. */
+/** The scenarios of AWS. The tests have the names of the rows. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -398,8 +398,7 @@ describe('status and listing', () => {
   test('a NIC that still has its source check [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
-    // The original returns this data with the error. The driver of this project returns the data from the next
-    // initialization.
+    // The original returns this data with the error. In this project, the next initialization returns the data.
     expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
       providerId: ID,
       nodeName: 'ip-1.internal',

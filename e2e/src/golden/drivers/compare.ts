@@ -51,10 +51,7 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
   return undefined;
 }
 
-/**
- * The original returns the known data of the VM together with an error. The driver of this project returns the data
- * from `initialize`.
- */
+/** The original returns data of the VM together with an error. In this project, `initialize` returns the data. */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,
   reported: Reported,

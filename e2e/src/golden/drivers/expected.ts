@@ -9,7 +9,7 @@ export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 export type ExpectedResult = RecordedResult & {
   /** The pattern for the whole error text, which replaces `errorText`. */
   readonly textMatches?: RegExp;
-  /** `unknownResponse` is set if no recording contains the response, so that it is not compared. */
+  /** Set if no recording contains the response, which is then not compared. */
   readonly unknownResponse?: boolean | undefined;
   /** The allowed error codes, with null for success. `codes` replaces `errorCode`. */
   readonly codes?: readonly (string | null)[];
@@ -18,23 +18,14 @@ export type ExpectedResult = RecordedResult & {
 /** The expected behavior of this driver for a recording of the original. */
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
-  /**
-   * `whole` means that the call sends exactly these requests. If `extent` is not `whole`, the call may end earlier or
-   * send more requests.
-   */
+  /** With `whole`, the call sends exactly these requests. Otherwise, the call may end earlier or send more requests. */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
-  /**
-   * Changes of metrics by series: a number, `>=1`, or `*` for any number. `metrics` is undefined if the metrics were
-   * not recorded.
-   */
+  /** Changes of metrics by series: a number, `>=1`, or `*` for any number. Undefined without recorded metrics. */
   readonly metrics: RecordedCall['metrics'];
 }
 
-/**
- * The inputs of a rule: the inputs of the call, and the responses of the cloud. The requests of this driver are not
- * part of the inputs.
- */
+/** The inputs of a rule: the inputs of the call and the responses of the cloud, without the requests of this driver. */
 export interface Situation {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
@@ -101,7 +92,7 @@ function counted(metrics: Expected['metrics'], situation: Situation, code: strin
   return { ...Object.fromEntries(others), ...(isCounted ? driverMetrics(situation, code) : {}) };
 }
 
-/** Returns the rule for a call that fails with this code. Values that `change` does not contain stay unchanged. */
+/** Returns the rule for a call that fails with this code. All values outside of `change` stay. */
 export const failsWith = (
   expected: Expected,
   situation: Situation,

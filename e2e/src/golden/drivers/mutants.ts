@@ -20,7 +20,7 @@ const at = (call: RecordedCall, index: number): RecordedCall | undefined =>
     ? undefined
     : { ...call, requests: call.requests.with(index, spoilt(call.requests.at(index) as RecordedRequest)) };
 
-/** A change for each compared value. `CHANGES` is undefined if the recording does not contain the value. */
+/** A change for each compared value. Undefined if the recording does not contain the value. */
 const CHANGES: Readonly<Record<string, Change>> = {
   'the first request': (call) => at(call, 0),
   'the last request': (call) => at(call, -1),
@@ -69,7 +69,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
 /** The result of one change. */
 export interface Verified {
   readonly change: string;
-  /** `covered` means that the rules produce the same expectation with and without the change. */
+  /** With `covered`, the rules produce equal expectations with and without the change. */
   readonly outcome: 'seen' | 'covered' | 'missed';
   readonly rows: readonly string[];
 }
@@ -77,7 +77,7 @@ export interface Verified {
 function essence({ requests, extent, result, metrics }: Expected): string {
   const { textMatches, codes, cloudError, errorCode, response, unknownResponse, errorText, driverText } = result;
   const text = textMatches ? String(textMatches) : [errorText, driverText];
-  // If the call may end earlier, only its first request is always compared.
+  // For a call that may end earlier, only the first request is always compared.
   const compared = extent === 'may end earlier' ? requests.slice(0, 1) : requests;
   const answer = unknownResponse ? undefined : response;
   return stable({ compared, text, cloudError, code: codes ?? errorCode, answer, metrics });

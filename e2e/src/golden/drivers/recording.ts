@@ -143,7 +143,7 @@ export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   ];
 };
 
-/** Whether a text is JSON. The API server refuses a class with a text that is not JSON, so no driver receives it. */
+/** Whether a text is JSON. The API server refuses a class with any other text. */
 export function isJson(raw: string): boolean {
   try {
     JSON.parse(raw);

@@ -27,7 +27,7 @@ function callPattern({ recorded: { machine }, step: { method } }: Situation): st
   return `${CALLS[method] ?? method} of ${of}`;
 }
 
-/** The time when the caller cancels a call: never, before its start, or while it runs. */
+/** When the caller cancels a call: never, before the start, or during the call. */
 export type CallerEnd = 'never' | 'before' | 'during';
 
 /**
@@ -61,7 +61,7 @@ export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => 
   },
 });
 
-/** The driver does not have the method, so it sends no request and counts nothing. */
+/** The driver does not have the method. A call sends no request and counts nothing. */
 export const methodIsAbsent = (row: string, method: string): Rule => ({
   row,
   expect: (_, { step, provider }) =>
@@ -80,8 +80,7 @@ export const methodIsAbsent = (row: string, method: string): Rule => ({
 });
 
 /**
- * The cloud throttles. For a throttled call, only the code differs from the original. `initialize` keeps
- * `Uninitialized`.
+ * Rule for throttling: only the code differs from the original, except that `initialize` keeps `Uninitialized`.
  * @param isThrottle Whether the recorded error is throttling.
  */
 export const throttledIsUnavailable = (
@@ -97,8 +96,7 @@ export const throttledIsUnavailable = (
 });
 
 /**
- * The token service is unavailable. The error of an unavailable token service allows a retry, and no further request
- * follows.
+ * Rule for an unavailable token service: the error allows a retry, and no further request follows.
  * @param isLogin Whether a request is for a token.
  * @param isDown Whether its first response shows an outage.
  */
@@ -117,7 +115,7 @@ export const tokenHostIsDown = (
     return {
       ...failed,
       requests: upTo(expected.requests, (each) => each === login),
-      // In this case, the original requested the token again and received it, so its metrics contain other services.
+      // The original then requested the token again with success, so its metrics contain other services.
       metrics: isRefused ? failed.metrics : undefined,
       extent: isRefused ? failed.extent : 'may continue',
     };
@@ -125,8 +123,8 @@ export const tokenHostIsDown = (
 });
 
 /**
- * The original crashed. Until the crash of the original, this driver sends the same requests. After the crash, this
- * driver continues or returns an error.
+ * Rule for a crash of the original: this driver sends the requests before the crash, and then continues or returns an
+ * error.
  * @param codes The machine codes of these errors.
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({

@@ -49,7 +49,7 @@ const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
 const fitsQuery = (wanted: Rule['query'], { query }: ScriptedRequest): boolean =>
   Object.entries(wanted ?? {}).every(([key, value]) => (query[key] ?? null) === value);
 
-/** The first response of a recorded cloud to a request. `firstReply` returns undefined if no rule matches. */
+/** Returns the first response of a recorded cloud to a request, or undefined without a matching rule. */
 export function firstReply(
   rules: unknown,
   {

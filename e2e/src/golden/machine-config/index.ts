@@ -60,10 +60,7 @@ export async function answerOf(recorded: RecordedCase): Promise<unknown> {
   return await call(recorded.input as never);
 }
 
-/**
- * Returns the unintended difference between our result and the recorded result. `compare` returns undefined if there is
- * none.
- */
+/** Returns the unintended difference between the result of mcm and the recorded result, or undefined. */
 export function compare(recorded: RecordedCase, answer: unknown): string | undefined {
   try {
     const { expected, actual } = corrected(recorded, answer);

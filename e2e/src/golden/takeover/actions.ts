@@ -74,8 +74,8 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * The reason why a recording cannot be replayed after a given state. Either the kind is unknown, or a section does not
- * contain the action with its name. Without the missing action, the later states would not match.
+ * Returns why a recording cannot be replayed after a given state: a kind is unknown, or the action of a section is
+ * missing.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));
@@ -221,8 +221,8 @@ const isSelectedByHand = (objects: State['objects']): boolean =>
   });
 
 /**
- * The labels and annotations that a user removed. If a controller could have removed a label, the removal counts only
- * at the start of a new section.
+ * The labels and annotations that a user removed. A removal that a controller could have made counts only at the start
+ * of a section.
  */
 function withdrawals(before: State, state: State): readonly Action[] {
   return [...state.objects].flatMap(([key, object]): readonly Action[] => {

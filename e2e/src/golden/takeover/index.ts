@@ -5,10 +5,7 @@ import { readHistories } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
-/**
- * Histories of clusters with the original. Our controllers take over each state, and also replay each history from the
- * start.
- */
+/** Histories of clusters with the original. mcm takes over each state, and replays each history from the start. */
 export const takeover: GoldenSet = {
   name: 'takeover',
   async *run(dir: string): AsyncIterable<Outcome> {

@@ -72,8 +72,8 @@ export class MachineMapping {
   }
 
   /**
-   * Waits until a node is selected, so that its agent can act. The controllers may select equal nodes in any order, so
-   * the node with the most progress replaces the recorded node.
+   * Waits until a node is selected, so that its agent can act. The node with the most progress replaces the recorded
+   * node, because controllers select equal nodes in any order.
    */
   async awaitAgent(recorded: string, reason: string): Promise<void> {
     for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {

@@ -11,9 +11,8 @@ import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * The recordings of the original do not contain all actions of users. Histories of our own controllers contain these
- * actions, and are then replayed. The tests prove nothing about the original, but verify that the replay reads every
- * user action correctly.
+ * Histories of mcm with user actions that the recordings of the original lack. The replay proves nothing about the
+ * original, but verifies that the replay reads every user action correctly.
  */
 const [birth] = (await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)))).filter(
   ({ file }) => file === 'birth.json',
@@ -174,7 +173,7 @@ const HISTORIES: readonly (readonly [string, readonly UserAction[], number])[] =
   ],
 ];
 
-/** A deletion takes long, so that the recording shows the states during the deletion. */
+/** A deletion takes long, because the recording must show the states during the deletion. */
 const SLOW: Pace = { joinMs: () => 0, leaveMs: () => 15_000 };
 
 async function historyOf(actions: readonly UserAction[], until: number): Promise<History> {

@@ -5,10 +5,7 @@ import { type History, parseHistory } from './recordings/recording.ts';
 import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
-/**
- * Reads a history with changes. The changed history is correct only if mcm uses the time of an action, or the state at
- * that time.
- */
+/** Reads a history with changes, which is correct only if mcm uses the time of an action or the state at that time. */
 async function history(file: string, ...changes: readonly Change[]): Promise<History> {
   const text = await readFile(new URL(`../../../testdata/takeover/${file}`, import.meta.url), 'utf8');
   return parseHistory(

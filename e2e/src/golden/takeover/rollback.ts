@@ -5,9 +5,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
- * The rollback request of a user, if the controller rolled back the template of a deployment. The request may be
- * removed before the recording contains it, so the event of the rollback is also read. Returns undefined if there was
- * no rollback between the two states.
+ * The rollback request of a user, if the controller rolled back the template of a deployment. The recording may lack
+ * the short request, so the function also reads the event of the rollback. Undefined without a rollback.
  */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {
   const { rollbackTo: _asked, template: _old, ...oldRest } = specOf(old);

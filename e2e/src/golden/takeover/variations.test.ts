@@ -7,10 +7,7 @@ import { type History, parseHistory } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
-/**
- * Variations of the recordings, as a different recorder could have written them. The comparison must not depend on
- * details that a recorder chooses.
- */
+/** Variations of the recordings in details that a recorder chooses. The comparison must not depend on these details. */
 const dir = fileURLToPath(new URL('../../../testdata/takeover', import.meta.url));
 const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
 const texts = new Map(

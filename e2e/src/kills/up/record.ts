@@ -26,7 +26,7 @@ interface SeenPod {
   goesAt: number;
 }
 
-/** A pod may be bound so shortly before the deletion of its VM that the controller does not know the pod. */
+/** A pod that is bound this shortly before the deletion of its VM may be unknown to the controller. */
 const UNKNOWN_MS = 2_000;
 /** The API server rounds times to seconds. */
 const ROUNDING_MS = 1_000;
@@ -34,8 +34,8 @@ const ROUNDING_MS = 1_000;
 const millis = (text: string | undefined): number => (text === undefined ? Number.NaN : Date.parse(text));
 
 /**
- * Records the states of the cloud and of the pods. The record finds VMs that were duplicated, lost, or deleted while
- * pods ran on them. The record reads only from the servers, so it does not need the killed programs.
+ * Records the states of the cloud and of the pods. The record finds VMs that were duplicated, lost, or deleted under
+ * running pods. The record needs only the servers, and not the killed programs.
  */
 export class FleetRecord {
   readonly violations: string[] = [];
@@ -82,10 +82,7 @@ export class FleetRecord {
     this.#machines.set(machine.uid, machine);
   }
 
-  /**
-   * Records the end of a Machine. The finalizer of a Machine stays until its VM is deleted, so the deletion of the VM
-   * was requested.
-   */
+  /** Records the end of a Machine. A Machine ends after its VM, so the deletion of the VM was requested. */
   machineGone(uid: string): void {
     const known = this.#machines.get(uid);
     if (known) this.#machines.set(uid, { ...known, isGoing: true });

@@ -199,7 +199,7 @@ export class FleetWorld {
     });
   }
 
-  /** Compacts the history of a server, so that watches from an earlier version do not start. */
+  /** Compacts the history of a server. Watches from an earlier version then do not start. */
   compact(server: string): void {
     this.reporter.note('act', `the API server of ${server} compacts its history`);
     (server === SEED ? this.#seedPlane : this.#clusters.get(server)?.plane)?.compact();
@@ -290,7 +290,7 @@ export class FleetWorld {
     }
   }
 
-  /** The first difference between the desired and the actual state. `mismatch` returns undefined if there is none. */
+  /** The first difference between the desired and the actual state. Undefined without a difference. */
   async mismatch(): Promise<string | undefined> {
     for (const [name, cluster] of this.#clusters) {
       const problem = this.deleted.has(name) ? await this.#leftover(name) : await this.#lacks(name, cluster);

@@ -100,7 +100,7 @@ export class RolloutVerifier {
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return undefined;
     const others = sets.items.filter((set) => set !== stored && (set.spec.replicas ?? 0) > 0);
     if (stored === undefined) return now > 0 && others.length > 0 ? 'creates the new set' : undefined;
-    // After a change of the replicas, the sets of both templates become smaller.
+    // A change of the replicas makes the sets of both templates smaller.
     const scaled = stored.metadata.annotations?.[DESIRED_REPLICAS] !== String(deployment.spec.replicas ?? 0);
     const isOld = stored.spec.template.spec?.class.name !== deployment.spec.template.spec.class.name;
     return now < before && isOld && !scaled ? 'shrinks the old set' : undefined;

@@ -11,7 +11,7 @@ import {
 /** How a connection fails. */
 export type Failure = 'hangs' | 'is refused';
 
-/** Requests that wait for an answer without an end, until their sender aborts them. */
+/** Requests without an answer, until their sender aborts them. */
 const unanswered = (request: TransportRequest): Promise<never> =>
   new Promise((_, reject) =>
     request.signal?.addEventListener('abort', () => reject(request.signal?.reason), { once: true }),

@@ -17,7 +17,7 @@ export async function deleteNodesOfLostVms(world: World, isSelected: (node: Node
 
 /**
  * The node controller of the cloud, for Nodes that mcm has never labeled. If a VM ends before the machine controller
- * records the VM, no data of mcm refers to its Node, so mcm cannot delete the Node.
+ * records it, mcm has no data about its Node, and cannot delete the Node.
  * @returns a function that stops the node controller.
  */
 export function runCloudNodes(world: World): () => void {

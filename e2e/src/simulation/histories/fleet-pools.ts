@@ -72,7 +72,7 @@ export class FleetPools {
     this.#config.controllers.kill();
   }
 
-  /** Removes the faults and the pauses. After the repair, all nodes must get their last configuration. */
+  /** Removes the faults and the pauses. All nodes must then get their last configuration. */
   async mend(): Promise<void> {
     this.#config.network.calm();
     for (const { name } of this.#pools) await this.#patch(name, { paused: false });

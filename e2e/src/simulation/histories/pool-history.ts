@@ -73,7 +73,7 @@ export class TargetVerifier {
     else if (!this.#pausedSince.has(name)) this.#pausedSince.set(name, this.#world.clock.now().getTime());
   }
 
-  /** Whether the pool of a rendered configuration has been paused for longer than the maximum age of a cache. */
+  /** Whether the pool of a rendered configuration has been paused for longer than the age limit of caches. */
   #isPaused(config: string): boolean {
     const pool = /^rendered-(.+)-[0-9a-f]{32}$/.exec(config)?.[1] ?? '';
     const since = this.#pausedSince.get(pool);
@@ -179,8 +179,8 @@ class PoolHistory {
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas).catch((error: unknown) => {
-      // If the renewals of a leader are lost repeatedly, it may never list all objects. After the faults, all objects
-      // must reach their desired state.
+      // A leader whose renewals are lost repeatedly may never list all objects. After the faults, all objects must
+      // reach their desired state.
       if (!this.#config.network.losesAnswers) throw error;
       world.reporter.note('act', 'the nodes do not have the first configuration yet');
     });

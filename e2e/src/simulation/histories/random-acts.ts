@@ -124,7 +124,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
 
 /** The desired state of a deployment. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
-/** The additional deployments of a large simulation, with their initial sizes. */
+/** Deployments of a large simulation, in addition to the first, with their initial sizes. */
 const MORE_FLEETS = [
   ['builders', 3],
   ['runners', 5],
@@ -285,7 +285,7 @@ export class RandomHistory {
     await acts[name]();
   }
 
-  /** Starts an in-place update first, so that the history contains one. */
+  /** Starts an in-place update first, because the history must contain one. */
   async #beginUpdate(): Promise<void> {
     const world = this.#world;
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
@@ -297,7 +297,7 @@ export class RandomHistory {
     await world.until(async () => world.reporter.selections > 0);
   }
 
-  /** Pauses a rollout first, so that the history contains a pause. */
+  /** Pauses a rollout first, because the history must contain a pause. */
   async #beginPause(): Promise<void> {
     const world = this.#world;
     if (!this.#inPlace) {
@@ -308,15 +308,15 @@ export class RandomHistory {
     await world.change({ paused: true });
   }
 
-  /** Starts a rollout first, so that the history contains a rollout that a window delays. */
+  /** Starts a rollout first, because the history must contain a rollout that a window delays. */
   async #beginRollout(): Promise<void> {
     await this.#world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#roll();
   }
 
   /**
-   * Stores a backup first, so that each restore has a backup. If responses are lost, no process may hold its Lease for
-   * long enough to complete the fleet.
+   * Stores a backup first, because each restore needs one. With lost responses, no process may hold its Lease long
+   * enough to complete the fleet.
    */
   async #beginBackup(): Promise<void> {
     const world = this.#world;
@@ -425,7 +425,7 @@ export class RandomHistory {
     await this.#world.change({ paused: true });
   }
 
-  /** Removes all faults. Without faults, the fleet must reach its desired state without further writes. */
+  /** Removes all faults. The fleet must then reach its desired state, and cause no further writes. */
   async #calm(): Promise<void> {
     const world = this.#world;
     this.#note('all faults end');
@@ -509,7 +509,6 @@ export class RandomHistory {
     return { dice: this.#dice, cloud: this.#world.cloud, note: (text) => this.#note(text) };
   }
 
-  /** Calls `act` after a delay, unless the history has ended. */
   #later(ms: number, act: () => void): void {
     this.#world.clock.setTimeout(act, ms);
   }
@@ -649,7 +648,8 @@ export class RandomHistory {
   }
 
   #lostVm(): void {
-    // The circuit breaker opens if a small fleet loses most of its machines at the same time. With an open circuit breaker, no machine is replaced until an operator acts.
+    // The loss of most machines of a small fleet opens the circuit breaker, and mcm then replaces no machine before an
+    // operator acts.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
     if (this.#world.cloudRuns) lostVm(this.#draw);

@@ -56,8 +56,8 @@ export class Restores {
   }
 
   /**
-   * The operator releases the VMs in quarantine, and allows the replacement of machines without a VM, until `rest` is
-   * called.
+   * Acts as the operator until `rest` is called: releases VMs in quarantine, and allows the replacement of machines
+   * without a VM.
    */
   operate(): void {
     this.#operates = true;

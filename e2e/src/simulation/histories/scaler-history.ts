@@ -37,8 +37,7 @@ class ScalerHistory {
   readonly #scaler: Autoscaler;
   readonly #script: Script;
   /**
-   * Whether one write contains the names and the lower number of replicas. Each machine that is named in such a write
-   * must be deleted.
+   * Whether one write contains the names and the lower number of replicas. If so, each named machine must be deleted.
    */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
@@ -51,12 +50,12 @@ class ScalerHistory {
     const form = formOf(seed);
     this.#scaler = scalerOf(world, form);
     world.reporter.note('act', `the autoscaler names machines by ${form}`);
-    // Without a lower number of replicas, names have no effect. An autoscaler that writes names first has seen that its
-    // last change was processed.
+    // Names have no effect before the lower number of replicas. An autoscaler that writes names first has waited for
+    // the effect of its last change.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // A priority and the number of replicas are in two objects. These histories have no delays, because a delayed watch
-    // may deliver only one of the two changes.
+    // A priority and the number of replicas are in two objects. These histories have no delays, because a watch may
+    // deliver only one of the two changes.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -106,7 +105,8 @@ class ScalerHistory {
     while (victims.length < Math.min(most, candidates.length)) {
       const [victim] = candidates.splice(this.#dice.number(candidates.length), 1);
       if (!victim) continue;
-      // The autoscaler must ensure that there are enough remaining machines, so the test does not verify this deletion.
+      // The test does not verify this deletion, because the autoscaler is responsible for the number of remaining
+      // machines.
       this.#world.reporter.deletesByHand(victim.metadata.uid);
       victims.push(victim.metadata.name);
     }

@@ -80,9 +80,8 @@ export class FinalChecks {
   }
 
   /**
-   * A Node without a Machine whose VM no longer exists. A failed call created the VM, and the VM was deleted before the
-   * controller found it. Only the node controller of the cloud deletes such a Node, and this test does not run that
-   * controller.
+   * Whether only the node controller of the cloud deletes a Node. The test does not run this controller. A failed call
+   * created the VM of the Node, and the VM ended before the machine controller found it.
    */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);
@@ -119,8 +118,8 @@ export class FinalChecks {
   }
 
   /**
-   * Rule (g): one drain never ends, and one cloud call gets no response. During both problems, a third machine must be
-   * created and deleted without delay.
+   * Rule (g): one drain never ends, and one cloud call gets no response. Meanwhile, a third machine must be created and
+   * deleted without delay.
    */
   async #promptBesideStuck(): Promise<void> {
     const world = this.#world;
@@ -135,7 +134,7 @@ export class FinalChecks {
     world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
     await world.createMachine('hangs', { creationTimeout: '2h' });
     await clock.advance(1_000);
-    // The class is separate, because without capacity all machines of one class and zone wait together.
+    // The class is separate, because all machines of a class and zone without capacity wait together.
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);

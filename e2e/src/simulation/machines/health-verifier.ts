@@ -32,7 +32,7 @@ export class HealthVerifier {
   readonly #o: HealthVerifierOptions;
   /** The times at which Nodes became Ready, by name. */
   readonly #readySince = new Map<string, number>();
-  /** The times of the last change of the phase, by the UID of the machine. */
+  /** The times of the last phase change, by the UID of the machine. */
   readonly #phaseSince = new Map<string, number>();
 
   constructor(options: HealthVerifierOptions) {

@@ -136,7 +136,7 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // The kubelet continues to use the Node of its VM. If the Node was deleted, the kubelet registers a new Node.
+      // The kubelet continues to use its Node, or registers a new Node after a deletion.
     }
     await this.#report(node, 'True');
   }
@@ -202,7 +202,7 @@ export class HollowNodes implements InstanceHost {
       if (mounted) all.add(volume);
       else all.delete(volume);
     }
-    // A kubelet sends its statuses one after the other, so that an older status never arrives last.
+    // A kubelet sends its statuses one after the other, because an older status must not arrive last.
     const write = (): Promise<void> => this.#reportMounts(nodeName, all);
     const report = (this.#reports.get(nodeName) ?? Promise.resolve()).then(write, write);
     this.#reports.set(nodeName, report);

@@ -210,10 +210,7 @@ class MachineHistory {
     await clock.advance(FIRST_FAULT_MS);
   }
 
-  /**
-   * Triggers a call of the controller that fails. Without this call, the fault may not occur before the faults are
-   * removed.
-   */
+  /** Triggers a failing call of the controller, because the fault might otherwise not occur in time. */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
     // A new process lists the VMs first.
@@ -302,8 +299,8 @@ class MachineHistory {
   }
 
   /**
-   * A controller starts while its role forbids reads of Nodes or pods. After the start of the controller, a user
-   * deletes a machine. If possible, the deleted machine has pods.
+   * A controller starts while its role forbids reads of Nodes or pods. A user then deletes a machine, if possible one
+   * with pods.
    */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;
@@ -351,10 +348,7 @@ class MachineHistory {
     this.#world.reporter.violate(`the simulation failed: ${String(error)}`);
   }
 
-  /**
-   * All reads of Nodes fail for some time. The controller needs as much time to recover as after an outage of the same
-   * length.
-   */
+  /** All reads of Nodes fail for some time. The controller needs as much time to recover as after an outage. */
   #failReadsOfNodes(ms: number): void {
     const { network, clock } = this.#world;
     this.#note(`for ${ms} ms, the API server answers reads of nodes with status 500`);
@@ -421,7 +415,7 @@ class MachineHistory {
   }
 
   /**
-   * Starts a second controller, which acquires the Lease. The first controller continues until it notices the loss of
+   * Starts a second controller, which acquires the Lease. The first controller continues until it detects the loss of
    * its Lease.
    */
   #twoControllers(): void {

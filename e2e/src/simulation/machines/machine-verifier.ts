@@ -253,8 +253,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Rule (a): no machine has two VMs. The test verifies the rule after every response of the cloud. Names of machines
-   * are compared, because they are unique in a history and the controller sets the idempotency token.
+   * Rule (a): no machine has two VMs. The test verifies the rule after every response of the cloud. The test compares
+   * the names of machines, which are unique in a history.
    */
   countVms(): void {
     const living = new Map<string, string>();

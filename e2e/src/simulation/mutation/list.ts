@@ -6,7 +6,7 @@ export interface Mutant {
   /** A text that occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** The suites that can detect the change, in the order of their runs. */
+  /** The suites that can detect the change, in the order of the runs. */
   readonly suites: readonly string[];
   /** The first seed to run, by default 1; a larger seed is needed if only rare histories detect the change. */
   readonly firstSeed?: number;

@@ -55,7 +55,7 @@ export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }:
     workerData: loaded,
     onFailure: ({ one, violations: [first = ''] }) => {
       if (/SyntaxError/.test(first)) throw new Error(`${file} cannot be loaded with the mutant: ${first}`);
-      // A violation of the limit of real time is not a result, because real time depends on the computer.
+      // A violation of the real-time limit is no result, because real time depends on the computer.
       if (/of real time$/.test(first)) return;
       seen ??= `${one.suite} ${one.seed} ${one.profile}: ${first.split('\n')[0]}`;
     },

@@ -134,17 +134,16 @@ export class Network {
   }
 
   /**
-   * The maximum age of the cached state on which a write of a caller is based, in milliseconds. The age includes
-   * pending events of the caller's watches of the given resources (plural names). The age also includes the requests
-   * and responses of one pass, and the waits after a 429.
+   * The maximum age of the cached state behind a write of a caller, in milliseconds. The age includes pending events of
+   * the given resources (plural names), the requests and responses of one pass, and waits after a 429.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.behindMs(caller, ...resources);
   }
 
   /**
-   * Like `lagMs`, but without the time for which a process had no watch. While a process had no watch, it knew that its
-   * state is outdated.
+   * Like `lagMs`, but without the time for which a process had no watch, because it then knows that its state is
+   * outdated.
    */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + Math.max(0, ...this.#received(caller).map((received) => received.unnoticedMs(resources)));
@@ -323,7 +322,7 @@ export class Network {
     return steps <= 0;
   }
 
-  /** Kills a process at an await of its next work, even if the process waits there for no timer, event or response. */
+  /** Kills a process at an await of its next work, even if nothing outside of the process can end the await. */
   async #killAfter(steps: number, caller: Caller, peer: Peer | undefined): Promise<void> {
     for (let step = 0; step < steps; step += 1) await Promise.resolve();
     this.#kill(caller, peer);

@@ -60,8 +60,8 @@ function hash(text: string, seed: number): number {
 }
 
 /**
- * Random numbers by purpose. The n-th number of a purpose does not depend on the numbers of all remaining purposes. If
- * an action is removed from a history, the remaining actions keep their latencies.
+ * Random numbers by purpose. The numbers of one purpose do not depend on other purposes. If an action is removed from a
+ * history, all other actions keep their latencies.
  */
 export class KeyedRandom {
   readonly #seed: number;

@@ -47,7 +47,7 @@ export class ReceivedEvents {
     return (this.#noticedMs.get(path) ?? 0) + this.#now() - (this.#closedAt.get(path) ?? this.#now());
   }
 
-  /** The time since which events may be missing. `since` returns undefined if the process has received all events. */
+  /** The time since which events may be missing. Undefined if the process has received all events. */
   since(path: string): number | undefined {
     return this.#since.get(path);
   }
@@ -66,8 +66,8 @@ export class ReceivedEvents {
   }
 
   /**
-   * Like `behindMs`, but without the time for which the process had no watch. Without a watch, the process knew that
-   * events may be missing.
+   * Like `behindMs`, but without the time for which the process had no watch, because it then knows that events may be
+   * missing.
    */
   unnoticedMs(resources: readonly string[]): number {
     const now = this.#now();

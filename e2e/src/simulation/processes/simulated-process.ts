@@ -98,7 +98,7 @@ export class SimulatedProcess {
 
   /**
    * The clock of this process. A freeze delays the timers of the process, and a kill cancels them. After a freeze, the
-   * process first handles its inputs and then its timers, because it was stopped while it waited for inputs.
+   * process handles its inputs before its timers.
    */
   clock(clock: Clock): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) => {

@@ -52,8 +52,8 @@ export class FenceVerifier {
   }
 
   /**
-   * Wraps a transport, to verify requests when they leave their process. After that, the holder may change before the
-   * request arrives, which no process can prevent.
+   * Wraps a transport, and verifies requests when they leave their process. A later change of the holder is no
+   * violation, because no process can prevent it.
    */
   wrap({ identity, proc, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(proc, identity);

@@ -24,7 +24,7 @@ export interface FleetVerifierOptions {
   readonly largestSince: (setUid: string, since: number) => number;
   /**
    * The time at which the size of a set was last reduced, by the UID of the set. The time is in virtual milliseconds
-   * since 1970. `reducedAt` returns undefined if the size was never reduced.
+   * since 1970, or undefined if the size was never reduced.
    */
   readonly reducedAt: (setUid: string) => number | undefined;
   /** The size of all sets of a set's deployment together, by the UID of the set. */
@@ -128,8 +128,8 @@ export class FleetVerifier {
   }
 
   /**
-   * Whether a set may create its missing machines, as a ReplicaSet does. After a scale-in by the user, this applies
-   * until the deployment has reduced the size of the set.
+   * Whether a set may create its missing machines, as a ReplicaSet does. After a scale-in, a set may create them until
+   * the deployment has reduced its size.
    */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
@@ -178,10 +178,12 @@ export class FleetVerifier {
   }
 
   /**
-   * Verifies that enough machines remain available when mcm makes an available machine unavailable. mcm may not know
-   * yet that a machine was lost. A set with too many machines deletes them as a ReplicaSet does, even if a user deletes
-   * another machine. For such a set, the decision was the reduction of its size. If all sets together are smaller than
-   * the present request allows, the sets keep the required machines, although the earlier request was lower.
+   * Verifies that enough machines remain available when mcm makes an available machine unavailable.
+   * - mcm may not know yet that a machine was lost.
+   * - A set with too many machines deletes them like a ReplicaSet, even if a user deletes another machine. The decision
+   *   is the reduction of its size.
+   * - Sets that are smaller than the present request allows keep the required machines, although an earlier request was
+   *   lower.
    */
   #decided(name: string, how: string): void {
     const since = Math.min(this.#now, this.#reducedAt(name)) - this.#o.lagMs();

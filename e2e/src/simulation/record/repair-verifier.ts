@@ -34,10 +34,7 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine));
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? BOUNDS.patience.ms;
 
-/**
- * The time until which a creation may wait for the machine. The time includes the rounding of its creation time to
- * seconds.
- */
+/** The time until which a creation may wait for the machine. The creation time is rounded to seconds. */
 const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
 
 /** Whether the machine joined before it failed. */
@@ -54,7 +51,7 @@ export class RepairVerifier {
   readonly #clock: Clock;
   readonly #machines = new Map<string, Machine>();
   #repairs: Repair[] = [];
-  /** The number of machines that were deleted so that the current set can grow, while machines are missing. */
+  /** The number of machines that were deleted for the growth of the current set, while machines are missing. */
   #given = 0;
   /** The UIDs of machines whose in-place update has ended, while their nodes are still selected. */
   readonly #updatedUids = new Set<string>();
@@ -92,7 +89,7 @@ export class RepairVerifier {
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < replicasOf(set);
-    // A set with the whole size of the deployment only becomes smaller, so its deletions do not let another set grow.
+    // Deletions from a set with the whole size of the deployment do not let another set grow.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
     // A machine that has not joined yet was not available before, so its deletion does not count.
     if (decided && !refills && !carries && !this.#isJoining(before)) this.#given++;

@@ -98,7 +98,10 @@ export class Reporter {
     return this.#fleet(this.#fleets.has(name) ? name : first);
   }
 
-  /** Records that the user deletes the machine with this UID. A later machine may have the same name. */
+  /**
+   * Records that the user deletes the machine with this UID. The UID is needed because a later machine may have the
+   * name.
+   */
   deletesByHand(uid: string): void {
     this.#byHand.add(uid);
   }
@@ -136,8 +139,8 @@ export class Reporter {
   }
 
   /**
-   * Records that the server was restored to an older state. This state has no trace of a later machine whose VM no
-   * longer exists, so another machine may get its name. `RestoreVerifier` verifies the names of VMs.
+   * Records that the server was restored to an older state. A lost machine without a VM has no trace in this state, so
+   * another machine may get its name. `RestoreVerifier` verifies the names of VMs.
    * @param machines The names of the restored machines.
    */
   isRestored(machines: ReadonlySet<string>): void {

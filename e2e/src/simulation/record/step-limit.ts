@@ -11,7 +11,7 @@ const MINUTE = 60_000;
 
 /**
  * Ends a history in which the controllers do not become idle, and reports the object that they write. The limit counts
- * requests with a response. After the limit, no request gets a response, so that the virtual time can continue.
+ * requests with a response. After the limit, no request gets a response, and the virtual time continues.
  */
 export class StepLimit {
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class StepLimit {
 
   /**
    * Records a response of the server to a controller.
-   * @param object The changed object. `answered` returns undefined if no object was changed.
+   * @param object The changed object, or undefined.
    */
   answered(object: string | undefined): void {
     this.#requests += 1;

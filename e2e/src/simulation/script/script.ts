@@ -5,7 +5,7 @@ export interface Step {
   readonly act: string;
   /** The pause before the action. */
   readonly pauseMs: number;
-  /** The number of random numbers that were drawn before the action, so that a replay draws the same numbers. */
+  /** The number of random numbers that were drawn before the action, because a replay must draw the same numbers. */
   readonly drawn: number;
 }
 

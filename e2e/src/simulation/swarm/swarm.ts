@@ -32,10 +32,7 @@ export interface Tally {
 }
 
 const PROGRESS_MS = 60_000;
-/**
- * A worker that is idle for this time waits for an event that never occurs, because histories do not wait for real
- * time.
- */
+/** Maximum idle time of a worker. Histories do not wait for real time, so a longer wait never ends. */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
 /** The number of cases of a worker. After that, a new worker with an empty heap replaces the worker. */

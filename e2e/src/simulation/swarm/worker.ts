@@ -9,12 +9,12 @@ interface Job {
   readonly shrinks: boolean;
 }
 
-// Stack traces are disabled, because those of refused requests would take 6% of the time. The text of a violation is
+// Stack traces of refused requests would take 6% of the time, so they are disabled. The text of a violation is
 // sufficient.
 Error.stackTraceLimit = 0;
 
-// Without the cache, each thread would remove the types of all modules and compile them again. This takes longer than
-// several histories. A thread does not use the cache of the main thread.
+// Each thread needs the cache, because it does not use the cache of the main thread. Without the cache, the compilation
+// of all modules takes longer than several histories.
 enableCompileCache(fileURLToPath(new URL('../../../../node_modules/.cache/simulation', import.meta.url)));
 const { playCase } = await import('../suites/suites.ts');
 const { verify } = await import('./work.ts');

@@ -20,7 +20,7 @@ const OFFERINGS: Readonly<Record<string, string>> = {
 
 /** The data that one process has about an offering. */
 interface Known {
-  /** Until this time, requests are accepted, because their calls may have started before the first refusal. */
+  /** Requests are accepted until this time, because their calls may have started before the first refusal. */
   acceptedUntil: number;
   /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
   refusedAt: number | undefined;
@@ -77,8 +77,8 @@ export class CapacityVerifier {
   };
 
   /**
-   * Verifies the zone of the VM. A repeated call finds the VM of the first call. If this VM had another offering, the
-   * record on the Machine would be wrong.
+   * Verifies the zone of the VM. A repeated call finds the VM of the first call, and its offering must equal the record
+   * on the Machine.
    */
   #verifyVm(world: World, { name, zone }: Named): void {
     const vms = [...world.cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');

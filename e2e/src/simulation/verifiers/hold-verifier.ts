@@ -90,7 +90,7 @@ export class HoldVerifier {
     return since;
   }
 
-  /** `#rest` is called when only one set has machines, so that no earlier request is in progress. */
+  /** Called when only one set has machines, because no earlier request is then in progress. */
   #rest(): void {
     const [only, ...others] = this.#active();
     if (this.#heldSince() !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;

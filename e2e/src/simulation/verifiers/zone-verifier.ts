@@ -110,8 +110,7 @@ export class ZoneVerifier {
   }
 
   /**
-   * `#isOnStandby` returns true if each decision since `lagMs` saw the record of the standby, and no running machine
-   * that ends the standby.
+   * Whether each decision since `lagMs` saw the record of the standby, and no running machine that ends the standby.
    */
   #isOnStandby(zone: string, lagMs: number): boolean {
     const began = Math.max(this.#standby.get(zone) ?? this.#now, this.#runs.get(zone)?.since ?? this.#now);

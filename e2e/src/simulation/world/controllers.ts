@@ -30,7 +30,7 @@ const USER_AGENTS: Readonly<Record<ProcessName, string>> = {
 export interface ControllersParts {
   readonly clock: VirtualClock;
   readonly log: Logger;
-  /** A random source for all runs of a process, so that two runs never create the same IDs. */
+  /** A random source for all runs of a process, because two runs must never create equal IDs. */
   readonly random: Random;
   readonly network: Network;
   readonly reporter: Reporter;

@@ -33,10 +33,7 @@ export class Disk {
     return this.#plane;
   }
 
-  /**
-   * The control plane crashes. The next process opens a copy of the files from this time. Returns the revision in these
-   * files.
-   */
+  /** The control plane crashes. The next process opens a copy of the files, whose revision is the result. */
   crashPlane(): number {
     const kept = readdirSync(this.#plane).filter((name) => KEPT.test(name));
     this.#plane = this.#torn(this.#plane, [...PLANE_FILES, ...kept]);

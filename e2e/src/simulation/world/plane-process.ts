@@ -26,8 +26,8 @@ const MOST_MICROTASKS = 40;
 const VERSION = /"resourceVersion":"(\d+)"/;
 
 /**
- * The process of the control plane. A crash happens in the middle of a write. The next process starts with the files of
- * this time, whose last write is incomplete. These files must contain all acknowledged writes.
+ * The process of the control plane. A crash happens in the middle of a write. The next process starts with files whose
+ * last write is incomplete, but which must contain all acknowledged writes.
  */
 export class PlaneProcess {
   readonly #options: PlaneProcessOptions;

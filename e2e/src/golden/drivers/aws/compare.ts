@@ -50,7 +50,7 @@ function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
 const recordedSigner = (auth: RecordedRequest['auth']): string =>
   auth ? [auth.accessKeyId, auth.sessionToken ?? '', auth.region, auth.service, ''].join(' ') : 'unsigned';
 
-/** The first difference between our call and the expected call. `differenceOf` returns undefined if there is none. */
+/** Returns the first difference between a call of this driver and the expected call, or undefined. */
 export const differenceOf = (
   recorded: RecordedCase,
   expected: Expected,

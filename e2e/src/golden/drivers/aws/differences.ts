@@ -38,19 +38,19 @@ const callerEnd = (recorded: RecordedCase): CallerEnd => {
   return scriptOf(recorded).some(({ cancelCaller }) => cancelCaller === true) ? 'during' : 'never';
 };
 
-/** The maximum number of attempts of the original, and of this driver. */
+/** The maximum number of attempts of the original and of this driver. */
 const THEIRS = 3;
 const OURS = 10;
 
 /**
- * Whether only this driver succeeds: the number of throttled responses exceeds the attempts of the
- * original, but not the attempts of this driver.
+ * Whether only this driver succeeds, because throttled responses exceed the attempts of the original, but not those of
+ * this driver.
  */
 const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
   scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
 
-/** After one of these requests, the original stops. After the error, this driver tries again and succeeds. */
+/** The original stops after an error of these requests. This driver repeats the request and succeeds. */
 const triesOften: Rule = {
   row: 'the driver retries a throttled call more often, and counts the call once',
   expect: (expected, situation) => {
@@ -72,7 +72,7 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // After any response, a creation repeats the request until its VM appears. The original counts successes.
+    // This driver repeats a request until the VM appears, after any response. The original counts successes.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances')
       return anyCountOf({ ...expected, metrics: alsoFailed(expected.metrics) }, /service="instance_get_by_id"/);
     // The search by tags fails, so no search by ID follows.
@@ -99,7 +99,7 @@ const without = (metrics: Expected['metrics'], which: RegExp): Expected['metrics
 const alsoFailed = (metrics: Expected['metrics']): Expected['metrics'] =>
   metrics && { ...servicesFailed(metrics, /./), ...metrics };
 
-/** Changes the successes of these services in metrics to failures. */
+/** Changes successes of these services in metrics to failures. */
 function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expected['metrics'] {
   if (!metrics) return undefined;
   const entries = Object.entries(metrics).flatMap(([name, value]): [string, number | string][] => {
@@ -110,7 +110,9 @@ function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expecte
   return Object.fromEntries(entries);
 }
 
-/** A repeated request would assign more prefixes. This driver sends the request only once if the result is unknown. */
+/**
+ * A repeated request would assign more prefixes, so this driver sends the request only once if the result is unknown.
+ */
 const assignsOnce: Rule = {
   row: '`AssignIpv6Addresses` with a lost answer',
   expect: (expected, situation) => {
@@ -195,9 +197,7 @@ const nextToken: Rule = {
 
 const COUNTS = ['api_request_duration_seconds_count', 'requests_total'];
 
-/**
- * The original reads the source/destination check only from the VM, which contains the check of its first interface.
- */
+/** The original reads only the source/destination check of the VM, which is that of the first interface. */
 const secondInterface: Rule = {
   row: 'the driver disables the source/destination check on every interface',
   expect: (expected, situation) => {
@@ -291,7 +291,7 @@ const spotTags: Rule = {
   },
 };
 
-/** In several consecutive calls, this driver does not read an image or a new VM again. */
+/** This driver reads an image or a new VM only once in consecutive calls. */
 const readBefore: Rule = {
   row: 'the driver reuses recent results',
   expect: (expected, situation) => {

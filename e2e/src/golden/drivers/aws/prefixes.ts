@@ -1,10 +1,7 @@
 import { type Expected, failsWith, type Rule, type Situation, succeeds } from '../expected.ts';
 import { instanceOf, type RecordedInterface, request, specOf } from './situation.ts';
 
-/**
- * Rules for IPv6 prefixes of interfaces. The original uses the device index of an interface as its position in the
- * provider spec.
- */
+/** Rules for IPv6 prefixes of interfaces. In the original, the device index is the position in the provider spec. */
 
 interface Gap {
   readonly id: string;

@@ -44,7 +44,10 @@ export interface RecordedSpec {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A value of a wrong type counts as absent, because such a provider spec is refused. A null entry counts as empty. */
+/**
+ * Returns the provider spec. A value of a wrong type counts as absent, because the class is refused. A null entry
+ * counts as empty.
+ */
 export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { tags, region, networkInterfaces, ...others } = isObject(providerSpec) ? providerSpec : {};
   const entries = Array.isArray(networkInterfaces) ? networkInterfaces.map((each) => (isObject(each) ? each : {})) : [];

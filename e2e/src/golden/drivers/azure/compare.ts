@@ -37,7 +37,7 @@ const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
         ...collapse(lines.slice(from).toSorted((a, b) => (a.text < b.text ? -1 : 1))),
       ];
 
-/** The index of the first request without an order. -1 if all requests are ordered. */
+/** Returns the index of the first request without an order, or -1. */
 function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[]): number {
   const first = requests.find((each) => each.unordered === true);
   if (!first) return -1;
@@ -45,8 +45,8 @@ function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[])
 }
 
 /**
- * The first difference between our call and the expected call. `differenceOf` returns undefined if there is none.
- * @param secret A text that must not be in our messages.
+ * Returns the first difference between a call of this driver and the expected call, or undefined.
+ * @param secret A text that must not be in messages of this driver.
  */
 export const differenceOf = (
   expected: Expected,
@@ -68,7 +68,7 @@ export const differenceOf = (
   responseDiffers(expected.result, reported) ??
   metricsDiffer(expected.metrics, reported.metrics);
 
-/** The header is recorded only if the requests for its token are recorded too. */
+/** The recording contains the header only together with the requests for its token. */
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const wanted = requests.at(-1)?.authorization;
   const ours = seen.at(-1)?.authorization;

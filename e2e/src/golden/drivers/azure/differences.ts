@@ -136,8 +136,8 @@ const isOfVm = ({ path }: ExpectedRequest): boolean => /\/virtualMachines\/[^/]+
 const UPDATE = 'virtual_machine_update';
 
 /**
- * The original compares the ARM ID of the NIC with its name. The two are never equal, so the original treats its own
- * NIC as foreign.
+ * The original compares the ARM ID of the NIC with the name of the NIC. The NIC of the VM therefore counts as the NIC
+ * of another VM.
  */
 const ownNic: Rule = {
   row: 'the driver deletes a NIC that would remain after its VM',
@@ -349,8 +349,8 @@ function hasCode({ headers = {}, body, text = '' }: NonNullable<ReturnType<typeo
 }
 
 /**
- * For the original, every 404 is a response of the cloud. For this driver, a 404 is a response of the cloud only if it
- * has an error code.
+ * In the original, every 404 comes from the cloud. In this driver, a 404 without an error code does not come from the
+ * cloud.
  */
 const nobodysNotFound: Rule = {
   row: 'a 404 without an error code of the cloud is different from NotFound',

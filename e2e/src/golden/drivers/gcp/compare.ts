@@ -55,7 +55,7 @@ const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Lin
   return { text: line(method, tokens ? host : '', path, query, reported) };
 };
 
-/** The first difference between our call and the expected call. `differenceOf` returns undefined if there is none. */
+/** Returns the first difference between a call of this driver and the expected call, or undefined. */
 export const differenceOf = (
   expected: Expected,
   reported: Reported,

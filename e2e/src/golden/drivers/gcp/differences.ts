@@ -62,7 +62,7 @@ const quota: Rule = {
   },
 };
 
-/** This driver refuses a class without the required tags before all other checks. */
+/** This driver first refuses a class without the required tags. */
 const untagged: Rule = {
   row: 'the driver creates no VM for a class without the tags',
   expect: (expected, situation) => {
@@ -207,8 +207,8 @@ const replyTo = ({ recorded }: Situation, { method, path, host = '' }: ExpectedR
   firstReply(recorded.cloud, { method, path, host });
 
 /**
- * For the original, every 404 is a response of the cloud. For this driver, a 404 is a response of the cloud only if it
- * has an error of Google.
+ * In the original, every 404 comes from the cloud. In this driver, a 404 without an error of Google does not come from
+ * the cloud.
  */
 const nobodysNotFound: Rule = {
   row: 'A 404 without an error of Google',

@@ -33,8 +33,8 @@ const byName = (a: Fields, b: Fields): number => (sortKey(a) < sortKey(b) ? -1 :
 const sortKey = (config: Fields): string => JSON.stringify([config.name, ownerOf(config)]);
 
 /**
- * In mcm, each pool has its own suffix, so that no object overwrites the object of a different pool. The comparison
- * uses the names of the original. A MachineConfig that the original overwrote must be as before.
+ * In mcm, each pool has its own suffix, so no object overwrites an object of another pool. The comparison uses the
+ * names of the original, and expects MachineConfigs that the original overwrote to be unchanged.
  */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
@@ -65,7 +65,7 @@ const lastOf = (config: Fields, steps: readonly Fields[]): readonly Fields[] =>
     .filter((one) => one.name === config.name && ownerOf(one) === ownerOf(config))
     .slice(-1);
 
-/** The objects in our step, with the names that the original uses for the same KubeletConfigs and pools. */
+/** Returns the objects of a step in mcm, with the names of the original. */
 function withTheirNames(
   step: Fields,
   theirs: Fields,
@@ -102,9 +102,7 @@ const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/**
- * mcm does not delete a MachineConfig without a version, even if its name has the prefix, because it belongs to a user.
- */
+/** A MachineConfig without a version belongs to a user, so mcm does not delete it even if its name has the prefix. */
 const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const version = ConfigAnnotations.GeneratedByControllerVersion;

@@ -6,8 +6,8 @@ type Fields = Record<string, unknown>;
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
 /**
- * The original takes the texts about degraded nodes from two sources, so it names most nodes twice and omits some
- * nodes. mcm counts the nodes and names each node once.
+ * The original names most degraded nodes twice and omits some, because its texts have two sources. mcm counts the nodes
+ * and names each node once.
  */
 const degradedTexts: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-status' && fn !== 'node-sync') return { expected, actual };
@@ -90,7 +90,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
     });
   const changes = fieldsOf(expected.nodeChanges);
   const target = targetOf(input.pools as Fields[], input.sync);
-  // The change of a node outside of the comparison is the change of the original, with the target.
+  // Outside of the comparison, the change of a node is that of the original, with the target.
   const wanted = reported.map((name) => {
     const change = fieldsOf(changes[name]);
     return [name, { ...change, annotations: { ...fieldsOf(change.annotations), [DESIRED]: target } }];
@@ -149,7 +149,7 @@ const settings: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { ...actual, events, poolStatusChanges: Object.fromEntries(pools) } };
 };
 
-/** Whether a text is about the setting of a pool, and contains its value. */
+/** Whether a text is about the setting of a pool and contains its value. */
 const isAboutSetting = (text: string, pool: string, value: unknown): boolean =>
   text.startsWith(`spec.maxUnavailable of MachineConfigPool ${pool} is ${JSON.stringify(value)}, which is neither `) &&
   /: no node gets a target\. To fix it: set a number such as 1, or a percentage from "1%" to "100%"$/.test(text);

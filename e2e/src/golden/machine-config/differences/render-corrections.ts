@@ -69,8 +69,7 @@ const blame: Correction = (_recorded, { expected, actual }) => {
 };
 
 /**
- * mcm always checks the extensions of a MachineConfig, with and without an Ignition config. The original accepts some
- * of these MachineConfigs.
+ * mcm checks the extensions of every MachineConfig. The original accepts some MachineConfigs with unknown extensions.
  */
 const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
@@ -86,7 +85,7 @@ function unknownExtensions({ config, extensions }: Fields): string | undefined {
   return config || unknown.length === 0 ? undefined : `invalid extensions found: [${unknown.join(' ')}]`;
 }
 
-/** mcm does not set `overwrite` for a file without content, so that the result stays valid. */
+/** mcm does not set `overwrite` for a file without content, because the result would be invalid. */
 const withoutForcedOverwrite: Correction = (_recorded, compared) => {
   const files = (answer: unknown): unknown => {
     const merged = fieldsOf(fieldsOf(answer).machineConfig ?? answer);
@@ -156,9 +155,8 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map(fieldsOf)
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
-  // Steps before the first refused config are compared completely. After the refusal, the pools of the original are
-  // outdated. From then on, our result is compared with our result for the input without the refused configs. The pools
-  // must report the refused configs.
+  // The pools of the original are outdated after its first refused config. From then on, the result of mcm is compared
+  // with its result without the refused configs, which the pools must report.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]
@@ -258,13 +256,13 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
     return isRecord(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
   // The original enqueues only the pools for the current labels. mcm also enqueues the pools for the previous labels.
-  // Pools that neither labels select are compared.
+  // All other pools are compared.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
   const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };
 };
 
-/** For templates, mcm also does not set `overwrite` for a file without content. */
+/** As for a file without content, mcm does not set `overwrite` for templates. */
 const templatesWithoutForcedOverwrite: Correction = ({ fn }, { expected, actual }) =>
   fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
 

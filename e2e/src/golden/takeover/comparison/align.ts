@@ -12,14 +12,11 @@ const BRIEF_S = 1;
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
-  /**
-   * Whether the recording ends before its work is complete. In an unfinished recording, our later states do not count
-   * as a difference.
-   */
+  /** Whether the recording ends before its work is complete. In this case, later states of mcm are no difference. */
   readonly openEnd: boolean;
 }
 
-/** Compares two sequences of values for each field. Both sequences must have equal values in the same order. */
+/** Compares two sequences of values for each field, which must have equal values in equal order. */
 export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends: Ends): Pairing {
   const relevant = rules.filter((rule) => rule.kinds.includes(ours.kind));
   const lanes = [...new Set([...theirs.lanes.keys(), ...ours.lanes.keys()])];
@@ -54,7 +51,7 @@ class LaneAlignment {
     this.#wanted = task.theirs.lanes.get(task.lane) ?? [];
   }
 
-  /** The best alignment of the remaining steps, from a position in the steps of the original and in our steps. */
+  /** The best alignment of the remaining steps, from a position in the steps of the original and of mcm. */
   best(row: number, column: number): Pairing {
     const key = `${row}/${column}`;
     const known = this.#known.get(key);
@@ -94,8 +91,8 @@ class LaneAlignment {
   }
 
   /**
-   * Whether a state was so short that the recording may have missed it. If the recording contains the same state
-   * elsewhere, the result is false.
+   * Whether a state was so short that the recording may have missed it. A state that the recording contains elsewhere
+   * is not brief.
    */
   #isBrief({ value, from, to }: Visit): boolean {
     return to - from < BRIEF_S && (this.#isCounted || !this.#wanted.some((visit) => visit.value === value));

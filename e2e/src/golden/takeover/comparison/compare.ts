@@ -29,7 +29,7 @@ const TOLD = 4;
 /** The weight of a difference that no rule allows. A difference with a rule has the weight 1. */
 const OPEN = 1_000;
 
-/** Compares our result with the original. The fields that foreign programs read are compared, but not the names. */
+/** Compares mcm with the original: the fields that other programs read, but not the names. */
 export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdict {
   const problems: string[] = [];
   const used = new Set<Rule>();

@@ -28,8 +28,8 @@ const SCALED = /Scaled (up|down) machine set (\S+) to (\d+)/;
 const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 
 /**
- * The events of a Machine that mcm writes without a setting of its own. A history of the original contains no such
- * setting, so an event of another reason is a difference.
+ * The events of a Machine that need no setting of mcm. The recordings contain no such setting, so any other reason is a
+ * difference.
  */
 const EVENTS_OF_MACHINE: ReadonlySet<string> = new Set([
   'CreationFailed',
@@ -108,8 +108,8 @@ function tally(events: readonly Recorded[]): ReadonlyMap<string, number> {
 }
 
 /**
- * Returns the sizes at which each set stopped growing or shrinking. The number of steps does not matter, because it
- * depends on how many machines become ready at the same time.
+ * Returns the sizes at which each set stopped growing or shrinking. The number of steps is ignored, because it depends
+ * on the timing of machines.
  */
 function turnsOf({ events, names }: EventSide): ReadonlyMap<string, readonly number[]> {
   const sizes = new Map<string, number[]>();

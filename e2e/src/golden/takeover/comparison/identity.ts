@@ -70,8 +70,8 @@ function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string 
 }
 
 /**
- * The machines that the original kept but mcm deleted, with their VMs and nodes. If several machines were equal in the
- * deletion order of the original, mcm may keep any of them.
+ * The machines that the original kept but mcm deleted, with their VMs and nodes. mcm may keep any of several machines
+ * that are equal in the deletion order.
  *
  * @param states All states, starting with the loaded state
  */

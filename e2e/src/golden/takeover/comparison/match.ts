@@ -23,7 +23,7 @@ export interface Match<T> {
   readonly extra: readonly T[];
 }
 
-/** Pairs the items of two sides so that the total cost is as low as possible. Equal items may be paired in any way. */
+/** Pairs the items of two sides with the lowest total cost. Equal items may be paired in any way. */
 export function matchAll<T>(ours: readonly T[], theirs: readonly T[], hold: (ours: T, theirs: T) => Pairing): Match<T> {
   const table = theirs.map((wanted) => ours.map((mine) => hold(mine, wanted)));
   const chosen = improved(greedy(table), table);

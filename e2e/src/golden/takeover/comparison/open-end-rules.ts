@@ -17,8 +17,8 @@ const ROLLING: ReadonlySet<string> = new Set([
 const FINALIZER = /^\.metadata\.finalizers/;
 
 /**
- * Rules for recordings that end during the deletion of machines. Our controllers complete the deletion. Sets and
- * deployments then no longer count the deleted machines, and a rollout is complete when its last machine is deleted.
+ * Rules for recordings that end during the deletion of machines. The controllers of mcm complete the deletion, which
+ * changes the counts of sets and deployments and may complete a rollout.
  */
 export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
   const gone = new Set(leaving.map(({ metadata }) => metadata.name));

@@ -82,8 +82,8 @@ const isWaiting = (ours: string | undefined, theirs: string | undefined): boolea
 const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
   lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
 /**
- * Whether the original also replaced the machine. The machine was `Failed`, or the recording missed this short time
- * between an unhealthy phase and the deletion.
+ * Whether the original also replaced the machine. The machine was `Failed`, or the recording missed the short phase
+ * `Failed` before the deletion.
  */
 function wasReplaced(course: Course): boolean {
   if (wasIn(course, PHASE, 'Failed')) return true;
@@ -93,8 +93,8 @@ function wasReplaced(course: Course): boolean {
   return isDeleted && UNHEALTHY.has(phases.at(end < 0 ? -1 : end - 1) ?? '');
 }
 /**
- * Whether the controllers copy a value from the machine to its Node. These values are the machine's name, the record of
- * the node template, and the labels, annotations and taints in this record.
+ * Whether the controllers copy a value from the machine to its Node. The values are the name, the record of the node
+ * template, and the labels, annotations and taints in the record.
  */
 const isFromMachine = (path: string, record: string | undefined): boolean =>
   record !== undefined &&

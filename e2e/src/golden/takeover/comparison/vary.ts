@@ -22,10 +22,7 @@ export const changing =
     return JSON.stringify(raw);
   };
 
-/**
- * Doubles all machines and counts. This change is valid only for histories in which all machines of a set have the same
- * states.
- */
+/** Doubles all machines and counts. The change is valid only if all machines of a set have equal states. */
 export const widened: Change = (text) => {
   const wide = text
     .replaceAll(

@@ -9,8 +9,8 @@ export const involvedOf = (event: Recorded): { readonly kind?: string; readonly 
   (event.involvedObject ?? {}) as { readonly kind?: string; readonly name?: string };
 
 /**
- * The names of machines that their sets deleted, from the events of the sets. A set with too many events for each name
- * returns all its machines.
+ * The names of machines that their sets deleted, from the events of the sets. For a set with too many events, the
+ * result contains all its machines.
  */
 export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');

@@ -12,18 +12,15 @@ export const isAtRest = (state: State): boolean =>
       conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True'),
   );
 
-/**
- * In seconds. The original reconciles again within this time, so an object without a change for longer waits for an
- * action.
- */
+/** In seconds. The original reconciles within this time, so an object with a longer rest waits for an action. */
 const QUIET_S = 20;
 
 /** Reasons of the condition `Progressing` for a complete or paused rollout. */
 const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
 
 /**
- * Whether everything waited for the next action of the user. The system was idle, waited for an agent, or had not
- * changed for a long time.
+ * Whether everything waited for the next action of the user. The system was idle, waited for an agent, or did not
+ * change for a long time.
  */
 export function isSettled(end: State, nextAt: number): boolean {
   if (nextAt - end.at >= QUIET_S) return true;
@@ -41,17 +38,14 @@ const reasonOf = (object: Recorded, type: string): string | undefined =>
 const phaseOf = ({ status }: Recorded): unknown =>
   isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
 
-/**
- * The part of a history whose work is complete. If the recording ended during the work after the last action, the part
- * ends before this action.
- */
+/** The part of a history whose work is complete. An incomplete last action is not part of it. */
 export function complete(states: readonly State[]): readonly State[] {
   const last = states.at(-1);
   const before = states.at(-2);
   return last && before && before.after !== last.after && !isAtRest(last) ? states.slice(0, -1) : states;
 }
 
-/** The machines that were in deletion, if nothing else was in progress. Otherwise undefined. */
+/** Returns the machines in deletion if nothing else was in progress, or undefined. */
 export function lastLeaving(end: State): readonly Recorded[] | undefined {
   const leaving = machinesOf(end).filter(
     (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',

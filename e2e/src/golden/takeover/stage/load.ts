@@ -55,8 +55,8 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
 }
 
 /**
- * Adds missing owner references. A machine that moved to a new set is older than the set. The UID of the set did not
- * exist when the machine was created.
+ * Adds missing owner references. The owner of a machine may be newer than the machine, so its UID did not exist at the
+ * creation of the machine.
  */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {
   for (const { kind, metadata } of objects) {

@@ -34,9 +34,9 @@ export interface RecordedPace extends Pace {
 }
 
 /**
- * Returns the durations for the cloud of a history. The n-th machine of a set joins after the recorded time of the n-th
- * machine. The n-th deletion takes as long as the recorded deletion. User actions occur in the recorded situations. A
- * machine that was loaded during its creation or deletion completes the step at the recorded time.
+ * Returns the durations for the cloud of a history:
+ * - The n-th machine of a set joins, and the n-th deletion takes, as long as recorded.
+ * - A machine that was loaded during its creation or deletion completes the step at the recorded time.
  *
  * @param isLoaded Whether the machines of the first state are loaded instead of created.
  */
@@ -55,10 +55,7 @@ export function paceOf(states: readonly State[], stage: () => Stage | undefined,
     if (!seen.includes(machine.metadata.uid)) seen.push(machine.metadata.uid);
     return (times.get(part)?.[what][seen.indexOf(machine.metadata.uid)] ?? 0) * 1_000;
   };
-  /**
-   * The time from `since` until a second of the recording. `left` returns undefined if the recording does not contain
-   * it.
-   */
+  /** The time from `since` until a second of the recording. Undefined if the recording lacks the second. */
   const left = (since: number | undefined, at: number | undefined): number | undefined =>
     since === undefined || at === undefined ? undefined : (stage()?.instantOf(at) ?? since) - since;
   return {

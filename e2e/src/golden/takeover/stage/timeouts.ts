@@ -2,10 +2,7 @@ import { Annotations, type Machine, type MachineDeployment, parseDurationMs } fr
 import type { KubeObject } from '@mcm/kube';
 import { DEFAULTS, millis } from './stage.ts';
 
-/**
- * Margin in milliseconds between a user action and a timeout. The replay performs a user action before a timeout, so
- * that the timeout has no effect.
- */
+/** Margin in milliseconds between a user action and a timeout. The replay performs the action before the timeout. */
 const MARGIN_MS = 1_000;
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff']);
 const IN_PLACE: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateSuccessful']);
