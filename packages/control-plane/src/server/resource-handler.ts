@@ -2,6 +2,7 @@ import {
   badRequest,
   methodNotAllowed,
   notFound,
+  notOfSubresource,
   notSupported,
   unknownResource,
 } from '../apimachinery/errors/errors.ts';
@@ -208,8 +209,8 @@ export class ResourceHandler {
         case 'PATCH':
           return this.#patch(context);
         case 'DELETE':
-          if (kind.custom) throw notSupported(kind, 'delete');
-          throw methodNotAllowed();
+        case 'POST':
+          throw notOfSubresource(kind, request.method);
         default:
           throw notOffered(context);
       }

@@ -131,6 +131,14 @@ export const notSupported = (kind: Named, verb: string): StatusError =>
     code: 405,
   });
 
+const VERBS: Readonly<Record<string, string>> = { POST: 'create', DELETE: 'delete' };
+
+/** Returns the 405 error for a method of a subresource. The handler of custom kinds names the verb and the kind. */
+export const notOfSubresource = (
+  kind: Pick<KindDefinition, 'group' | 'plural' | 'custom'>,
+  method: string,
+): StatusError => (kind.custom ? notSupported(kind, VERBS[method] ?? method.toLowerCase()) : methodNotAllowed());
+
 /** Returns the 403 error of an admission plugin or of the authorizer. */
 export const forbidden = (kind: Named, name: string, why: string, causes?: StatusCause[]): StatusError =>
   new StatusError({

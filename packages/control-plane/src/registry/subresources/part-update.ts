@@ -1,4 +1,4 @@
-import { methodNotAllowed, notFound } from '../../apimachinery/errors/errors.ts';
+import { notFound, notOfSubresource } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { decodeObject } from '../bodies/decode.ts';
@@ -42,5 +42,5 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
       text: (await patchObject(registry, call, target, type, await request.body(), options)).text,
     };
   }
-  throw methodNotAllowed();
+  throw notOfSubresource(target.served.kind, method);
 }

@@ -1,4 +1,4 @@
-import { internalError, invalid, invalidValue, methodNotAllowed, notFound } from '../../apimachinery/errors/errors.ts';
+import { internalError, invalid, invalidValue, notFound, notOfSubresource } from '../../apimachinery/errors/errors.ts';
 import { unsupportedBody, unsupportedByRouter } from '../../apimachinery/http/negotiate.ts';
 import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
@@ -55,7 +55,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     }
     return { status: 200, body: scaleOf(served, object) };
   }
-  if (method !== 'PUT' && method !== 'PATCH') throw methodNotAllowed();
+  if (method !== 'PUT' && method !== 'PATCH') throw notOfSubresource(served.kind, method);
   const types = patchTypesOf(served);
   if (method === 'PATCH' && !types.some((type) => type === request.contentType)) {
     throw served.kind.custom ? unsupportedBody(types) : unsupportedByRouter();

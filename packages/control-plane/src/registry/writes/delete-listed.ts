@@ -19,6 +19,9 @@ export async function deleteListed(
   list: ListOptions,
   options: DeleteOptions,
 ): Promise<ListResult> {
+  const { propagationWarning } = target.served.kind;
+  // The warning does not depend on the objects in the list.
+  if (propagationWarning !== undefined && options.propagationPolicy === undefined) call.warn(propagationWarning);
   const asked = list.limit > 0 ? list : { ...list, limit: Number.MAX_SAFE_INTEGER };
   const listed = await listRecords(registry, target, asked);
   for (const { namespace, name } of listed.records) {

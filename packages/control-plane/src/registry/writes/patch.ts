@@ -73,7 +73,8 @@ function patcher(
   served: ServedKind,
   { fieldValidation }: WriteOptions,
 ): (target: JsonObject) => JsonObject {
-  const patch = parsePatch(bytes, type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ');
+  const prefix = type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ';
+  const patch = parsePatch(bytes, prefix);
   if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
   // A null strategic merge patch changes nothing.
@@ -83,9 +84,7 @@ function patcher(
   }
   if (!isPlain(patch)) {
     const type_ = Array.isArray(patch) ? 'array' : typeof patch;
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${type_} into Go value of type map[string]interface {}`,
-    );
+    throw badRequest(`${prefix}json: cannot unmarshal ${type_} into Go value of type map[string]interface {}`);
   }
   if (type === 'application/merge-patch+json') return (target) => applyMergePatch(target, patch);
   return (target) => applyStrategicMergePatch(target, patch, served.kind.schema ?? {});
