@@ -15,6 +15,7 @@ import {
 } from '@mcm/machine-config';
 import type { Cluster } from '../cluster/cluster.ts';
 import { UserError } from '../command/errors.ts';
+import { columns } from '../output/columns.ts';
 
 /**
  * Parses `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`.
@@ -108,20 +109,14 @@ async function selected(
 /** One line for each pool. With `wide`, a line for each node that has not reached the target follows. */
 export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
   if (pools.length === 0) return ['the cluster has no MachineConfigPool'];
-  const rows = [
-    ['POOL', 'TARGET', 'NODES', 'UPDATED', 'UNAVAILABLE', 'STATE'],
+  // The name of the target is long, so in a narrow terminal only the last cell continues on the next line.
+  const lines = columns([
+    ['POOL', 'NODES', 'UPDATED', 'UNAVAILABLE', 'STATE', 'TARGET'],
     ...pools.map((pool) => [
-      ...[pool.name, pool.target || '-', String(pool.nodes), String(pool.updated)],
-      ...[`${pool.unavailable}/${pool.maxUnavailable ?? '?'}`, stateOf(pool)],
+      ...[pool.name, String(pool.nodes), String(pool.updated), `${pool.unavailable}/${pool.maxUnavailable ?? '?'}`],
+      ...[stateOf(pool), pool.target || '-'],
     ]),
-  ];
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  ]);
   if (!wide) return lines;
   return lines.flatMap((line, index) => [line, ...(pools[index - 1] ? nodeLines(pools[index - 1]) : [])]);
 }
