@@ -139,14 +139,14 @@ const [server, token] = [/server: "?([^"\\s]+)/, /token: "?([^"\\s]+)/].map((par
 get(server + '/api/v1/nodes', { rejectUnauthorized: false, headers: { authorization: 'Bearer ' + token } }, async (answer) => {
   let body = '';
   for await (const chunk of answer) body += chunk;
-  for (const { metadata, status } of JSON.parse(body).items)
-    console.log('=== RUN   ' + metadata.name + '\\n--- PASS: ' + metadata.name + status.conditions[0].status + ' (0.00s)');
+  for (const { metadata, spec, status } of JSON.parse(body).items)
+    console.log('=== RUN   ' + metadata.name + '\\n--- PASS: ' + metadata.name + status.conditions[0].status + spec.taints + ' (0.00s)');
 });`,
   );
   fake('x.test', `exec "${process.execPath}" nodes.mjs`);
   const outcomes = await runSuite({ ...suite('x.test', 'go-test'), nodes: ['n1', 'n2'] }, dir);
-  expect(outcomes).toContainEqual({ name: 'x: n1True', passed: true });
-  expect(outcomes).toContainEqual({ name: 'x: n2True', passed: true });
+  expect(outcomes).toContainEqual({ name: 'x: n1Trueundefined', passed: true });
+  expect(outcomes).toContainEqual({ name: 'x: n2Trueundefined', passed: true });
 });
 
 test('a program that ends with an error and without a failed test is a failure with the end of its output', async () => {
