@@ -50,7 +50,7 @@ const flags = {
     'boot-id-file': textFlag({
       placeholder: '<file>',
       default: '/proc/sys/kernel/random/boot_id',
-      help: 'file that has a different content after each boot of the machine',
+      help: 'file whose content changes at each boot of the machine',
     }),
     interruptions: textFlag({
       placeholder: '<cloud>',

@@ -44,12 +44,12 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'the manager freezes a MachineSet that has this number of machines more than replicas plus surge',
+      help: 'the manager freezes a MachineSet when its machines exceed replicas plus surge by this number',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'the freeze of a MachineSet ends when it has this number of machines fewer than the limit of --safety-up',
+      help: 'the freeze ends when the number of machines is below the limit of --safety-up by this number',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,

@@ -63,7 +63,7 @@ function commonOfAll(): Flags {
     ),
     ...withHelp(
       'concurrent-syncs-by-controller',
-      'number of workers for single controllers, which overrides --concurrent-syncs; `--help` lists their names',
+      'number of workers of a controller, instead of --concurrent-syncs; `--help` lists the controllers',
     ),
   };
 }

@@ -14,7 +14,7 @@ export const localFlags = {
   backend: textFlag({
     placeholder: '<cloud|pod>',
     default: '',
-    help: 'backend of the machines: cloud (local VMs) or pod; alternative: the variable MCM_LOCAL_BACKEND; default: the class',
+    help: 'backend of the machines: cloud (local VMs) or pod; alternative: the variable MCM_LOCAL_BACKEND; default: the backend in the class',
   }),
   'cloud-endpoint': endpointFlag(
     'address of the local cloud, for classes without an address in their Secret; alternative: the variable MCM_LOCAL_CLOUD_ENDPOINT',

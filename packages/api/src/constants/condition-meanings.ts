@@ -90,7 +90,8 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   ReplicaFailure: {
-    means: 'The condition of a MachineSet of the deployment. The manager removes the condition when the failure ends.',
+    means:
+      'The manager copied the condition from a MachineSet of the deployment. The manager removes the condition when the failure ends.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
@@ -304,7 +305,7 @@ export const MACHINE_CONDITIONS = {
  */
 export const NODE_CONDITIONS = {
   InPlaceUpdate: {
-    means: 'Progress of the update of the node in place.',
+    means: 'Progress of the in-place update of the node.',
     reasons: {
       CandidateForUpdate: {
         status: 'True',

@@ -354,7 +354,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
-    help: 'The message contains a hint that ends the wait. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
+    help: 'The message contains a hint how to end the wait. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
   },
   DrainFailed: {
     on: MACHINE,

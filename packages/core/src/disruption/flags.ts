@@ -23,11 +23,11 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'minimum number of unreachable machines that open the circuit breaker; in a smaller cluster, all machines',
+    help: 'minimum number of unreachable machines that open the circuit breaker; in a cluster with fewer machines, all of them',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,
-    help: 'a recovered machine counts as unreachable for this time after its recovery',
+    help: 'after its recovery, a machine still counts as unreachable for this time',
   }),
 });
 

@@ -79,7 +79,7 @@ export const machineFlags = {
     'failed-vms-kept-for': durationFlag({
       default: KEPT_VM_DEFAULTS.forMs,
       minMs: 60_000,
-      help: 'mcm deletes a VM that --failed-vms-kept-per-class keeps as an orphan after this time',
+      help: 'time for which --failed-vms-kept-per-class keeps a VM; mcm then deletes the VM as an orphan',
     }),
   }),
   ...flagGroup('Interruptions', {

@@ -50,7 +50,7 @@ const configurationFlags = (defaults: CommonDefaults) =>
     'concurrent-syncs-by-controller': integersFlag({
       min: 1,
       names: defaults.controllers,
-      help: `number of workers for single controllers, which overrides --concurrent-syncs: ${defaults.controllers.join(', ') || 'none here'}`,
+      help: `number of workers of a controller, instead of --concurrent-syncs; controllers: ${defaults.controllers.join(', ') || 'none'}`,
     }),
   });
 
@@ -86,7 +86,7 @@ const electionFlags = (defaults: CommonDefaults) =>
     'leader-elect-lease-duration': durationFlag({
       default: 15_000,
       minMs: 1000,
-      help: 'another replica can become the leader when the leader does not renew the Lease for this time',
+      help: 'another replica can become the leader when the Lease has not been renewed for this time',
     }),
     'leader-elect-renew-deadline': durationFlag({
       default: 10_000,
