@@ -30,7 +30,7 @@ export class RestoreVerifier {
     for (const name of names) this.#forgotten.delete(name);
   }
 
-  /** Records the VMs that the restored server does not contain. */
+  /** Records the VMs with a Node that the restored server does not contain. */
   forgets(names: readonly string[]): void {
     for (const name of names) this.#forgotten.add(name);
   }

@@ -232,6 +232,8 @@ export class World extends Fleet {
     if (!this.#plane.restore) throw new Error('the simulation did not start with `restorable`');
     this.reporter.note('act', `the cluster is restored to revision ${backup.revision}`);
     await this.#plane.restore(backup, { bumpRevision });
+    // The verifiers know of the restore, even if a controller changes the restored objects before their next lists.
+    this.admin.history.wentBack(`the cluster was restored to revision ${backup.revision}`);
   }
 
   /** Handles a request to the API server as its administrator, for `openExtraAddress`. */
