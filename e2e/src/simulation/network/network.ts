@@ -135,10 +135,11 @@ export class Network {
 
   /**
    * The maximum age of the cached state behind a write of a caller, in milliseconds. The age includes pending events of
-   * the given resources (plural names), the requests and responses of one pass, and waits after a 429.
+   * the given resources (plural names), waits after a 429, and the requests and responses of one pass. Events that have
+   * just arrived count as pending, because a process may have decided before.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
-    return this.#passMs() + this.behindMs(caller, ...resources);
+    return this.#passMs() + this.#mostBehindMs(caller, resources, PASS_MS);
   }
 
   /**
@@ -163,7 +164,11 @@ export class Network {
    * milliseconds.
    */
   behindMs(caller: Caller, ...resources: readonly string[]): number {
-    return Math.max(0, ...this.#received(caller).map((received) => received.behindMs(resources)));
+    return this.#mostBehindMs(caller, resources, 0);
+  }
+
+  #mostBehindMs(caller: Caller, resources: readonly string[], passMs: number): number {
+    return Math.max(0, ...this.#received(caller).map((received) => received.behindMs(resources, passMs)));
   }
 
   cut(...callers: readonly Caller[]): void {

@@ -1,5 +1,8 @@
 import type { Clock } from '@mcm/kube';
 
+const isOf = (path: string, resources: readonly string[]): boolean =>
+  resources.some((resource) => path.endsWith(`/${resource}`));
+
 /** Tracks the events that one process has received through its watches, by path. */
 export class ReceivedEvents {
   readonly #clock: Clock;
@@ -9,6 +12,8 @@ export class ReceivedEvents {
   readonly #closedAt = new Map<string, number>();
   /** The time without a watch since the first event that may be missing, by the path of the watch. */
   readonly #noticedMs = new Map<string, number>();
+  /** The last delay of each watch, and the time at which the delay ended. */
+  readonly #lastDelay = new Map<string, { readonly endedAt: number; readonly ms: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -54,15 +59,28 @@ export class ReceivedEvents {
 
   /** Records that the process has received all events before `at`. If `at` is undefined, it has received all events. */
   receivedUntil(path: string, at: number | undefined): void {
+    const since = this.#since.get(path);
+    const endedAt = this.#now();
+    if (since !== undefined && since !== at) this.#lastDelay.set(path, { endedAt, ms: endedAt - since });
     if (at === undefined) this.#since.delete(path);
     else this.#since.set(path, at);
     this.#noticedMs.delete(path);
   }
 
-  /** The time for which events of the given resources (plural names) may be missing. */
-  behindMs(resources: readonly string[]): number {
+  /**
+   * The maximum time for which events of the given resources (plural names) may be missing, now or within the last
+   * `passMs`.
+   */
+  behindMs(resources: readonly string[], passMs = 0): number {
     const now = this.#now();
-    return Math.max(0, ...this.#paths(resources).map(([, since]) => now - since));
+    const recent = [...this.#lastDelay].filter(
+      ([path, { endedAt }]) => isOf(path, resources) && now - endedAt <= passMs,
+    );
+    return Math.max(
+      0,
+      ...this.#paths(resources).map(([, since]) => now - since),
+      ...(passMs > 0 ? recent.map(([, { ms }]) => ms) : []),
+    );
   }
 
   /**
@@ -75,6 +93,6 @@ export class ReceivedEvents {
   }
 
   #paths(resources: readonly string[]): readonly (readonly [path: string, since: number])[] {
-    return [...this.#since].filter(([path]) => resources.some((resource) => path.endsWith(`/${resource}`)));
+    return [...this.#since].filter(([path]) => isOf(path, resources));
   }
 }
