@@ -209,6 +209,23 @@ test('the random order of errors in a CRD and generated type names are excused, 
   expect(excuse(refused('a'), refused('a'), '.body.reason')).toBeUndefined();
 });
 
+test('a binding to an aggregated role that only one server refuses is excused, in JSON and in YAML', () => {
+  const words = 'user "u" is attempting to grant RBAC permissions not currently held';
+  const excuse = (name: string, answer: { status: number; body?: unknown; text?: string }): string | undefined => {
+    const body = { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name } };
+    const step = { request: 'POST /apis/x/rolebindings', body, answer: { status: 201, body: {} } };
+    const failure = { step: 1, what: '', diffs: [['.status', 201, 403] as const], answer };
+    const found = firstDifference({ name: 'c', steps: [step] }, [failure], true);
+    if (found === undefined) throw new Error('no difference was found');
+    return ruleOf(found)?.name;
+  };
+  const name = 'the permissions of aggregated roles';
+  expect(excuse('view', { status: 403, body: { message: words } })).toBe(name);
+  expect(excuse('view', { status: 403, text: `message: ${words}` })).toBe(name);
+  expect(excuse('view', { status: 403 })).toBeUndefined();
+  expect(excuse('own', { status: 403, body: { message: words } })).toBeUndefined();
+});
+
 test('shrinking stops at the smallest case with a difference between the servers', async () => {
   const answer = { status: 200, body: { kind: 'ConfigMap' } };
   const player = (status: number): Player => ({

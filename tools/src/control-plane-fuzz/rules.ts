@@ -69,7 +69,9 @@ const rules: readonly Rule[] = [
       'Both servers run without controllers, and kube-apiserver creates the aggregated roles without rules. The embedded control plane creates these roles with their rules.',
     matches: ({ case: { steps }, step, actual }) =>
       actual.status === 403 &&
-      JSON.stringify(actual.body).includes('is attempting to grant RBAC permissions not currently held') &&
+      JSON.stringify(actual.body ?? actual.text ?? '').includes(
+        'is attempting to grant RBAC permissions not currently held',
+      ) &&
       /"kind":"ClusterRole","name":"(admin|edit|view)"/.test(JSON.stringify(steps[step]?.body ?? null)),
   },
   {
