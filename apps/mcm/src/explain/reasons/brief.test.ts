@@ -13,6 +13,10 @@ test.each([
     'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [QuotaExceeded: no cores [in a] left.]',
     'ResourceExhausted: QuotaExceeded: no cores [in a] left',
   ],
+  [
+    'VM deletion failed due to - machine codes error: code = [Unavailable] message = [InternalError: try again (request 4).]. Aborting operation. Initiate VM deletion',
+    'VM deletion failed: Unavailable: InternalError: try again (request 4)',
+  ],
   // The longest event of the original is cut before the bracket.
   ['Cloud provider message - machine codes error: code = [Internal] message = [no im', 'Internal: no im'],
   [

@@ -42,5 +42,5 @@ const withCode = (code: string, message: string): string =>
 
 function withoutEnding(text: string): string {
   const ending = ENDINGS.find((one) => text.length > one.length && text.endsWith(one));
-  return ending ? withoutEnding(text.slice(0, -ending.length).trim()) : text.replace(/(?<=\w\]?)\.$/, '');
+  return ending ? withoutEnding(text.slice(0, -ending.length).trim()) : text.replace(/(?<=\w[\])]*)\.{1,2}$/, '');
 }
