@@ -165,6 +165,11 @@ describe('texts', () => {
     ]);
   });
 
+  test.each(['self ? true : false', 'export const STYLE = all the rules', 'kubectl get nodes && echo all nodes'])(
+    'a message that is code is no text: %s',
+    (code) => expect(textsOf(parseSource('a.ts', `fail('${code}');`))).toEqual([]),
+  );
+
   test('a list of names has no texts', () => {
     const split = "const verbs = new Set('get list watch create update patch delete'.split(' '));";
     const fields = "const fields = all('text', 'maxPods podsPerCore clusterDomain');";

@@ -220,7 +220,7 @@ function withoutCodeLines(text: string): string {
 
 /** Matches strings that are code: of TypeScript, Go templates, Markdown tables, shells, SQL or PromQL. */
 const CODE_STRING =
-  /&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
+  /&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
 /** Whether most words are names of code, such as `maxPods`: the text is a list of names. */
 function isNames(text: string): boolean {

@@ -109,7 +109,7 @@ describe('without permission to read some kinds', () => {
     expect(out).toMatch(
       /^machine\/m-0 .*\n└─ node\/ip-10 {2}the node could not be read\n\nNo permission to read:\n {2}- .*list resource "nodes"/m,
     );
-    expect(out).toContain('(grant the roles mcm-read of docs/permissions.md, "The mcm command")');
+    expect(out).toContain('(grant the roles mcm-read, see docs/permissions.md, "The mcm command")');
     expect(err).toBe('');
   });
 
@@ -123,7 +123,7 @@ describe('without permission to read some kinds', () => {
     const { out } = await run('little', 'explain', 'machinedeployment/web');
     expect(out).toMatch(/^ {2}next {3}\S/m);
     expect(out).toMatch(
-      /No permission to read:\n( {2}- .*list resource "(machineclasses|nodes)".*\n){2} {2}\(grant the roles mcm-read of docs/,
+      /No permission to read:\n( {2}- .*list resource "(machineclasses|nodes)".*\n){2} {2}\(grant the roles mcm-read, see docs/,
     );
   });
 
@@ -132,7 +132,7 @@ describe('without permission to read some kinds', () => {
     expect(out).toMatch(/^ {2}has {4}0 machines, 0 of the newest MachineSet, 0 available, according to its status$/m);
     expect(out).toMatch(/^ {2}next {3}unknown: no permission to read the sets and machines$/m);
     expect(out).toMatch(/^ {2}- .*list resource "machinesets".*\n {2}- .*list resource "machines"/m);
-    expect(out).toContain('  (grant the roles mcm-read of docs/permissions.md, "The mcm command")');
+    expect(out).toContain('  (grant the roles mcm-read, see docs/permissions.md, "The mcm command")');
   });
 
   test('the tree shows the kinds that the user can read', async () => {

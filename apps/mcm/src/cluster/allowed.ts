@@ -65,5 +65,5 @@ export const unreadLines = (unread: readonly string[]): string[] =>
         '',
         'No permission to read:',
         ...unread.map((words) => `  - ${words}`),
-        `  (grant the roles mcm-read of ${ROLE})`,
+        `  (grant the roles mcm-read, see ${ROLE})`,
       ];

@@ -171,8 +171,8 @@ export const Annotations = {
    */
   RolloutOnCannotUpdateInPlace: 'rollout.machine.sapcloud.io/on-cannot-update-in-place',
   /**
-   * On a MachineDeployment, in the format `name~uid,…`. These failed machines paused the rollout, and do not pause it
-   * again. Only in mcm.
+   * On a MachineDeployment, the failed machines that paused the rollout, in the format `name~uid,…`. These machines do
+   * not pause the rollout again. Only in mcm.
    */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**

@@ -270,7 +270,7 @@ test.each([
   expect(lines.slice(-3)).toEqual([
     'No permission to read:',
     expect.stringContaining(`User "reader" cannot list resource "${refused}"`),
-    '  (grant the roles mcm-read of docs/permissions.md, "The mcm command")',
+    '  (grant the roles mcm-read, see docs/permissions.md, "The mcm command")',
   ]);
 });
 

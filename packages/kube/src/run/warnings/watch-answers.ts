@@ -34,7 +34,7 @@ export class AnswerWatcher {
     this.#warnings = warnings;
     this.#skew = meters.gauge({
       name: 'apiserver_clock_skew_seconds',
-      help: 'Lower bound of the clock difference between the API server and this process at the most recent response. A negative value means that the clock of the API server is behind',
+      help: 'Minimum difference between the clocks of the API server and this process, from the most recent response. A negative value means that the clock of the API server is behind',
       labels: ['cluster'],
     });
     this.#refusals = meters.counter({
