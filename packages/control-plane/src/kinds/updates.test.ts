@@ -171,6 +171,18 @@ test.each([
   expect(causesOf(answer.body)).toEqual(causes);
 });
 
+test('a CSI volume: an update may add the secret for expansions once', async () => {
+  const csi = { driver: 'd.example.dev', volumeHandle: 'h' };
+  const path = await create(VOLUMES, {
+    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], csi },
+  });
+  const change = (name: string, more = {}): ReturnType<typeof send> =>
+    send('PATCH', path, { spec: { csi: { ...more, controllerExpandSecretRef: { name, namespace: 'n' } } } });
+  expect(causesOf((await change('a', { fsType: 'ext4' })).body)).toEqual(['Forbidden spec.persistentvolumesource']);
+  expect((await change('a')).code).toBe(200);
+  expect(causesOf((await change('b')).body)).toEqual(['Forbidden spec.persistentvolumesource']);
+});
+
 test.each([
   [{ reason: 'S' }, ['Invalid reason', 'Invalid reason']],
   [{ note: 'n' }, ['Invalid message']],

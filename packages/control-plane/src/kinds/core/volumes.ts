@@ -183,6 +183,14 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
   }
 }
 
+/** The new source for the comparison with the old source. An update may add this reference to a CSI source once. */
+function comparedSource(source: Plain, before: Plain): Plain {
+  const [csi, old] = [source.csi, before.csi];
+  if (!isPlain(csi) || !isPlain(old) || old.controllerExpandSecretRef !== undefined) return source;
+  const { controllerExpandSecretRef: _, ...rest } = csi;
+  return { ...source, csi: rest };
+}
+
 export const volumeStrategy = strategy({
   setDefaults(volume) {
     const spec = child(volume, 'spec');
@@ -215,11 +223,12 @@ export const volumeStrategy = strategy({
     const before = look(old, 'spec');
     // The real server validates an updated volume twice.
     const causes = volumeCauses(volume);
-    if (!jsonEquals(sourceOf(spec), sourceOf(before))) {
+    const [source, oldSource] = [comparedSource(sourceOf(spec), sourceOf(before)), sourceOf(before)];
+    if (!jsonEquals(source, oldSource)) {
       causes.push(
         forbiddenValue(
           'spec.persistentvolumesource',
-          `spec.persistentvolumesource is immutable after creation\n${internalDiff('PersistentVolumeSource', sourceOf(before), sourceOf(spec))}`,
+          `spec.persistentvolumesource is immutable after creation\n${internalDiff('PersistentVolumeSource', oldSource, source)}`,
         ),
       );
     }
