@@ -10,11 +10,13 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
   if (!newest) return [];
   const { failedAt, failure, conditions, cloud, console, missing, configMap } = newest;
   const lines = console?.trimEnd().split('\n') ?? [];
+  const [firstCondition = '', ...moreConditions] = conditions.split('\n');
   const last = lines.slice(-CONSOLE_LINES).map((line) => `    ${line}`);
   return [
     `The machine failed at ${failedAt}: ${brief(failure)}`,
     ...(cloud ? [`  cloud       ${cloud}`] : []),
-    `  conditions  ${conditions.split('\n').join('\n              ')}`,
+    `  conditions  ${firstCondition}`,
+    ...moreConditions.map((line) => `              ${line}`),
     ...(lines.length > 0
       ? [`  console, ${lines.length > last.length ? 'the last lines of the log' : 'in full'}:`, ...last]
       : []),

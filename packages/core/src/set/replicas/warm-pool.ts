@@ -87,7 +87,7 @@ export class WarmPool {
     };
     const { error } = await slowStart(chosen, task, { wanted: () => true });
     if (used.length > 0) {
-      const message = `Used warm ${used.length === 1 ? 'Machine' : `${used.length} Machines`}: ${listed(used, NAMES_IN_EVENT)}`;
+      const message = `Used ${used.length === 1 ? 'a warm Machine' : `${used.length} warm Machines`}: ${listed(used, NAMES_IN_EVENT)}`;
       this.#context.recorder.event(set, 'Normal', 'WarmMachineUsed', message);
     }
     if (error !== undefined) throw error;
