@@ -1,4 +1,4 @@
-import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { isConflict, nodes, sleep, type Transport } from '@mcm/kube';
 import type { Caller } from '../network/network.ts';
@@ -237,6 +237,8 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
     machine: { creationTimeout: '30m', healthTimeout: '30m' },
     kubelets: { joinDelay: 500 * (seed % 7) },
     ...strategyOf('scaler', seed),
+    // A short expiry must not change which machines a scale-down deletes.
+    annotations: seed % 3 === 0 ? { [Annotations.MarkExpiry]: '10m' } : undefined,
     restartAfterMs: 1_000 * (seed % 11),
     wrap: (name, transport) => wrap(name, slow(transport)),
     journal: options.journal,

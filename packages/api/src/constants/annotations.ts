@@ -166,6 +166,11 @@ export const Annotations = {
    */
   RolloutUndoOnFailure: 'rollout.machine.sapcloud.io/undo-on-failure',
   /**
+   * On a MachineDeployment, a duration such as `1h`. mcm removes a mark of the autoscaler that is older and deletes no
+   * machine. Only in mcm.
+   */
+  MarkExpiry: 'deployment.machine.sapcloud.io/mark-expiry',
+  /**
    * On a MachineDeployment, `Replace` or `Stop`. With `Stop`, mcm keeps a machine whose in-place update failed, and
    * selects no other node. The manager copies `Stop` to selected Nodes. Only in mcm.
    */
@@ -434,6 +439,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutPauseOnFailure,
   Annotations.RolloutUndoOnFailure,
   Annotations.RolloutOnCannotUpdateInPlace,
+  Annotations.MarkExpiry,
   Annotations.RolloutPausedBy,
   Annotations.RolloutLastGood,
   Annotations.RolloutWindows,

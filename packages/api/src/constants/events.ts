@@ -137,6 +137,13 @@ export const EVENTS = {
     means:
       'A machine is marked for deletion, but the manager did not delete the machine. The message contains the reason. The next scale-in deletes this machine first.',
   },
+  AutoscalerMarkExpired: {
+    on: DEPLOYMENT,
+    type: 'Normal',
+    means:
+      'The autoscaler marked machines for deletion and did not reduce `spec.replicas` in time, so the manager removed the marks.',
+    help: 'Check the cluster autoscaler. The annotation `deployment.machine.sapcloud.io/mark-expiry` defines the time.',
+  },
   InvalidSpec: {
     on: ['MachineDeployment', 'MachineSet'],
     type: 'Warning',

@@ -155,6 +155,9 @@ export class DeploymentReconciler {
     const settled = await this.#requests.settleScaleIn(deployment, sets, signal);
     const scaled = await this.#requests.applyTriggers(settled, sets, signal);
     if (scaled === undefined) return again(0);
+    const expiresMs = await this.#requests.expire(scaled, sets, signal);
+    if (expiresMs === 0) return again(0);
+    if (expiresMs !== undefined) this.#wake(key, expiresMs);
     const { nodes, clock, deployments, disruptions } = this.#access.context;
     const unsettled = sets.filter((set) => disruptions.isShrinking(set));
     for (const set of unsettled) await this.#access.sets.settle(set, signal);

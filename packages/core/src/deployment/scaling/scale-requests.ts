@@ -3,6 +3,7 @@ import { coveredUntil, fallOf } from '../../objects/scaler.ts';
 import { splitSets } from '../../rollout/revisions.ts';
 import { isTakenBack, isUndone, newlySeen, type ScalerTimeInput, scalerTimes } from '../state/scaler-time.ts';
 import type { DeploymentAccess } from '../writes/access.ts';
+import { expiredText, planExpiry, unmarked } from './mark-expiry.ts';
 import { planScaleIn, ScaleInReasons } from './scale-in.ts';
 import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletion.ts';
 
@@ -81,6 +82,37 @@ export class ScaleRequests {
     const seen = input === undefined ? new Map<string, string>() : newlySeen(input);
     await this.#access.machines.patchAll(marksWith(plan, input?.machines ?? [], seen), signal);
     return written;
+  }
+
+  /**
+   * Removes expired marks of the autoscaler. The deployment is read from the server, because the cache may lack a
+   * reduction of its replicas, for which the marks choose the machines.
+   * @returns The time until the next mark expires, in milliseconds. 0 if marks were removed, and undefined without a
+   * mark that expires.
+   */
+  async expire(
+    deployment: MachineDeployment,
+    sets: readonly MachineSet[],
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { clock, recorder } = this.#access.context;
+    const now = clock.now();
+    const plan = planExpiry(deployment, sets, (set) => this.#access.machinesOf(set), now);
+    if (plan === undefined) return undefined;
+    const { machines, list, nextAt, afterMs } = plan;
+    if (machines.length === 0) return nextAt && Math.max(nextAt.getTime() - now.getTime(), 1);
+    const { name, uid, generation } = deployment.metadata;
+    const { metadata: live } = await this.#access.client.get(name, { signal });
+    if (live.uid !== uid || live.generation !== generation) return undefined;
+    // The list comes first, so that the manager does not mark the machines again.
+    if (list !== undefined)
+      await this.#access.patch(deployment, { annotations: { [Annotations.TriggerDeletion]: list } }, signal);
+    await this.#access.machines.patchAll(
+      machines.map((machine) => ({ machine, body: unmarked(machine) })),
+      signal,
+    );
+    recorder.event(deployment, 'Normal', 'AutoscalerMarkExpired', expiredText(machines, afterMs));
+    return 0;
   }
 
   #inputOf(deployment: MachineDeployment, set: MachineSet, undone: boolean): ScalerTimeInput {

@@ -2,6 +2,7 @@ import { Annotations, counted, freezeProblem, type MachineDeployment, MachineDep
 import { autoscalerSizesOf } from '../../objects/autoscaler-sizes.ts';
 import type { ConditionChange } from '../../objects/conditions.ts';
 import { fenceposts } from '../../objects/limits.ts';
+import { expiryProblem } from '../../objects/mark-expiry.ts';
 import { isGoDuration, parseInstant } from '../../values/integers.ts';
 import { warmSettingOf } from '../../warm/warm-machine.ts';
 
@@ -14,6 +15,7 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
   const { annotations = {} } = deployment.metadata;
   const sizes = autoscalerSizesOf(deployment);
   const warm = warmSettingOf(deployment);
+  const expiry = expiryProblem(annotations);
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
   const reported = (key: string, value: string, hint: string) =>
@@ -33,6 +35,7 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
         ]),
     ...(sizes && 'problem' in sizes ? [sizes.problem] : []),
     ...(warm && 'problem' in warm ? [warm.problem] : []),
+    ...(expiry === undefined ? [] : [expiry]),
   ];
 }
 

@@ -1,0 +1,72 @@
+import {
+  Annotations,
+  DEFAULT_MACHINE_PRIORITY,
+  formatDurationMs,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+} from '@mcm/api';
+import { markTimeOf } from '../../objects/machines.ts';
+import { expiryOf } from '../../objects/mark-expiry.ts';
+import { fallOf } from '../../objects/scaler.ts';
+import { unmetTriggers } from './trigger-deletion.ts';
+
+/** The marks that expire now, and the time at which the next mark expires. */
+export interface ExpiryPlan {
+  readonly machines: readonly Machine[];
+  /** The deletion list of the deployment without the expired machines. `list` is undefined if the list stays. */
+  readonly list?: string | null | undefined;
+  readonly nextAt: Date | undefined;
+  readonly afterMs: number;
+}
+
+/**
+ * Returns the marks of the autoscaler that are older than the expiry and delete no machine, because
+ * `spec.replicas` was not reduced. While a scale-down is in progress, no mark expires. A priority without a mark time never expires,
+ * because operators choose machines for the next scale-down with a priority.
+ */
+export function planExpiry(
+  deployment: MachineDeployment,
+  sets: readonly MachineSet[],
+  machinesOf: (set: MachineSet) => readonly Machine[],
+  now: Date,
+): ExpiryPlan | undefined {
+  const afterMs = expiryOf(deployment);
+  if (afterMs === undefined || sets.some((set) => fallOf(set, deployment) > 0)) return undefined;
+  const marked = sets.flatMap((set) =>
+    unmetTriggers(set, machinesOf(set)).flatMap(({ machine }) => {
+      const time = markTimeOf(machine);
+      return time === undefined ? [] : [{ machine, expiresAt: time + afterMs }];
+    }),
+  );
+  const machines = marked.filter(({ expiresAt }) => expiresAt <= now.getTime()).map(({ machine }) => machine);
+  const later = marked.map(({ expiresAt }) => expiresAt).filter((time) => time > now.getTime());
+  const nextAt = later.length > 0 ? new Date(Math.min(...later)) : undefined;
+  return { machines, list: listWithout(deployment, machines), nextAt, afterMs };
+}
+
+function listWithout({ metadata }: MachineDeployment, machines: readonly Machine[]): string | null | undefined {
+  const text = metadata.annotations?.[Annotations.TriggerDeletion];
+  if (text === undefined) return undefined;
+  const names = new Set(machines.map(({ metadata: { name } }) => name));
+  const entries = text.split(',');
+  const kept = entries.filter((entry) => !names.has(entry.trim().split('~')[0] ?? ''));
+  if (kept.length === entries.length) return undefined;
+  return kept.length === 0 ? null : kept.join(',');
+}
+
+/** The body of the patch that removes the mark of a machine. */
+export const unmarked = ({ metadata: { uid, resourceVersion } }: Machine): object => ({
+  metadata: {
+    uid,
+    resourceVersion,
+    annotations: {
+      [Annotations.Priority]: String(DEFAULT_MACHINE_PRIORITY),
+      [Annotations.MarkedForDeletionTime]: null,
+      [Annotations.ScaleInSeen]: null,
+    },
+  },
+});
+
+export const expiredText = (machines: readonly Machine[], afterMs: number): string =>
+  `mcm removed the deletion marks of ${machines.map(({ metadata }) => metadata.name).join(', ')}, because spec.replicas was not reduced within ${formatDurationMs(afterMs)}.`;

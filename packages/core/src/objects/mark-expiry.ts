@@ -1,0 +1,17 @@
+import { Annotations, type MachineDeployment, parseDurationMs } from '@mcm/api';
+
+const KEY = Annotations.MarkExpiry;
+
+/** Returns the duration after which marks expire, in milliseconds. Undefined without a valid annotation. */
+export function expiryOf({ metadata }: MachineDeployment): number | undefined {
+  const ms = parseDurationMs(metadata.annotations?.[KEY] ?? '');
+  return ms !== undefined && ms > 0 ? ms : undefined;
+}
+
+/** Returns a sentence if the annotation is invalid, so that mcm ignores the annotation. */
+export function expiryProblem(annotations: Readonly<Record<string, string>>): string | undefined {
+  const text = annotations[KEY];
+  const ms = text === undefined ? 1 : parseDurationMs(text);
+  if (ms !== undefined && ms > 0) return undefined;
+  return `metadata.annotations[${KEY}]: ${JSON.stringify(text)} is ignored; write a duration such as "1h"`;
+}
