@@ -13,8 +13,8 @@ import { createProgram } from './program.ts';
 setFlagsFromString('--no-concurrent-sparkplug');
 
 /**
- * A reader such as `head` may close the pipe early. The command then ends without a message, as every program that receives
- * SIGPIPE. The code 0 would mean "no changes" for `plan` and `config diff`.
+ * A reader such as `head` may close the pipe early. The command then ends without a message, like a program that
+ * receives SIGPIPE. The exit code is not 0, because 0 means "no changes" for `plan` and `config diff`.
  */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;

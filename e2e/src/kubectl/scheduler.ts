@@ -51,7 +51,7 @@ const isTolerated = (taint: Taint, tolerations: readonly Toleration[]): boolean 
       (operator === 'Exists' || value === (taint.value ?? '')),
   );
 
-/** The nodes that a pod of a DaemonSet requires. Undefined if the pod can run on any node. */
+/** The nodes that a pod of a DaemonSet requires, undefined if the pod can run on any node. */
 const meant = ({ spec }: Pod): readonly string[] | undefined =>
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
     .flatMap(({ matchFields = [] }) => matchFields)

@@ -19,7 +19,9 @@ export function slimAzure(source: string, kept: readonly string[]): string {
 
 const GCE_DESCRIPTIONS = /\/@google-cloud\/compute\/build\/protos\/protos\.json$/;
 
-/** The runtime of Google's SDK. Only its part for JSON is bundled, without gRPC. */
+/**
+ * The runtime of Google's SDK. The bundle contains only the part of the library for JSON, and not the part for gRPC.
+ */
 const GAX = /\/google-gax\/build\/src\/index\.js$/;
 const GAX_WITHOUT_GRPC = [
   "exports.fallback = require('./fallback.js');",

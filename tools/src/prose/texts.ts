@@ -124,7 +124,7 @@ interface Parts {
   inner: Set<number>;
 }
 
-/** The text of a string or template. Undefined for other expressions. */
+/** The text of a string or template, undefined for other expressions. */
 function literalOf(node: Expression, parts: Parts): string | undefined {
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined;
   if (node.type !== 'TemplateLiteral') return undefined;

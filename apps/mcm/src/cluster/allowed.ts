@@ -11,8 +11,7 @@ import {
 } from '@mcm/kube';
 
 /**
- * Returns the result of a read, or null if the caller has no permission. Without the permission, the error of the
- * server is added to `unread`.
+ * Returns the result of a read. Without the permission, the result is null, and `unread` gets the error of the server.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {
@@ -31,10 +30,7 @@ export async function readNodes(client: KubeClient, unread?: Set<string>): Promi
 
 const ROLE = 'docs/permissions.md, "The mcm command"';
 
-/**
- * If the authorizer refused a request, returns the permission that an administrator must grant. For an error without a
- * missing permission, the result is undefined.
- */
+/** Returns the permission that an administrator must grant, or undefined if no permission is missing. */
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;

@@ -30,7 +30,7 @@ export const withFleetCluster = (command: Command): Command =>
     'cluster of a fleet: its namespace in the seed, whose Secret fleet-kubeconfig contains the kubeconfig of the nodes',
   );
 
-/** Splits `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`. Undefined for another form. */
+/** Splits `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`, undefined for another form. */
 export function inFleetCluster(text: string): { readonly cluster: string; readonly object: string } | undefined {
   const [cluster = '', type = '', name = '', ...more] = text.split('/');
   if (cluster === '' || name === '' || more.length > 0) return undefined;

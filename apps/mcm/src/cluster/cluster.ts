@@ -45,8 +45,8 @@ export interface ClusterFlags {
 }
 
 /**
- * Clients for the clusters of a command. The clients convert each object to its type, so that a malformed object cannot
- * break a command.
+ * Clients for the clusters of a command. The clients convert each object to its type, because a malformed object must
+ * not break a command.
  */
 export interface Cluster {
   readonly client: KubeClient;
@@ -97,7 +97,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
   if (code === 400 && status.message?.startsWith('unable to parse requirement'))
     return new UserError(`the label selector is invalid: ${status.message}`);
-  // The error 404 for a missing object contains its name. The error 404 for a missing kind contains no name.
+  // A 404 for a missing object contains the name, and a 404 for a missing kind contains no name.
   const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
   const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;

@@ -76,8 +76,7 @@ async function follow<T extends object>(
       before = now;
       failure = undefined;
     } catch (error) {
-      // Without a first answer, the command has nothing to follow. An outage after the first answer does not end the
-      // command.
+      // Only a failure of the first read ends the command. A later outage does not.
       if (before === undefined || !(error instanceof KubeError)) throw error;
       if (error.message !== failure) warn(`mcm: ${error.message}; retrying`);
       failure = error.message;

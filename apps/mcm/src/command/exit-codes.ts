@@ -77,10 +77,7 @@ export const exitCodesOf = (path: string): readonly (readonly [code: number, mea
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/**
- * Returns the exit code for an error. If the command uses 1 for a result, the code is 2. The exit code for any error of
- * a command without results is 1.
- */
+/** Returns the exit code for an error. The code is 2 if the command uses 1 for a result, and 1 otherwise. */
 export const errorCodeOf = (path: string): number =>
   exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
 

@@ -215,7 +215,7 @@ export const examplesOf = (path: string): readonly string[] => HELP[path]?.examp
 /** The minimum width of a terminal, in columns, for descriptions in the line of the flag. */
 const BESIDE = 40;
 
-/** Configures a command and its subcommands, so that help and errors are wrapped between words on narrow terminals. */
+/** Configures a command and its subcommands, and wraps help and errors between words on narrow terminals. */
 export function forTerminals(command: Command): Command {
   return command
     .configureHelp({ minWidthToWrap: 20, formatItem, formatHelp })

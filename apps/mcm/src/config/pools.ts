@@ -135,7 +135,9 @@ function stateOf(pool: PoolExplanation): string {
 
 const DEGRADED: readonly string[] = ['Degraded', 'Unreconcilable'];
 
-/** The status line names degraded nodes, so that a blocked rollout is visible without another command. */
+/**
+ * The status line names degraded nodes, because the cause of a blocked rollout must be visible without another command.
+ */
 function degradedNodes(standing: PoolExplanation['standing']): readonly string[] {
   const names = standing.filter(({ state }) => DEGRADED.includes(state)).map(({ name }) => name);
   const [first] = names;

@@ -124,8 +124,8 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
 }
 
 /**
- * The manager does not update the observed generation of a deployment that it refuses or deletes. A deployment that is
- * refused or deleted does not prove that the manager stopped.
+ * Whether the manager has not processed the last change. Refused and deleted deployments do not count, because the
+ * manager never updates their observed generation.
  */
 function isUnprocessed(deployment: MachineDeployment): boolean {
   const { metadata, status } = deployment;

@@ -10,7 +10,7 @@ import {
 } from '@mcm/kube';
 import { CONTROLLER_NAMES, type ControllerHealth, ControllerObserver } from './health.ts';
 
-/** After an outage of the API server, a holder needs some seconds for its next renewal. */
+/** Time after an outage of the API server in which a holder must renew its Lease. */
 const AFTER_OUTAGE_MS = 15_000;
 
 export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
@@ -20,8 +20,8 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
   readonly signal: AbortSignal;
   readonly onChange: () => void;
   /**
-   * Shortly after the start, a controller without an observed renewal may still be starting and is not assessed. By
-   * default, `startingMs` is 0.
+   * Time after the start in which a controller without an observed renewal is not assessed, because it may be starting.
+   * The default is 0.
    */
   readonly startingMs?: number;
 }

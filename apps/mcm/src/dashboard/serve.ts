@@ -60,7 +60,7 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     await dashboard.close();
   });
 
-/** The minimum interval between two messages, so that a burst of changes is sent once. */
+/** The minimum interval between two messages, because a burst of changes should be sent once. */
 const GAP_MS = 200;
 /**
  * The interval of the check for objects that wait too long. Each check also sends a message that keeps the connections

@@ -21,7 +21,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((path) => !path.includes('/testdata/') && existsSync(join(ROOT, path)));
 const documented = pages.flatMap((path) => documentedCommands(path, read(path)));
 
-/** Creates the real program with actions that do nothing, so that only parsing is tested. */
+/** Creates the real program with actions that do nothing, because only parsing is tested. */
 function parser(): Command {
   const program = createProgram({
     say: () => undefined,

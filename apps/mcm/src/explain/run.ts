@@ -111,8 +111,7 @@ const machineTarget = ({ client, target, namespace }: Cluster, name: string, ran
 });
 
 /**
- * Runs `mcm drain --preview`. If the drain is not fully known, the command prints the known part and then throws
- * `UserError`.
+ * Runs `mcm drain --preview`. For an incomplete drain, the command prints the known part and then throws `UserError`.
  */
 export const reportDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {

@@ -64,7 +64,7 @@ function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];
   let [depth, start] = [0, 0];
-  // A string is matched as a whole, so that braces inside the string are not counted.
+  // A string is matched as a whole, because braces inside the string must not count.
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === '{') depth += 1;
     if (token !== '}') continue;

@@ -54,7 +54,7 @@ export function unreachableOf(lease: Lease): readonly string[] {
   return Array.isArray(unreachable) ? unreachable.map(String) : [];
 }
 
-/** The replica of a peer Lease. Undefined for another Lease. */
+/** The replica of a peer Lease, undefined for another Lease. */
 export function peerOf(lease: Lease): Peer | undefined {
   const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
   return program === undefined || replica === undefined ? undefined : { program, replica, lease };

@@ -111,7 +111,7 @@ const otherSelector = ({ kind, metadata: { name, namespace } }: Identified): str
 /**
  * Validates all objects with the API server, which stores nothing.
  * @throws UserError with one line for each object that the server refuses. The causes are a missing kind, an immutable
- * field, or a field of another manager. With `force`, fields of foreign managers cause no error.
+ * field, or, without `force`, a field of another manager.
  */
 export async function checkObjects(
   client: KubeClient,

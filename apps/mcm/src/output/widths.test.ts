@@ -135,7 +135,7 @@ test('at 40 to 200 columns, each command keeps all words, and each line fits if 
       const lines = await run(command);
       const what = `${command.join(' ')} at ${width} columns`;
       expect(words(lines), what).toEqual(whole);
-      // A word that is longer than the terminal has a separate line, so that a double click selects the whole word.
+      // A word that is longer than the terminal has a separate line, where a double click selects it.
       const long = lines.filter((line) => line.length > width && /\S\s+\S/.test(line.replace(/^[\s│├└─-]+/, '')));
       expect(long, what).toEqual([]);
     }

@@ -22,8 +22,8 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .join('\n');
 
 /**
- * The start of a cell in a table row, so that the next lines continue below this cell. Cells are two spaces apart.
- * A cell in the right half of a terminal would need too many lines. `cellStart` returns undefined if no cell has room.
+ * The start of a cell in a table row, so that the next lines continue below this cell. Cells are two spaces apart,
+ * undefined if no cell has room, for example in the right half of a terminal.
  */
 function cellStart(line: string, lead: string, columns: number): number | undefined {
   const starts = [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);

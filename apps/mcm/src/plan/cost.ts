@@ -15,7 +15,7 @@ export interface CostInput {
 }
 
 export interface Costs {
-  /** The prices of the machines of the deployment. Undefined if no class has a price. */
+  /** The prices of the machines of the deployment, undefined if no class has a price. */
   readonly text: string | undefined;
   /** Classes whose quota is too small for the plan. */
   readonly shortages: readonly string[];

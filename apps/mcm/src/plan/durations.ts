@@ -17,7 +17,7 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
   return machines.flatMap(({ metadata, spec }) => {
     const joined = created.get(metadata.labels?.[Labels.Node] ?? '');
     const ms = joined === undefined ? -1 : joined - Date.parse(metadata.creationTimestamp);
-    // If a Node is older than its machine, the machine adopted its VM, so the machine has no join time.
+    // A Node that is older than its machine belongs to an adopted VM, so the machine has no join time.
     return ms >= 0 && (className === undefined || spec.class.name === className) ? [ms] : [];
   });
 }

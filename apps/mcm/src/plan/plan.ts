@@ -47,7 +47,7 @@ export interface DeploymentPlan {
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
-  /** The prices of the machines of the deployment. Absent if no MachineClass has a price. */
+  /** The prices of the machines of the deployment, absent if no MachineClass has a price. */
   readonly costs?: string | undefined;
   /** The state at the end of the plan, or the event for which the deployment then waits. */
   readonly ends: string;
@@ -68,7 +68,7 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly isClassChanged?: boolean;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
-  /** The health of the controllers, so that a blocker announces no action of a stopped controller. */
+  /** The health of the controllers, because a blocker must not announce an action of a stopped controller. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
@@ -79,9 +79,8 @@ export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMa
 const MOST_DRAINS = 20;
 
 /**
- * Plans a deployment in two passes. The first pass finds the machines that are deleted. The second pass adds the
- * reasons that block their drains. The second pass takes seconds for thousands of machines, so it runs only if the
- * drains differ from the assumption.
+ * Plans a deployment in two passes. The first pass finds the deleted machines, and the second pass adds the blockers of
+ * their drains. The second pass is slow, so it runs only if the drains differ from the assumption.
  */
 export async function planDeployment(
   source: PlanSource,

@@ -45,10 +45,7 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
  */
 const TRIES = 20;
 
-/**
- * Repeats a read and a write after a conflict. Without the repetition, a user could not pause a deployment that the
- * manager writes often.
- */
+/** Repeats a read and a write after a conflict. Frequent writes of the manager therefore cannot prevent a pause. */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {
@@ -148,8 +145,8 @@ export function promote(target: Target): Promise<Done> {
 
 /**
  * Requests an undo to a revision; 0 is the previous revision. The manager performs the undo and reports the result in
- * an event. The same write resumes a paused deployment. With two writes, the manager could continue the rollout between
- * them.
+ * an event. The write also resumes a paused deployment, because the manager could continue the rollout between two
+ * writes.
  * @throws UserError for an unknown revision and for the current revision
  */
 export function undo(target: Target, revision: number): Promise<Done> {

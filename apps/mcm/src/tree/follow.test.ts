@@ -55,7 +55,7 @@ test('the tree is shown once, and again only after a change', async () => {
   await clock.advance(5_000);
   expect(looks.map(names)).toEqual([['db', 'web']]);
   await clock.advance(600_000);
-  // Without a Lease, the controllers count as stopped only after a minute without a processed deployment.
+  // Without a Lease, controllers count as stopped only after a minute without a processed deployment.
   const quiet = looks.length;
   expect(quiet).toBeLessThanOrEqual(2);
   await client

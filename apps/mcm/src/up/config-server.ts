@@ -34,8 +34,8 @@ async function issue(data: DataDir, directory: string): Promise<string> {
   const put = (name: string, text: string) => writeFileSync(data.file('config-server', name), text, { mode: 0o600 });
   put('tls.key', key);
   put('tls.crt', cert);
-  // This file is written last. If the last file is missing, all files are created again. The key of the CA is not
-  // stored, because it signs only once.
+  // This file is written last. Without the last file, all files are created again. The key of the CA is not stored,
+  // because it signs only once.
   put('ca.crt', authority.cert);
   return authority.cert;
 }

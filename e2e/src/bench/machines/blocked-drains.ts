@@ -167,7 +167,7 @@ export class BlockedDrains {
     return Math.max(...starts);
   }
 
-  /** The seconds from the write of the user until the Machine contains the ID of its VM. */
+  /** The time from the creation of a Machine until it has a VM, in seconds. */
   async #create(name: string): Promise<number> {
     await this.#make(name);
     return this.#machines.until('a VM', (known) => Boolean(known.get(name)?.spec.providerID), LONG_MS);

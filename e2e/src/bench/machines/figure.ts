@@ -3,7 +3,7 @@ export interface Figure {
   readonly work: string;
   readonly here: string;
   readonly goal: string;
-  /** Whether the goal is reached. Undefined without a goal, for figures whose cost is mostly in the control plane. */
+  /** Whether the goal is reached, undefined without a goal, for figures whose cost is mostly in the control plane. */
   readonly reached: boolean | undefined;
 }
 

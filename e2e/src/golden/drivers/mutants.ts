@@ -20,7 +20,7 @@ const at = (call: RecordedCall, index: number): RecordedCall | undefined =>
     ? undefined
     : { ...call, requests: call.requests.with(index, spoilt(call.requests.at(index) as RecordedRequest)) };
 
-/** A change for each compared value. Undefined if the recording does not contain the value. */
+/** A change for each compared value, undefined if the recording does not contain the value. */
 const CHANGES: Readonly<Record<string, Change>> = {
   'the first request': (call) => at(call, 0),
   'the last request': (call) => at(call, -1),

@@ -34,7 +34,7 @@ export class Fences {
     this.#reporter = reporter;
   }
 
-  /** The identity of the process that holds the Lease of a cluster. Empty if the Lease is free. */
+  /** The identity of the process that holds the Lease of a cluster, empty if the Lease is free. */
   holder(cluster: string, lease: string): string {
     return this.#holders.get(`${cluster}/${lease}`) ?? '';
   }
@@ -73,6 +73,6 @@ export class Fences {
   }
 }
 
-/** The cluster to which a request to the seed belongs. Undefined for requests without a namespace of a cluster. */
+/** The cluster to which a request to the seed belongs, undefined for requests without a namespace of a cluster. */
 export const clusterOfRequest = (server: string, { path }: TransportRequest): string | undefined =>
   server === SEED ? /\/namespaces\/(c\d+)(\/|\?|$)/.exec(path)?.[1] : server;

@@ -290,7 +290,7 @@ export class FleetWorld {
     }
   }
 
-  /** The first difference between the desired and the actual state. Undefined without a difference. */
+  /** The first difference between the desired and the actual state, undefined without a difference. */
   async mismatch(): Promise<string | undefined> {
     for (const [name, cluster] of this.#clusters) {
       const problem = this.deleted.has(name) ? await this.#leftover(name) : await this.#lacks(name, cluster);

@@ -87,7 +87,7 @@ export class RolloutVerifier {
       this.#o.reporter.violate(`${identity} ${what} of ${cluster} without a claim of the rollout budget`);
   }
 
-  /** The step of a rollout that a write of a set contains. Undefined for writes with another cause. */
+  /** The step of a rollout that a write of a set contains, undefined for writes with another cause. */
   async #step(cluster: string, written: MachineSet): Promise<string | undefined> {
     const { admin } = this.#o;
     const [sets, deployments] = await Promise.all([

@@ -52,7 +52,7 @@ export class ReceivedEvents {
     return (this.#noticedMs.get(path) ?? 0) + this.#now() - (this.#closedAt.get(path) ?? this.#now());
   }
 
-  /** The time since which events may be missing. Undefined if the process has received all events. */
+  /** The time since which events may be missing, undefined if the process has received all events. */
   since(path: string): number | undefined {
     return this.#since.get(path);
   }

@@ -114,7 +114,7 @@ export class History {
   }
 
   /**
-   * The changes after a revision that may meet the requirements. Undefined if some of these changes are no longer
+   * The changes after a revision that may meet the requirements, undefined if some of these changes are no longer
    * available.
    */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {

@@ -124,7 +124,7 @@ export interface ControllerContext {
   readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
   /** True if sets and deployments get `status.blockedBy`. */
   readonly blockedBy?: boolean | undefined;
-  /** Allows disruptions by rollouts. Absent without a rollout budget of a fleet. */
+  /** Allows disruptions by rollouts, absent without a rollout budget of a fleet. */
   readonly rollouts?: RolloutPermit | undefined;
 }
 

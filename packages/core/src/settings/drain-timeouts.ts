@@ -28,7 +28,7 @@ export const isRepair = ({ metadata, status }: Machine): boolean =>
 /** Returns the value of the annotation that records the cause of a deletion. */
 export const causeRecord = (cause: RecordedCause, now: Date): string => `${cause} ${formatTime(now)}`;
 
-/** Returns the recorded cause of a deletion. Undefined if the record does not belong to this deletion. */
+/** Returns the recorded cause of a deletion, or undefined if the record does not belong to this deletion. */
 function recordedCause({ metadata }: Machine): RecordedCause | undefined {
   const [cause, time] = (metadata.annotations?.[Annotations.DeletionCause] ?? '').split(' ');
   const [recorded, deleted] = [parseTime(time), parseTime(metadata.deletionTimestamp)];

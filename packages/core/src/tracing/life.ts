@@ -16,7 +16,7 @@ export interface LifeTracer {
   /** Returns the ID of the trace of a machine, for log messages. */
   readonly idOf: (uid: string) => string;
   readonly stage: StageObserver;
-  /** Reports an observation of a drain. Undefined if the machine has no drain. */
+  /** Reports an observation of a drain, undefined if the machine has no drain. */
   readonly drain: (machine: Machine, drain: DrainObservation | undefined) => void;
   readonly changed: (change: Change<Machine>) => void;
 }

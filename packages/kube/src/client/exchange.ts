@@ -49,8 +49,7 @@ const MAX_WAITS = 10;
 /** Time limit for opening a watch. A busy server queues a request for up to 15 s before it answers. */
 const OPEN_WITHIN_MS = 30_000;
 /**
- * The client extends the wait that the server requested by up to this fraction, so that not all clients return at the
- * same time.
+ * The client extends the requested wait by up to this fraction, because not all clients should return at the same time.
  */
 const WAIT_JITTER = 0.1;
 

@@ -23,9 +23,9 @@ export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   /** Name of the cluster in the fleet mode, in which one process has many contexts. */
   readonly cluster: string | undefined;
-  /** The reach of the region's clusters. Absent outside of fleet mode. */
+  /** The reach of the region's clusters, absent outside of fleet mode. */
   readonly region?: (() => RegionReach | undefined) | undefined;
-  /** The permit for disruptions by rollouts. Absent without a rollout budget of a fleet. */
+  /** The permit for disruptions by rollouts, absent without a rollout budget of a fleet. */
   readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;
   /** `sameCluster` is true if the machine objects and the nodes are in the same cluster. */
@@ -49,7 +49,7 @@ export interface BinaryContext<F extends Flags> {
    * writes.
    */
   readonly observe?: ObserveDecisions | undefined;
-  /** The fence for irreversible actions. Absent if this process runs without leader election. */
+  /** The fence for irreversible actions, absent if this process runs without leader election. */
   readonly fence?: Fence | undefined;
   readonly pages: DebugPages;
   /**
@@ -84,7 +84,7 @@ export interface BinaryDefinition<F extends Flags> extends Program {
    */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
-    /** The flag with the ConfigMap of the rollout budget. Absent if the binary has no rollouts. */
+    /** The flag with the ConfigMap of the rollout budget, absent if the binary has no rollouts. */
     readonly rolloutBudget?: keyof F & string;
     /** Absent if a deleted namespace needs no controllers. */
     readonly deletion?: DeletionSettings;

@@ -39,7 +39,7 @@ export interface SharedParts<F extends Flags> {
   /** Each identity is unique. */
   readonly nextIdentity: () => string;
   readonly region: (cluster: string) => RegionReach | undefined;
-  /** The rollout budget. Undefined if the fleet does not limit rollouts. */
+  /** The rollout budget, undefined if the fleet does not limit rollouts. */
   readonly budget: RolloutBudget | undefined;
   /** Called with the metrics and pages when a cluster is served. The returned function is called at the end. */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
@@ -114,7 +114,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
   }
 }
 
-/** The finalizer on the Secrets of a seed. Undefined without a seed. */
+/** The finalizer on the Secrets of a seed, undefined without a seed. */
 export const keptSecret = <F extends Flags>({
   definition: { fleet },
   log,

@@ -1,7 +1,7 @@
 /** A pool cannot be rendered. */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
-  /** The hint. Absent if the message contains the fix. */
+  /** The hint, absent if the message contains the fix. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

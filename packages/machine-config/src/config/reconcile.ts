@@ -10,7 +10,7 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 /** A change that cannot be applied to a running machine. */
 export interface Irreconcilable {
   readonly message: string;
-  /** Whether a MachineConfig contains the part that cannot change. Absent if the config cannot be read. */
+  /** Whether a MachineConfig contains the part that cannot change, absent if the config cannot be read. */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 

@@ -18,7 +18,7 @@ import type { PoolMembers } from './members.ts';
 export interface StrategyVerdict {
   /** Whether new machines replace the nodes. If `replaces` is true, the nodes get no target. */
   readonly replaces: boolean;
-  /** The condition to report. Absent if there is none. */
+  /** The condition to report, absent if there is none. */
   readonly condition?: WantedCondition;
 }
 

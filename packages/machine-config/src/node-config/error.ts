@@ -1,7 +1,7 @@
 /** An object is refused, and a retry has the same result. The condition of the object contains the message. */
 export class NodeConfigError extends Error {
   override readonly name: string = 'NodeConfigError';
-  /** The hint. Absent if the message contains the fix. */
+  /** The hint, absent if the message contains the fix. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

@@ -28,7 +28,7 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
 }
 
 export interface NodeConfigVerdict {
-  /** The reason of the refusal. Undefined if the object was accepted. */
+  /** The reason of the refusal, undefined if the object was accepted. */
   readonly problem?: string;
   readonly hint?: string;
   /** Unknown fields, which are only reported. */

@@ -49,7 +49,7 @@ export interface PoolExplanation {
   readonly nodes: number;
   readonly updated: number;
   readonly unavailable: number;
-  /** The limit of unavailable nodes. Absent if the field is invalid. */
+  /** The limit of unavailable nodes, absent if the field is invalid. */
   readonly maxUnavailable?: number | undefined;
   /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];

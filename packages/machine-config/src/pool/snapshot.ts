@@ -29,7 +29,7 @@ export interface PoolSources {
   readonly node: (name: string) => Node | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
-  /** The lookups of machines. Absent if the controller does not read machines. */
+  /** The lookups of machines, absent if the controller does not read machines. */
   readonly fleet?: MachineFleet | undefined;
   /** The missing permission to read machines. */
   readonly refusal?: string | undefined;

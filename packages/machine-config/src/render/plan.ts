@@ -48,7 +48,7 @@ export interface RenderPlan {
   readonly update?: MachineConfig | undefined;
   /** The new target of the pool, or its current target with different sources. */
   readonly configuration?: PoolConfiguration | undefined;
-  /** The condition to write. Absent if the stored condition is correct. */
+  /** The condition to write, absent if the stored condition is correct. */
   readonly condition?: WantedCondition;
   /** The Degraded condition of a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition | undefined;

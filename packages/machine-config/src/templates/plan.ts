@@ -36,7 +36,7 @@ export interface TemplatePlan {
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
-  /** The status to write. Absent if the stored status is correct. */
+  /** The status to write, absent if the stored status is correct. */
   readonly status?: ControllerConfigStatus;
   readonly error?: string;
 }

@@ -7,7 +7,7 @@ export type Section = Readonly<Record<string, string>>;
 export interface SharedConfig {
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The section of services to which the profile refers. Undefined if the profile refers to no section. */
+  /** The section of services to which the profile refers, undefined if the profile refers to no section. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 

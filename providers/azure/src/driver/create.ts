@@ -245,7 +245,8 @@ async function imageOf(
 }
 
 /**
- * Returns the purchase plan of a marketplace image after its terms are accepted. Undefined for an image without a plan.
+ * Returns the purchase plan of a marketplace image after its terms are accepted, or undefined for an image without a
+ * plan.
  */
 async function planOf(session: Session, request: Create, counted: ObservedCall): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;

@@ -22,7 +22,7 @@ export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): 
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
-  /** The value of the tag that names the control cluster. Absent if the driver did not read the tag. */
+  /** The value of the tag that names the control cluster, absent if the driver did not read the tag. */
   readonly owner?: unknown;
 }
 

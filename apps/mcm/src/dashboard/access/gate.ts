@@ -33,8 +33,8 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .find(([name]) => name === COOKIE)?.[1];
 
 /**
- * Whether a form comes from a page of this server. Without this check, a foreign site could log a user in with a token
- * of an attacker, or end the user's session.
+ * Whether a form comes from a page of this server. The check prevents that another site logs a user in with the token
+ * of an attacker, or ends the session of the user.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';

@@ -98,8 +98,7 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // A change of a Node or a class changes the rows of its machines. Of all changes of a set, only its creation
-    // changes rows.
+    // A change of a Node or a class changes the rows of its machines. A set changes rows only by its creation.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));
@@ -180,9 +179,7 @@ export class Board {
     this.#options.onDirty();
   }
 
-  /**
-   * Computes the rows of changed objects. `flush` returns the message for the pages, or undefined if nothing changed.
-   */
+  /** Computes the rows of changed objects. Returns the message for the pages, or undefined without a change. */
   flush(): Frame | undefined {
     const now = this.#now();
     const trendBefore = this.#trend.all.at(-1);

@@ -4,8 +4,8 @@ import type { Frame } from '@mcm/dashboard';
 /** The delay before a browser reconnects, in milliseconds. */
 const RETRY_MS = 1_000;
 /**
- * The maximum amount of unread data of a client, in bytes. Above this limit, the client gets no changes until the
- * client has read all data. A client that has caught up gets all rows again.
+ * The maximum amount of unread data of a client, in bytes. Above the limit, the client gets no changes. After it has
+ * read all data, the client gets all rows again.
  */
 const MOST_BEHIND = 4_000_000;
 

@@ -47,8 +47,8 @@ export interface Sources {
   /** Machines in deletion. The cost depends only on the size of the result. */
   going(): readonly Machine[];
   /**
-   * Disruption budgets and circuit breakers. `guards` is undefined if all namespaces are watched, because a budget and
-   * a circuit breaker apply to one namespace.
+   * Disruption budgets and circuit breakers, undefined if all namespaces are watched, because a budget or a circuit
+   * breaker applies to one namespace.
    */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;

@@ -86,7 +86,7 @@ export class Lives {
     const others = this.#ofDeployment.get(group) ?? new Set();
     if (others.size === 0) this.#ofDeployment.set(group, others);
     others.add(life);
-    // For a machine that existed at the start, only the times in its row are known.
+    // The times of a machine that existed at the start come only from its row.
     const from = isNew ? row.created : Math.min(row.since, now);
     this.#segment(life, { from, stage: row.stage, level: row.level, why: row.why });
   }
@@ -131,7 +131,7 @@ export class Lives {
     }
   }
 
-  /** Stores the provider ID of the VM of a machine, so that the page of the deleted machine still shows it. */
+  /** Stores the provider ID of the VM of a machine, because the page of the deleted machine shows it too. */
   hasVm(key: string, providerID: string): void {
     const life = this.#lives.get(key);
     if (life !== undefined && providerID !== '') life.vm = providerID;
@@ -190,7 +190,7 @@ export class Lives {
     this.#dropped += 1;
     if (life === undefined || !this.#isCurrent(life)) return;
     if (life.segments.length > 1) life.segments.shift();
-    // The only segment of an existing machine is its current state, so the segment is kept.
+    // The only segment of an existing machine is its current state, and is kept.
     else if (life.gone === 0) this.#order.push(life);
     else this.#forget(life);
     if (life.gone !== 0 && life.segments.length === 1) this.#forget(life);

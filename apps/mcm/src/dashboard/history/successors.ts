@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Guesses the successor of each deleted machine from the order of events in its deployment. The API does not contain
- * the relation between a machine and its successor. A rollout may create the successor before the deletion.
+ * Guesses the successor of each deleted machine from the order of events in its deployment. The API contains no
+ * successors, and a rollout may create the successor before the deletion.
  */
 export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();

@@ -74,7 +74,7 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   const lacksClass = around.classesAreKnown && around.machineClass === undefined;
   const blocked = refused || FAILING.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
   if (blocked) return 'blocked';
-  // In all stages without an entry, the machine waits for the machine controller.
+  // In all other stages, the machine waits for the machine controller.
   const waits = stage !== 'run' || phase === 'InPlaceUpdating';
   if (waits && !doesAct(around.controllers, 'machine-controller')) return 'blocked';
   if (stage === 'drain' || stage === 'delete') return 'leaving';

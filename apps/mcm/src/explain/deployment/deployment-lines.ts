@@ -10,8 +10,8 @@ import type { DeploymentExplanation } from './deployment.ts';
 const ONE_BY_ONE = 3;
 
 /**
- * Prints the waits of machines. Many machines with the same wait share one line, which names the machine with the
- * earliest deadline.
+ * Prints the waits of machines. Many machines with equal waits share one line, with the machine of the earliest
+ * deadline.
  */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
   // Two waits are equal if their texts differ only in the names of the machines.

@@ -220,7 +220,7 @@ const isAtRest = ({ metadata, status }: Machine): boolean =>
 
 /**
  * Returns the reason why a deployment has no next step, if the reason does not depend on its sets and machines.
- * `stoppedBy` returns undefined if there may be a next step.
+ * Undefined if there may be a next step.
  */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
@@ -312,7 +312,7 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
   const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
-  // If both limits are 0, one machine may be unavailable, because otherwise the rollout could not start.
+  // With both limits at 0, one machine may be unavailable, because the rollout could not start.
   const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
   const floor = nothing ? ` (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})` : '';
   const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;

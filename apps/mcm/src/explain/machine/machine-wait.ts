@@ -123,10 +123,7 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 
 const NODE_MISSING = 'Node object went missing';
 
-/**
- * The start of the deletion for a machine in deletion. For a machine that is not in deletion, the result is the time
- * when it became unhealthy, or its creation.
- */
+/** Returns the start of the deletion, or else the time when the machine became unhealthy, or else its creation. */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
   const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';

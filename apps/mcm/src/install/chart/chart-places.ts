@@ -29,8 +29,8 @@ const itemIf = (condition: string, item: object): object => ({ __if__: condition
 
 const IS_SEPARATE = '.Values.separateController.enabled';
 /**
- * Marks the last item of the list, because it is only for the machine controller. The chart omits the last item if the
- * machine controller runs in separate pods.
+ * Marks the last item of the list, because it is only for the machine controller. With a separate machine controller,
+ * the chart omits the item.
  */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));

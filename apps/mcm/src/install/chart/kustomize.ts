@@ -49,7 +49,7 @@ interface Operation {
  */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
   if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
-  // Items are removed from the end, so that the indexes of the remaining items stay valid.
+  // Items are removed from the end, because the indexes of the other items must stay valid.
   return Object.keys(before)
     .toReversed()
     .flatMap((key): readonly Operation[] => {

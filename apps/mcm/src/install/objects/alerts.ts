@@ -105,8 +105,8 @@ const ALERTS: readonly Alert[] = [
     'McmCloudCallsFail',
     'warning',
     '15m',
-    // The alert fires for a high rate of failures. For rare calls, up to ten minutes apart, the alert also fires if
-    // failures continue and outnumber the successes.
+    // The alert fires for a high rate of failures. For rare calls, the alert also fires if failures continue and
+    // outnumber the successes.
     [
       `${byCode(`rate(${CALLS_FAILED}[10m])`)} > 0.1`,
       `(${byCode(rises(CALLS_FAILED, '1h'))} >= 3 and on (provider, operation, error_code) ${byCode(`increase(${CALLS_FAILED}[20m])`)} > 0) / ignoring (error_code) group_left ${ALL_CALLS} > 0.5`,

@@ -22,8 +22,8 @@ const flowSchema = (of: string, account: string, { name, namespace, app }: Insta
 });
 
 /**
- * Reserves a share of the API server for the controllers. If the API server is overloaded, a controller must still
- * renew its Lease and write the progress of drains. A controller that loses its Lease would cause more requests.
+ * Reserves a share of the API server for the controllers. On an overloaded API server, a controller must still renew
+ * its Lease. The loss of the Lease would cause more requests.
  */
 export const fairness = (settings: InstallSettings): readonly object[] => [
   {

@@ -44,8 +44,8 @@ export const fleetBinding = (settings: InstallSettings, cluster: string): object
 });
 
 /**
- * The roles of a fleet. The ClusterRole for clusters is not bound by these objects. A RoleBinding in each namespace
- * grants the ClusterRole, so the fleet has no access to unbound namespaces.
+ * The roles of a fleet. A RoleBinding in each namespace of a cluster grants the ClusterRole for clusters. The fleet has
+ * no access to other namespaces.
  */
 const fleetRoles = (settings: InstallSettings): readonly object[] => {
   const { namespace, accounts } = settings;

@@ -56,8 +56,8 @@ async function newToken({ client, signal }: SimulatedNodeOptions): Promise<strin
 }
 
 /**
- * Simulates a kubelet for each machine with a VM, because the cloud of a third-party driver boots no system. The
- * simulated node ends with its VM.
+ * Simulates a kubelet for each machine with a VM, because a third-party cloud boots no system. The node ends with its
+ * VM.
  */
 export async function simulateNodes(options: SimulatedNodeOptions): Promise<void> {
   const { client, namespace, cluster, kubeconfig, clock, random, log, signal } = options;

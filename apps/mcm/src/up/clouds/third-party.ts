@@ -28,7 +28,8 @@ interface Manifest {
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /**
- * The closest folder with a package.json or a configuration. Without such a folder, the result is the folder itself.
+ * The closest folder with a package.json or a configuration. If no folder has one of these files, the result is the
+ * given folder.
  */
 function packageOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {

@@ -126,7 +126,7 @@ function readState(root: string): InstanceState | undefined {
   return state as InstanceState;
 }
 
-/** Writes to a new file and renames it, so that a crash leaves either the old or the new state. */
+/** Writes to a new file and renames it. A crash leaves either the old or the new state. */
 function writeState(root: string, state: InstanceState): void {
   const file = join(root, MARKER);
   writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });

@@ -5,7 +5,7 @@
 interface TextRule {
   /** The parser whose messages differ. */
   readonly parser: string;
-  /** The compared part of a text of the original. Undefined if the rule does not apply. */
+  /** The compared part of a text of the original, undefined if the rule does not apply. */
   readonly theirs: (text: string) => string | undefined;
   /** The compared part of our text. */
   readonly ours: (text: string) => string;

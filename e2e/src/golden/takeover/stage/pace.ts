@@ -55,7 +55,7 @@ export function paceOf(states: readonly State[], stage: () => Stage | undefined,
     if (!seen.includes(machine.metadata.uid)) seen.push(machine.metadata.uid);
     return (times.get(part)?.[what][seen.indexOf(machine.metadata.uid)] ?? 0) * 1_000;
   };
-  /** The time from `since` until a second of the recording. Undefined if the recording lacks the second. */
+  /** The time from `since` until a second of the recording, undefined if the recording lacks the second. */
   const left = (since: number | undefined, at: number | undefined): number | undefined =>
     since === undefined || at === undefined ? undefined : (stage()?.instantOf(at) ?? since) - since;
   return {

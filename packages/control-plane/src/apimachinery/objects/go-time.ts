@@ -25,7 +25,7 @@ function quote(text: string): string {
  * with the whole text.
  */
 class Misfit extends Error {
-  /** The expected part of the layout. Undefined if the text matches the layout but is no valid time. */
+  /** The expected part of the layout, undefined if the text matches the layout but is no valid time. */
   readonly part: string | undefined;
 
   constructor(message: string, part?: string) {

@@ -19,7 +19,7 @@ const MAX_REQUESTERS = 100;
 type State = 'Active' | 'Canceled' | 'Completed';
 
 export interface TargetState {
-  /** The pod with the UID of the target. Undefined if the pod no longer exists. */
+  /** The pod with the UID of the target, undefined if the pod no longer exists. */
   readonly pod: ApiObject | undefined;
   readonly requests: readonly ApiObject[];
   readonly now: Date;

@@ -37,7 +37,7 @@ interface Place {
    */
   readonly cardinality: number | undefined;
   /**
-   * The path of a list or map whose items the server cannot match with old items. Undefined without such a list or map.
+   * The path of a list or map whose items the server cannot match with old items, undefined without such a list or map.
    */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;

@@ -24,7 +24,7 @@ const isEmptySelector = (selector: unknown): boolean =>
 export interface SelectorWords {
   /** The kind in errors, such as `deployment`. */
   readonly kind: string;
-  /** The error for an invalid selector. Null if the server reports no error. */
+  /** The error for an invalid selector, null if the server reports no error. */
   readonly unreadable: string | null;
   /** The name of the controller, such as `ReplicaSet`, for the error about pods that may end. */
   readonly controller?: string;

@@ -7,7 +7,7 @@ import { type Changes, compareObjects, type Scope } from './compare.ts';
 /** Returns the changes of a write, as paths of the fields in an API version. */
 export type ChangesIn = (apiVersion: string) => Changes;
 
-/** Finds the kind in another API version. Undefined if it does not exist. */
+/** Finds the kind in another API version, or undefined if it does not exist. */
 export type VersionOf = (apiVersion: string) => KindDefinition | undefined;
 
 function converted(object: ApiObject, from: KindDefinition, to: KindDefinition): ApiObject {

@@ -29,7 +29,7 @@ export interface ListResult {
   readonly remainingItemCount: number | undefined;
 }
 
-/** The filter of both selectors. Undefined if all records match. */
+/** The filter of both selectors, undefined if all records match. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
   /** Index keys that all matching objects have. */

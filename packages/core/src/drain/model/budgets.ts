@@ -9,7 +9,8 @@ import type { DrainBudget, DrainPod } from './observation.ts';
  * - All selected pods are healthy, but the budget allows no disruption, for example because it counts no pods, see
  *   {@link countsNone}.
  *
- * The original checks only the second cause, and only after a refusal. Source: drain.go, isMisconfiguredPdb.
+ * The original checks only the second of these causes, and only after the API server has refused an eviction. Source:
+ * drain.go, isMisconfiguredPdb.
  */
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;

@@ -16,7 +16,7 @@ export const DeletionCauses = {
 /** One of {@link DeletionCauses}. */
 export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses];
 
-/** Returns the cause for the drain timeout. Undefined if the manager records no cause for this deletion. */
+/** Returns the cause for the drain timeout, or undefined if the manager records no cause for this deletion. */
 export function timedCauseOf(cause: DeletionCause | undefined): RecordedCause | undefined {
   if (cause === DeletionCauses.Rollout) return 'Rollout';
   return cause === DeletionCauses.ScaleDown || cause === DeletionCauses.Autoscaler ? 'ScaleIn' : undefined;

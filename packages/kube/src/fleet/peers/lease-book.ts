@@ -37,7 +37,7 @@ export class LeaseBook {
     return this.#known.get(namespace);
   }
 
-  /** The monotonic time at which a Lease ends without a further renewal. Undefined if there is no Lease. */
+  /** The monotonic time at which a Lease ends without a further renewal, undefined if there is no Lease. */
   endsAt(namespace: string): number | undefined {
     return this.#ends.get(namespace);
   }

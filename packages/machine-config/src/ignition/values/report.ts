@@ -8,7 +8,7 @@ export interface Issue {
 /** The error for an invalid config, with the texts of the original. */
 export class IgnitionError extends Error {
   override readonly name = 'IgnitionError';
-  /** The problems. Empty if the config as a whole is invalid. */
+  /** The problems, empty if the config as a whole is invalid. */
   readonly issues: readonly Issue[];
   constructor(message: string, issues: readonly Issue[] = [], options?: ErrorOptions) {
     super(message, options);

@@ -14,7 +14,7 @@ const isHarmed = (node: Node, pool: MachineConfigPool): boolean =>
 /** The result of the circuit breaker. */
 export interface BreakerVerdict {
   readonly halted: boolean;
-  /** The condition to report. Absent if the condition was never set. */
+  /** The condition to report, absent if the condition was never set. */
   readonly condition?: WantedCondition | undefined;
 }
 

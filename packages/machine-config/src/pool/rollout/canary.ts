@@ -11,7 +11,7 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 export interface CanaryVerdict {
   /** Number of nodes that may get the target now. maxUnavailable is an additional limit. */
   readonly room: number;
-  /** The condition to report. Absent if the pool has no canaries. */
+  /** The condition to report, absent if the pool has no canaries. */
   readonly condition?: WantedCondition;
   /** Remaining soak time. */
   readonly againMs?: number;

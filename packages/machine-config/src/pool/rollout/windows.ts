@@ -13,7 +13,7 @@ export interface WindowVerdict {
    * and no machine is replaced.
    */
   readonly closed: boolean;
-  /** The condition to report. Absent if the condition was never set. */
+  /** The condition to report, absent if the condition was never set. */
   readonly condition?: WantedCondition | undefined;
   /** Time until the next check. */
   readonly againMs?: number;

@@ -134,7 +134,7 @@ function typeOfFormat(format: string): CelType {
 }
 
 /**
- * The type of a field of an object. Undefined if the field does not exist. In the metadata, expressions can read only
+ * The type of a field of an object, undefined if the field does not exist. In the metadata, expressions can read only
  * name and generateName.
  */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {
