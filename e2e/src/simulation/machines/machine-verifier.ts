@@ -383,7 +383,7 @@ export class MachineVerifier {
     if (others < app.minAvailable) {
       this.#violate(
         'd',
-        `${pod.metadata.name} is evicted with ${others} others of ${app.name} healthy, ${app.minAvailable} needed`,
+        `pod ${pod.metadata.name} was evicted; app ${app.name} then has ${others} healthy pods and needs ${app.minAvailable}`,
       );
     }
   }

@@ -7,7 +7,7 @@ import { type Failure, readReplay, writeReplay } from './replay.ts';
 import { Swarm, type Tally } from './swarm.ts';
 
 const HELP = `usage: pnpm simulate [options]
-  Runs histories on the virtual clock and verifies them. For a failing history, it finds the fewest actions with the failure and writes them to a file.
+  Runs histories on the virtual clock and verifies them. If a history fails, the command removes all unnecessary actions and writes the history to a file.
   --seeds A-B       range of seeds, or one seed (1-100; with --for: new seeds until the end)
   --for TIME        runs for this time, e.g. 90s, 30m or 8h
   --suite NAMES     of ${[...SUITES.keys()].join(',')} (all)

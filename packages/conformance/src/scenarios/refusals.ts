@@ -46,7 +46,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
   }
 }
 
-/** Refuses every write of a creation. The driver must report ResourceExhausted, because the class is correct. */
+/** Refuses each write request that the driver sends during a creation. The driver must report ResourceExhausted, because the class is correct. */
 async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   const requests = await requestsOfCreation(stage);
   const writes = requests.flatMap((request, at) => (stage.isWrite(request) ? [at] : []));

@@ -136,7 +136,7 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 }
 
 /**
- * Creates the controllers of a control plane. `chosen` is a list of names, true for all controllers, or false for none.
+ * Creates the controllers of a control plane. `chosen` selects them by name. true selects all, and false selects none.
  * Names of kube-controller-manager are valid. `*` selects all controllers, and a leading `-` excludes a controller
  * (`['*', '-job-controller']`).
  * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.

@@ -34,7 +34,7 @@ function compiled(text: string): ParseResult {
   return environment.parse(text);
 }
 
-/** Returns the problem of a condition, as a clause. `conditionProblem` returns undefined if the condition is valid. */
+/** Returns a part of a sentence with the problem of a condition. `conditionProblem` returns undefined if the condition is valid. */
 export function conditionProblem(text: string): string | undefined {
   try {
     const { valid, type, error } = compiled(text).check();

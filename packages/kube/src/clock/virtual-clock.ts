@@ -33,7 +33,7 @@ export class VirtualClock implements Clock {
   #began: number;
   #now = 0;
   #activity = 0;
-  /** The number of the call at which the calls at this instant exceed their maximum. */
+  /** The first call at this instant that exceeds the maximum. Calls are counted from the start of the clock. */
   #lastCall: number;
   readonly #maxCalls: number;
   #held = 0;

@@ -8,7 +8,7 @@ import { ClusterGone, ServedCluster, type ServedClusterParts } from './served-cl
 export interface PeerList {
   readonly live: readonly Peer[] | undefined;
   run(signal: AbortSignal): Promise<void>;
-  /** `reachChanged` must be called after a change of the clusters that this process cannot reach. */
+  /** `reachChanged` must be called when the list of unreachable clusters changes. */
   reachChanged(): void;
 }
 

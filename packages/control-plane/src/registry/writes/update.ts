@@ -33,8 +33,8 @@ export interface Transformation {
   /** Returns the object to create if it does not exist. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /**
-   * Whether the stored metadata differ from the metadata in responses. If the metadata differ, even a write without
-   * changes creates a version.
+   * Whether the stored metadata differ from the metadata in responses. A write then creates a version, even without
+   * changes.
    */
   readonly isOdd?: () => boolean;
   /** Whether the result of `next` already contains its managedFields. */

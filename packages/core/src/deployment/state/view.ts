@@ -39,7 +39,7 @@ export interface DeploymentSnapshot {
   /** Number of machines by the UID of the set that creates them, for machines that are not in the cache yet. */
   readonly creating: (setUid: string) => number;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** The reason why the manager cannot read the nodes of the target cluster, as a clause of a sentence. */
+  /** The reason why the manager cannot read the nodes of the target cluster. The text is a part of a sentence. */
   readonly nodesUnseen?: string | undefined;
   /** If `guards` is absent, the default limits apply without a circuit breaker. */
   readonly guards?: Guards | undefined;

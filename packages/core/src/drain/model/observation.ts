@@ -97,7 +97,7 @@ export interface Responder {
   readonly failed: boolean;
 }
 
-/** An evicted pod with volumes, until its volumes are attached to another node. */
+/** An evicted pod whose volumes are not yet attached to another node. */
 export interface VolumeMove {
   readonly pod: PodRef;
   readonly volumes: readonly string[];
@@ -147,7 +147,7 @@ export interface AttachRoom {
   readonly driverOf: ReadonlyMap<string, string>;
 }
 
-/** The kinds of objects that a drain cannot read, with the reason as a clause of a sentence. */
+/** The kinds of objects that a drain cannot read, each with the reason. The reason is a part of a sentence. */
 export interface UnseenByDrain {
   /** `pods` is set if pods cannot be read, so the pods on the node are unknown. */
   readonly pods?: string | undefined;

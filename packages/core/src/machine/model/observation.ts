@@ -95,7 +95,7 @@ export interface MachineObservation {
   readonly inherited?: boolean;
   /** `hasTarget` is false with `--target-kubeconfig=none`. mcm then knows no nodes and does no drains. */
   readonly hasTarget: boolean;
-  /** The reason why mcm cannot read the Nodes, as a clause. `nodesUnseen` is absent if mcm can read the Nodes. */
+  /** A part of a sentence with the reason why mcm cannot read the Nodes. `nodesUnseen` is absent if mcm can read the Nodes. */
   readonly nodesUnseen?: string;
   /** The Node in the label of the machine, or the Node whose label contains the machine. */
   readonly node?: Node | undefined;

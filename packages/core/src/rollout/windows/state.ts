@@ -8,7 +8,7 @@ export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
   /** The next time at which all rules allow the rollout, or undefined if there is no such time. */
   readonly opensAt: Date | undefined;
-  /** The reason for the wait, as a clause. */
+  /** The reason for the wait. The text is a part of a sentence. */
   readonly because: string;
 }
 

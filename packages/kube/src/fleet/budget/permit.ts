@@ -21,7 +21,7 @@ export interface RolloutPermit {
 }
 
 export interface PermitHold {
-  /** The reason as a clause. */
+  /** The reason. The text is a part of a sentence. */
   readonly because: string;
   /**
    * True for a short time, until the budget has answered. The status of an object does not report such a short wait.

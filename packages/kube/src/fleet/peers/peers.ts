@@ -70,8 +70,7 @@ export class Peers {
   }
 
   /**
-   * Computes the list again after a change of the clusters that this process cannot reach. The next renewal publishes
-   * the change.
+   * Assigns the clusters again. The next renewal publishes the list of unreachable clusters.
    */
   reachChanged(): void {
     this.#update();
