@@ -60,7 +60,7 @@ const pool = (name: string, strategy: unknown, annotations: Record<string, strin
     },
   }) as Draft<MachineDeployment>;
 
-test('self-signed certificates: the API server trusts them without manual steps; bad manifests are refused, good ones are defaulted', {
+test('the API server trusts self-signed certificates, refuses bad manifests, and sets defaults in good manifests', {
   timeout: PATIENCE_MS,
 }, async () => {
   const port = await freePort();

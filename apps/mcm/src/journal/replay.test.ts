@@ -37,7 +37,7 @@ test('the same decisions: exit code 0', async () => {
   });
 });
 
-test('another decision: the first object, time and field with both values, and exit code 1', async () => {
+test('a replay with another decision prints its object, time, field and both values, and exits with 1', async () => {
   expect(await replay(OTHER)).toEqual({
     said: [
       'overshoot decision about machineset/web-1 at 2026-01-01T00:00:01.000Z differs in verdict',
@@ -69,7 +69,7 @@ test('a kind of decision that no longer exists: exit code 1, and the others are 
   expect(said.at(-1)).toBe('2 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0, 1 differ');
 });
 
-test('a truncated journal: exit code 2, and its complete records are repeated', async () => {
+test('a replay of a truncated journal repeats the complete records, and exits with 2', async () => {
   const { said, code } = await replay(TEXT.slice(0, -100));
   expect(code).toBe(2);
   expect(said.join('\n')).toMatch(/problem: line \d+ is not JSON and was skipped/);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { columns } from './columns.ts';
 import { wrapped } from './wrap.ts';
 
-test('a line that fits, and a line for a pipe, stays as it is', () => {
+test('a line that fits, or a line for a pipe, stays unchanged', () => {
   expect(wrapped('a short line', 40)).toEqual(['a short line']);
   expect(wrapped('x '.repeat(100), undefined)).toEqual(['x '.repeat(100)]);
 });

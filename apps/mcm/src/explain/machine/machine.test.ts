@@ -416,7 +416,7 @@ test('a machine in a setup without nodes is Available, and no node is read', asy
   expect(text).toContain('It is Available. No action is pending.');
 });
 
-test('a machine that waits for a hook: its owner, its age, and the command that ends it', async () => {
+test('explain shows the owner and the age of a hook, and the command that ends the hook', async () => {
   const annotations = {
     [Annotations.Hooks]: 'before-drain backup backup-operator 30m Continue; before-delete audit auditor 1h Block',
     [Annotations.HooksBegun]: `before-drain=${formatTime(clock.now())}`,
