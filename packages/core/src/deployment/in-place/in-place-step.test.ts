@@ -164,6 +164,36 @@ describe('nodes of older machines', () => {
   });
 });
 
+describe('a surplus machine', () => {
+  const surplus = (state: UpdateState) => {
+    const [current, old] = [newSet(1), oldSet(1)];
+    const nodes = new Map([
+      ['n0', nodeIn(state, 'n0')],
+      ['m0', nodeIn({}, 'm0')],
+    ]);
+    const machines = new Map([
+      [current.metadata.uid, [machineIn(state, 'n0')]],
+      [old.metadata.uid, [machineIn({}, 'm0')]],
+    ]);
+    const nodeOf = (name: string) => nodes.get(name);
+    const given = pool(1);
+    const inPlaceUpdate = { maxSurge: 1, maxUnavailable: 1, orchestrationType: 'Auto' } as const;
+    const withSurge = {
+      ...given,
+      spec: { ...given.spec, strategy: { type: 'InPlaceUpdate' as const, inPlaceUpdate } },
+    };
+    const { write, inPlace } = step(withSurge, [], { sets: [current, old], machines, nodeOf });
+    const sizes = Object.fromEntries(write.map(({ metadata, spec }) => [metadata.name, spec.replicas]));
+    return { deleted: sizes.old === 0, cleaned: inPlace.nodes.map(({ node }) => node.metadata.name) };
+  };
+
+  test('stays until the nodes of updated machines are schedulable', () => {
+    const updated: UpdateState = { marks: ['candidate', 'selected', 'successful'], reason: 'UpdateSuccessful' };
+    expect(surplus(updated)).toEqual({ deleted: false, cleaned: ['n0'] });
+    expect(surplus({})).toEqual({ deleted: true, cleaned: [] });
+  });
+});
+
 describe('a machine that was moved before a pause', () => {
   const paused = (type: string, states: readonly UpdateState[]) => {
     const given = pool(2);

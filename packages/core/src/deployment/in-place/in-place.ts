@@ -71,7 +71,8 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
     };
   }
   const left = o.old.filter((set) => replicasOf(set) > 0);
-  if (left.length > 0 && replicasOf(o.current) === o.replicas && !o.stopped) {
+  // A machine serves pods only after its node is schedulable, so the surplus machines stay until then.
+  if (left.length > 0 && replicasOf(o.current) === o.replicas && !o.stopped && tidy.nodes.length === 0) {
     const nodes = [...tidy.nodes, ...again, ...(o.manual ? [] : selectedAgain(o))];
     const because = 'the current set has all replicas: deleting surplus machines';
     return { resize: surplusGone(o, left), work: { ...tidy, nodes }, because };
