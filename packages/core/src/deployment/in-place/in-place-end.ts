@@ -36,7 +36,8 @@ export function endOfUpdates({
         return change ? [{ node, change }] : [];
       }),
       false,
-      all.flatMap((machine) => nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '') ?? []),
+      all,
+      nodeOf,
     ),
   };
 }

@@ -1,5 +1,5 @@
 import { Annotations, Labels, type Machine, type MachineDeployment, phaseOf } from '@mcm/api';
-import { type Node, withoutUndefined } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { type ConditionChange, findCondition } from '../../objects/conditions.ts';
 import { currentReplicas } from '../rollout/rolling-update.ts';
 import { completion, createStep, growthOf, shareOf } from '../rollout/strategy-steps.ts';
@@ -82,9 +82,6 @@ export function movedStep(view: View): Step | undefined {
     : undefined;
 }
 
-const nodesOf = (machines: readonly Machine[], nodeOf: View['nodeOf']): readonly Node[] =>
-  machines.flatMap((machine) => nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '') ?? []);
-
 export function inPlaceStep(view: View): Step {
   const { deployment, sizes, counted, limits } = view;
   const { current, old } = counted;
@@ -121,7 +118,7 @@ export function inPlaceStep(view: View): Step {
     condition: failed,
     events: news ? [{ type: 'Warning', reason: failed.reason, message: failed.message }] : [],
     resize: step.resize,
-    inPlace: { ...step.work, nodes: withPolicy(step.work.nodes, keeps, nodesOf(all, nodeOf)) },
+    inPlace: { ...step.work, nodes: withPolicy(step.work.nodes, keeps, all, nodeOf) },
     nodes: { ...NO_MARKS, candidates },
     because: step.because,
     ...completion(view),

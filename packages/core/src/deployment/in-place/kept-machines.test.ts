@@ -102,6 +102,11 @@ describe('the annotation on-cannot-update-in-place', () => {
     expect(planned(pool(2, 'Stop'), [FAILED, CANDIDATE], options).policies).toEqual({ m1: null });
   });
 
+  test('a node without a selection gets the copy while its update runs', () => {
+    const late: UpdateState = { phase: 'InPlaceUpdating', reason: 'ReadyForUpdate' };
+    expect(planned(pool(2, 'Stop'), [late, CANDIDATE]).policies.m0).toBe('Stop');
+  });
+
   test('the manager removes the copy when the deployment has another strategy', () => {
     const { policies } = planned(pool(1, 'Stop', {}, 'RollingUpdate'), [FAILED], { kept: ['m0'] });
     expect(policies).toEqual({ m0: null });

@@ -1,8 +1,9 @@
-import { Annotations, Labels, type Machine, phaseOf } from '@mcm/api';
+import { Annotations, Labels, type Machine, type MachinePhase, phaseOf } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { isTerminating } from '../../objects/machines.ts';
 import { STOP } from '../../settings/failed-updates.ts';
 import type { NodeMark } from '../state/node-marks.ts';
+import type { View } from '../state/view.ts';
 
 const KEY = Annotations.RolloutOnCannotUpdateInPlace;
 
@@ -23,15 +24,26 @@ const isSelectedAfter = ({ metadata }: Node, change: NodeMark['change'] | undefi
   valueAfter(metadata.labels, change?.metadata?.labels, Labels.SelectedForUpdate) !== undefined ||
   valueAfter(metadata.annotations, change?.metadata?.annotations, Annotations.SelectedForTemplate) !== undefined;
 
+const UPDATES: readonly (MachinePhase | undefined)[] = ['InPlaceUpdating', 'InPlaceUpdateFailed'];
+
 /**
  * Adds the policy for failed updates to the changes of the nodes. The machine controller reads no MachineDeployment, so
- * each selected node has a copy of the policy.
+ * each selected node has a copy of the policy. An update may start although the manager has just removed the selection,
+ * so the node of this machine also has a copy.
  */
-export function withPolicy(marks: readonly NodeMark[], keeps: boolean, nodes: readonly Node[]): readonly NodeMark[] {
+export function withPolicy(
+  marks: readonly NodeMark[],
+  keeps: boolean,
+  machines: readonly Machine[],
+  nodeOf: View['nodeOf'],
+): readonly NodeMark[] {
   const planned = new Map(marks.map((mark) => [mark.node.metadata.uid, mark]));
-  const wrong = nodes.filter((node) => {
-    const wanted = keeps && isSelectedAfter(node, planned.get(node.metadata.uid)?.change) ? STOP : undefined;
-    return node.metadata.annotations?.[KEY] !== wanted;
+  const wrong = machines.flatMap((machine) => {
+    const node = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '');
+    if (node === undefined) return [];
+    const isUpdated =
+      UPDATES.includes(phaseOf(machine)) || isSelectedAfter(node, planned.get(node.metadata.uid)?.change);
+    return node.metadata.annotations?.[KEY] === (keeps && isUpdated ? STOP : undefined) ? [] : [node];
   });
   if (wrong.length === 0) return marks;
   const policyOf = ({ metadata }: Node) => ({ [KEY]: metadata.annotations?.[KEY] === undefined ? STOP : null });
