@@ -114,6 +114,15 @@ describe('decodeProtobuf', () => {
     });
   });
 
+  it('writes six digits of a MicroTime, and ignores the nanoseconds of a Time', () => {
+    const times = message(field(3, message(int(1, 1_700_000_000), int(2, 0))), field(4, message(int(2, 1_234_567))));
+    const created = field(1, message(field(8, message(int(1, 1_700_000_000), int(2, 999_000_000)))));
+    expect(decode(body('coordination.k8s.io/v1', 'Lease', message(created, field(2, times))))).toMatchObject({
+      metadata: { creationTimestamp: '2023-11-14T22:13:20Z' },
+      spec: { acquireTime: '2023-11-14T22:13:20.000000Z', renewTime: '1970-01-01T00:00:00.001234Z' },
+    });
+  });
+
   it('skips fields that it does not know', () => {
     expect(decode(body('v1', 'ConfigMap', message(meta('x'), field(99, 'new'), int(98, 1))))).toMatchObject({
       metadata: { name: 'x' },

@@ -15,21 +15,22 @@ type Fields = Record<string, unknown>;
 
 const badRequest = (message: string): StatusError => new StatusError({ code: 400, reason: 'BadRequest', message });
 
-/** Reads a time: seconds and nanoseconds since 1970. A message without fields is Go's zero time, which is null in JSON. */
-function readTime(bytes: Uint8Array): string | null {
-  let seconds: bigint | undefined;
+/**
+ * Reads a time: seconds and nanoseconds since 1970. Go ignores the nanoseconds, except in a MicroTime. An empty message
+ * is Go's zero time, which is null in JSON.
+ */
+function readTime(bytes: Uint8Array, isMicro: boolean): string | null {
+  if (bytes.length === 0) return null;
+  let seconds = 0n;
   let nanos = 0;
   for (const field of new WireReader(bytes).fields()) {
     if (field.number === 1) seconds = BigInt.asIntN(64, field.varint);
     else if (field.number === 2) nanos = Number(BigInt.asIntN(32, field.varint));
   }
-  if (seconds === undefined) return null;
   const text = new Date(Number(seconds) * 1000).toISOString().replace(/\.\d+Z$/, '');
-  return nanos === 0
-    ? `${text}Z`
-    : `${text}.${Math.trunc(nanos / 1000)
-        .toString()
-        .padStart(6, '0')}Z`;
+  if (!isMicro) return `${text}Z`;
+  const micros = Math.trunc(nanos / 1000).toString();
+  return `${text}.${micros.padStart(6, '0')}Z`;
 }
 
 function readIntOrString(bytes: Uint8Array): number | string {
@@ -116,7 +117,8 @@ function readValue(type: string, varint: bigint, bytes: Uint8Array | undefined, 
     case 'd':
       return readDouble(bytes);
     case 't':
-      return readTime(bytes);
+    case 'm':
+      return readTime(bytes, type === 'm');
     case 'q':
       return utf8.decode(readWrapped(bytes).bytes);
     case 'o':

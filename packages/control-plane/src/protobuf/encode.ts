@@ -79,6 +79,7 @@ const CONTENTS: Readonly<Record<string, (writer: WireWriter, value: unknown) => 
   s: (writer, value) => writer.text(text(value)),
   y: (writer, value) => writer.raw(Buffer.from(text(value), 'base64')),
   t: writeTime,
+  m: writeTime,
   q: (writer, value) => writeText(writer, 1, text(value) || '0'),
   o: writeIntOrString,
   r: (writer, value) => {

@@ -5,7 +5,7 @@
  * node --conditions=source src/protobuf/generate.ts <folder with these modules>…
  *
  * A row is `number name:type …`. Types:
- * - `s` string, `b` bool, `i` integer, `d` double, `y` bytes, `t` time
+ * - `s` string, `b` bool, `i` integer, `d` double, `y` bytes, `t` time, `m` time with microseconds
  * - `q` quantity, `o` int or string, `u` duration, `r` raw JSON
  * - `x` a message whose JSON form is its list of texts
  * - `A` / `B` / `C` a schema, or a list of schemas / a bool / a list of texts
@@ -42,7 +42,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   double: 'd',
   bytes: 'y',
   'meta.v1.Time': 't',
-  'meta.v1.MicroTime': 't',
+  'meta.v1.MicroTime': 'm',
   'meta.v1.Duration': 'u',
   'meta.v1.Verbs': 'x',
   'authentication.v1.ExtraValue': 'x',
