@@ -157,9 +157,10 @@ function boundProblem(
   isExclusive: boolean,
   side: 'less' | 'greater',
 ): string | undefined {
-  if (side === 'less' ? value < limit : value > limit) return undefined;
-  if (value === limit || Number(value) === limit) return isExclusive ? `${side} than` : undefined;
-  return isExclusive ? `${side} than` : `${side} than or equal to`;
+  const isBeyond = side === 'less' ? value > limit : value < limit;
+  const isWithin = side === 'less' ? value < limit : value > limit;
+  if (isExclusive) return isWithin ? undefined : `${side} than`;
+  return isBeyond ? `${side} than or equal to` : undefined;
 }
 
 function multipleProblem(value: number | bigint, factor: number, isInteger: boolean, path: string): string | undefined {
@@ -197,7 +198,7 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
     if (given === undefined) continue;
     const isInteger = isNative(what, given);
     const limit = isInteger ? Math.trunc(given) : given;
-    const words = boundProblem(value, limit, isExclusive, side);
+    const words = boundProblem(isInteger ? value : Number(value), limit, isExclusive, side);
     if (words === undefined) continue;
     verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${shownLimit(limit, isInteger)}`)));
   }
