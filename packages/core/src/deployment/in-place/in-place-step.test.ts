@@ -164,6 +164,32 @@ describe('nodes of older machines', () => {
   });
 });
 
+test('a selected machine of the current set uses the disruption budget until its node is schedulable', () => {
+  const selections = (state: UpdateState) => {
+    const [current, old] = [newSet(1), oldSet(1)];
+    const nodes = new Map([
+      ['n0', nodeIn(state, 'n0')],
+      ['m0', nodeIn({ marks: ['candidate'] }, 'm0')],
+    ]);
+    const machines = new Map([
+      [current.metadata.uid, [machineIn(state, 'n0')]],
+      [old.metadata.uid, [machineIn({ reason: 'CandidateForUpdate' }, 'm0')]],
+    ]);
+    const { inPlace } = step(pool(2), [], {
+      sets: [current, old],
+      machines,
+      nodeOf: (name: string) => nodes.get(name),
+    });
+    return inPlace.nodes.flatMap(({ node, change }) =>
+      change.metadata?.labels?.[Labels.SelectedForUpdate] === 'true' ? [node.metadata.name] : [],
+    );
+  };
+  const marks = ['candidate', 'selected'] as const;
+  expect(selections({ marks, reason: 'CandidateForUpdate' })).toEqual([]);
+  expect(selections({ marks: [...marks, 'successful'], reason: 'UpdateSuccessful' })).toEqual([]);
+  expect(selections({})).toEqual(['m0']);
+});
+
 describe('a surplus machine', () => {
   const surplus = (state: UpdateState) => {
     const [current, old] = [newSet(1), oldSet(1)];

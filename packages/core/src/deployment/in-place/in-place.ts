@@ -255,7 +255,10 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
-    const taken = one === current ? 0 : available.filter(selected).length;
+    // A selected node of the current set is cordoned until the manager removes both labels.
+    const taken = available.filter(
+      (machine) => selected(machine) && (one !== current || marked(machine, Labels.CandidateForUpdate)),
+    ).length;
     return total + Math.max(Math.min(available.length, replicasOf(one)) - taken, 0);
   }, 0);
   const most = Math.min(replicas, o.ceiling ?? replicas);
