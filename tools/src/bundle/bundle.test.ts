@@ -117,10 +117,19 @@ test.runIf(isThorough)(
     await access(join(bundles, 'machine-config-controller/templates/worker/00-worker'));
     expect(stdout).toContain('ready: 3 machines Running');
 
-    const none = join(folder, 'none.yaml');
-    await writeFile(none, '# no object\n');
-    const rendered = await start('mcm', ['config', 'render', none, '--pool', 'worker']);
-    expect(rendered.stdout).toContain('# Sources: 00-worker, 01-worker-container-runtime, 01-worker-kubelet');
+    const config = join(folder, 'config.json');
+    const labels = { 'machineconfiguration.openshift.io/role': 'worker' };
+    const object = {
+      apiVersion: 'machineconfiguration.openshift.io/v1',
+      kind: 'MachineConfig',
+      metadata: { name: '99-worker', labels },
+      spec: { kernelArguments: ['quiet'] },
+    };
+    await writeFile(config, JSON.stringify(object));
+    const rendered = await start('mcm', ['config', 'render', config, '--pool', 'worker']);
+    expect(rendered.stdout).toContain(
+      '# Sources: 00-worker, 01-worker-container-runtime, 01-worker-kubelet, 99-worker',
+    );
   },
 );
 

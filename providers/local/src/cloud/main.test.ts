@@ -124,7 +124,7 @@ describe('local-cloud', () => {
         [['--zones=A B'], /--zones.*lower-case/],
         [['--data-dir=x', '--memory'], /cannot be used with option '--memory'/],
         [['--kubelet-pod-shutdown=never'], /--kubelet-pod-shutdown.*grace, immediate/],
-        [['--node-kubeconfig=/nowhere/kubeconfig'], /\/nowhere\/kubeconfig cannot be read/],
+        [['--node-kubeconfig=/nowhere/kubeconfig'], /kubeconfig \/nowhere\/kubeconfig does not exist/],
         [['surplus'], /^local-cloud: surplus: is not a flag/],
       ],
       3,
