@@ -170,7 +170,7 @@ test.runIf(isThorough)(
       await config.change({ files: [fileOf('/etc/a', 'two')] });
       await world.until(async () => (await world.machines()).length === 3);
       config.controllers.freeze(25 * MINUTE);
-      await world.clock.advance(25 * MINUTE);
+      await world.clock.advance(24 * MINUTE);
       expect((await config.nodes()).map(({ metadata }) => metadata.annotations?.[State])).toContain('Waiting');
       await config.untilUpdated(2, (name) => name !== first);
     }),

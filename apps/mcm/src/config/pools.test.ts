@@ -76,7 +76,7 @@ test('config explain names the blockers of a pool, with hints', () =>
     await node(client, 'b', { ...at('old', 'new', 'Degraded'), [Reason]: 'cannot write /etc/x' });
     await patch({ paused: true });
     const paused = await explained();
-    expect(paused && statusLines([paused])[1]).toMatch(/the pool is paused; degraded: b  new$/);
+    expect(paused && statusLines([paused])[1]).toMatch(/the pool is paused; degraded: b {2}new$/);
     expect([paused?.next, paused?.blockers]).toEqual([[], ['the pool is paused']]);
     expect(paused?.standing.map(({ why }) => why)).toEqual([
       ...['does not get the target: the pool is paused', 'Degraded: cannot write /etc/x'],
