@@ -60,10 +60,10 @@ interface Removal {
   reject(error: unknown): void;
 }
 
-/** Maximum number of attempts of a write if each attempt ends with a conflict. */
+/** Maximum number of attempts to write an object if each attempt ends with a conflict. */
 const ATTEMPTS = 10;
 
-/** The autoscaler knows a requested machine without a VM by this ID. */
+/** Returns the ID by which the autoscaler knows a machine without a VM. */
 const requestedId = ({ metadata }: Machine): string => `requested://${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** The node groups of an autoscaler: MachineDeployments with a minimum and a maximum size in annotations. */
@@ -88,7 +88,7 @@ export class NodeGroups {
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** `groupOfNode` returns undefined if the autoscaler must not change the node. */
+  /** Returns the group of the node, or undefined if the autoscaler must not change the node. */
   groupOfNode(node: NamedNode): NodeGroup | undefined {
     const machine = this.#machineOf(node);
     const deployment = machine && this.#deploymentOf(machine);
@@ -224,8 +224,8 @@ export class NodeGroups {
 
   /**
    * Writes the deployment only if its version has not changed since it was read. After a conflict, `#resize` reads the
-   * deployment and decides again. A pending scale-in is never overwritten: the write waits until the manager has
-   * processed it.
+   * deployment and decides again. If the deployment has a pending scale-in, the write waits until the manager has
+   * processed the scale-in.
    */
   async #resize(
     id: string,

@@ -23,8 +23,8 @@ const PODS = '110';
 /**
  * Returns the Node that a new machine of the deployment would have. The autoscaler simulates this Node to decide
  * whether a scale-up helps pending pods, even if the group has no machines.
- * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. Without a template Node, the autoscaler
- * simulates an existing node of the group.
+ * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. After this error, the autoscaler
+ *   simulates an existing node of the group.
  */
 export function templateNode(deployment: MachineDeployment, machineClass: MachineClass | undefined): TemplateNode {
   const { name } = deployment.metadata;

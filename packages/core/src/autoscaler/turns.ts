@@ -1,7 +1,7 @@
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Runs a change after the earlier changes of the group have ended or failed. */
+  /** Runs a change of a group after all earlier changes of the group have ended, with or without an error. */
   async take<T>(group: string, change: () => Promise<T>): Promise<T> {
     const result = (this.#last.get(group) ?? Promise.resolve()).then(change);
     const ended = result.then(

@@ -26,8 +26,8 @@ interface NodeState {
 }
 
 /**
- * The number of volumes that the CSI drivers may still attach to the nodes of a zone. The class adds the numbers of all
- * nodes in a zone, because the scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
+ * The number of volumes that the CSI drivers may still attach to the nodes of a zone. `AttachLimits` adds the numbers
+ * of all nodes in a zone, because the scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -83,8 +83,8 @@ export class AttachLimits {
 
   /**
    * Returns the number of volumes that a CSI driver may still attach to nodes in the zone of this node, without this
-   * node. `roomOnOtherNodes` returns undefined if the number is unknown. If no CSINode of the zone contains the driver,
-   * the driver has no limit.
+   * node. The result is undefined if the number is unknown. If no CSINode of the zone contains the driver, the driver
+   * has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

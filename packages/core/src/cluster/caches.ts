@@ -36,7 +36,7 @@ export interface TargetCaches {
    * instanceKey}).
    */
   readonly nodes: Informer<Node>;
-  /** Indexes: `node`. */
+  /** The cache of pods has the index `node`. */
   readonly pods: Informer<Pod>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
@@ -55,7 +55,7 @@ export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
 export interface Caches {
   /**
-   * Indexes:
+   * The cache of machines has these indexes:
    * - `node`: the value of the node label
    * - `class`: the name of the MachineClass
    * - `group`: machines that share a limit of replacements
@@ -76,7 +76,7 @@ export interface Caches {
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/** A machine that leaves because of an interruption may wait for its replacement. */
+/** Returns true if the machine is deleted because of an interruption. The machine can wait for its replacement. */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 

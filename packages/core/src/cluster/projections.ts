@@ -119,7 +119,7 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
 /** Fields of a volume's spec that do not describe the volume source. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
-/** CSI drivers derive volume IDs from sources of any kind. */
+/** Keeps the volume source of any kind, because CSI drivers derive volume IDs from it. */
 export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',

@@ -98,7 +98,7 @@ export interface NodeAccess {
   readonly informer: Informer<Node>;
 }
 
-/** Dependencies of the deployment, set and overshoot controllers. */
+/** The dependencies that the deployment, set and overshoot controllers share. */
 export interface ControllerContext {
   readonly client: KubeClient;
   /** The only namespace that the controllers read. */
@@ -120,11 +120,11 @@ export interface ControllerContext {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   readonly journal?: Journal | undefined;
-  /** Returns the ID of the trace of an object, for log messages. Absent without tracing. */
+  /** Returns the ID of the trace of an object, for log messages. If tracing is off, this function is absent. */
   readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
   /** True if sets and deployments get `status.blockedBy`. */
   readonly blockedBy?: boolean | undefined;
-  /** Allows disruptions by rollouts, absent without a rollout budget of a fleet. */
+  /** Allows or stops disruptions by rollouts. Without a rollout budget of a fleet, `rollouts` is absent. */
   readonly rollouts?: RolloutPermit | undefined;
 }
 

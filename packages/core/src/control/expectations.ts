@@ -24,7 +24,10 @@ export class CreationsUnderWay {
   }
 }
 
-/** `asked`: the server confirmed the delete request. `unanswered`: the result of the delete request is unknown. */
+/**
+ * The state `asked` means that the server confirmed the delete request. The state `unanswered` means that its result is
+ * unknown.
+ */
 export type DeletionState = 'asked' | 'unanswered';
 
 const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
@@ -48,13 +51,16 @@ export class PendingDeletions {
     this.#shared = shared;
   }
 
-  /** The delete request and its retries use this resource version as a precondition. */
+  /**
+   * Records the start of a deletion. The delete request and its retries use the resource version of the machine as a
+   * precondition.
+   */
   begin({ metadata: { uid, resourceVersion } }: Machine): void {
     if (!this.#versions.has(uid) && resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
     this.note(uid, 'unanswered');
   }
 
-  /** Replaces the version after a write of this process to the machine. */
+  /** Updates the resource version after this process has written the machine. */
   wrote({ metadata: { uid, resourceVersion } }: Machine): void {
     if (resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
   }

@@ -234,7 +234,7 @@ describe('problems that only the cluster shows', () => {
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
     const before = await uids(world);
-    // Creation times have a resolution of one second, so two objects of the same second have no order by age.
+    // Creation times have a resolution of one second, so the ages of two objects of the same second are equal.
     await world.pass(2);
     await apply(world, { ...pool({}), metadata: { name: 'second' } });
     await world.pass(30);

@@ -43,8 +43,8 @@ export class PlanExecution {
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
   /**
-   * Refused rollbacks to missing revisions, by deployment. The status reports a refused rollback until the generation
-   * of the deployment changes.
+   * The last refused rollback of each deployment. The rollback was refused because its revision does not exist. The
+   * status reports a refused rollback until the generation of the deployment changes.
    */
   readonly #refused = new Map<
     string,
@@ -111,8 +111,11 @@ export class PlanExecution {
   }
 
   /**
-   * A single request writes both the pause and its reason. With two requests, a crash between them could pause a
-   * rollout that a user has resumed. For an undo, the next reconcile executes the rollback like the request of a user.
+   * Pauses a rollout, or requests its rollback.
+   * - One request writes both the pause and its reason. If two requests wrote them, a crash between the requests could
+   *   pause a rollout that a user has resumed.
+   * - If `undoTo` is set, the request writes `spec.rollbackTo`, as a user would. The next reconcile executes the
+   *   rollback.
    */
   async #pause(
     deployment: MachineDeployment,

@@ -30,7 +30,7 @@ const openUntil = (signal: AbortSignal): ReadableStream =>
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
   });
 
-/** Returns variants of each field of a schema, at any depth: a missing value, null, and a value of every other type. */
+/** For each field of a schema, at any depth, returns invalid values: no value, null, and a value of each other type. */
 const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly object[] =>
   [...malformations(shape)].map(({ content }, index) => ({
     apiVersion: 'x',

@@ -22,7 +22,7 @@ export interface DeploymentInput {
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   readonly creating: ReadonlyMap<string, number>;
   readonly leaving: ReadonlySet<string>;
-  /** The nodes that the recorded decision looked up. `nodes` is absent without access to the nodes. */
+  /** The nodes that the recorded decision looked up. `nodes` is absent if the manager cannot read the nodes. */
   readonly nodes?: ReadonlyMap<string, Node | undefined> | undefined;
   readonly nodesUnseen?: string | undefined;
   readonly guards?: GuardAnswers | undefined;

@@ -317,7 +317,7 @@ describe('rolling update [3]', () => {
     const current = size('c', 3, 1);
     const old = [size('a', 1, 5), size('b', 2, 5)];
     const limits = { surge: 0, annotatedSurge: 0, unavailable: 10 };
-    // 5 × 5 / 10 = 2.5 becomes 3, and 1 × 5 / 10 = 0.5 becomes 1.
+    // The shares are rounded: 5 × 5 / 10 = 2.5 becomes 3, and 1 × 5 / 10 = 0.5 becomes 1.
     const { resize } = planScaling(
       { current, old },
       { replicas: 5, limits, strategy: 'RollingUpdate', statusReplicas: 11 },

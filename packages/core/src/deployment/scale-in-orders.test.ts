@@ -70,7 +70,8 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A mark with only a priority does not show a later scale-up, so the next scale-down deletes the marked machine.
+    // A mark with only a priority does not show that the user scaled up later, so the next scale-down deletes the
+    // marked machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });

@@ -32,7 +32,7 @@ const rolls = async (world: World, transcript: Transcript): Promise<void> => {
   await complete(world);
 };
 
-/** Machines of the class `large` become Running only after a repair. */
+/** Machines of the class `large` become Running only after the test repairs them. */
 const failing: WorldOptions = {
   birthMs: ({ spec }) => (spec.class.name === 'large' ? undefined : 1_000),
 };

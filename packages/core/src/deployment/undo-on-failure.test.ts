@@ -10,7 +10,7 @@ import { World, type WorldOptions } from './testing/world.ts';
 
 const UNDO = { [Annotations.RolloutUndoOnFailure]: 'true' };
 const CANARY = { ...UNDO, [Annotations.RolloutCanary]: '1', [Annotations.RolloutCanarySoak]: '30m' };
-/** Machines of the class `large` never become Running. */
+/** In this test, machines of the class `large` never become Running. */
 const isGood = ({ spec }: Machine): boolean => spec.class.name !== 'large';
 const start = (options: WorldOptions = {}) =>
   World.start(startControlPlane, { birthMs: (machine) => (isGood(machine) ? 100 : undefined), ...options });

@@ -87,7 +87,7 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // Most updates of sets are scaling operations by this controller.
+  // Most updates of sets come from this controller, so a delay combines them.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;

@@ -54,10 +54,10 @@ export interface DisruptionBudget {
   /** Failed machines whose replacement has not started. */
   readonly failed: number;
   readonly unreachable: number;
-  /** Machines that have been in creation for less than {@link joinPatienceMs} and have not joined. */
+  /** Machines whose creation started less than {@link joinPatienceMs} ago, and that have not joined. */
   readonly joining: number;
   /**
-   * Machines that have been in creation for longer than {@link joinPatienceMs} and have not joined. Rollouts and
+   * Machines whose creation started more than {@link joinPatienceMs} ago, and that have not joined. Rollouts and
    * replacements do not wait for late machines.
    */
   readonly late: number;
@@ -66,8 +66,8 @@ export interface DisruptionBudget {
   readonly leaving: number;
   readonly missing: number;
   /**
-   * The part of `missing` that is being replaced, rolled out or updated. The rest of `missing` are failed machines that
-   * wait.
+   * The number of missing machines that are being replaced, rolled out or updated. The other missing machines are
+   * failed machines that wait for their replacement.
    */
   readonly underWay: number;
   /**
@@ -79,8 +79,8 @@ export interface DisruptionBudget {
    */
   readonly repairing: number;
   /**
-   * The part of `repairing` that delays the next replacement of a machine that never joined. A replica without a pod to
-   * move does not count: its former machine never joined, the machine is removed, and the replacement exists.
+   * The part of `repairing` that delays the next replacement of a machine that never joined. A replica does not count
+   * if its former machine never joined and is removed, and the replacement exists. Such a replica has no pods to move.
    */
   readonly holding: number;
   /** `rolling` is true if machines of an older template exist, or if the rollout is not complete yet. */
@@ -126,7 +126,7 @@ interface Tally {
   /** The part of `successors` whose former machine never joined. */
   ofUnjoined: number;
   alive: number;
-  /** Milliseconds since 1970. */
+  /** The time at which the first joining machine becomes late, in milliseconds since 1970. */
   lateAt: number;
 }
 
@@ -176,17 +176,17 @@ function tallyOf(
   return tally;
 }
 
-/** Replicas of the set that lost their machine and have no replacement yet. */
+/** Returns the number of replicas of the set that lost their machine and have no replacement yet. */
 const openReplicas = ({ replicas, lost }: BudgetSet, { alive, leaving }: Tally): number =>
   Math.min(lost ?? leaving, Math.max(replicas - alive, 0));
 
-/** Replicas of the set that lost their machine and whose replacement has not joined. */
+/** Returns the number of replicas of the set that lost their machine and whose replacement has not joined. */
 const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
   openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
 /**
- * The replicas of {@link repairs} that delay the next replacement. A replica does not count if its former machine never
- * joined, this machine is removed, and the replacement exists.
+ * Returns the number of replicas of {@link repairs} that delay the next replacement. A replica does not count if its
+ * former machine never joined and is removed, and the replacement exists.
  */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);
@@ -202,7 +202,7 @@ function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, fai
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
 }
 
-/** Machines that an old set creates for a scale-up, not as replacements. */
+/** Returns the number of machines that an old set creates for a scale-up, not as replacements. */
 function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors }: Tally): number {
   return Math.max(joining - successors - Math.max(alive - replicas, 0), 0);
 }
@@ -210,7 +210,7 @@ function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** `disruptionBudgetOf` is pure, and stores no state that could become outdated. */
+/** Computes the disruption budget from its arguments alone, so no stored state can become outdated. */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -273,8 +273,8 @@ export const repairAllowance = (
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;
   const allowance = repairAllowance(budget, limit);
-  // During a rollout, surge machines can compensate for machines that are being replaced. A replacement uses the budget
-  // even if a surge machine compensates for it.
+  // During a rollout, surge machines can compensate for machines that are being replaced. A replacement uses the
+  // disruption budget even if a surge machine compensates for the machine that is missing.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;

@@ -49,8 +49,8 @@ export class UnreachableCensus {
   readonly #sources: CensusSources;
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * The marks of machines that are unreachable now, by scope, with their times in milliseconds. Recovered machines have
-   * no entry in `#outages`, but the counts include them.
+   * The times in milliseconds at which machines became unreachable, by scope and mark. Recovered machines have no entry
+   * in `#outages`, but the counts include them.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
@@ -177,7 +177,7 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns a value if the machine is unreachable and its cluster has too few machines for a circuit breaker. `peers`
+   * Returns undefined if the machine is reachable, or if its cluster has enough machines for a circuit breaker. `peers`
    * is set if the cluster has at least two machines and all of them are unreachable. If all machines of a cluster are
    * unreachable, the cause can be the network or the machines.
    */

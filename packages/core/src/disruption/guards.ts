@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import type { ClosedBudget } from '../rollout/windows/state.ts';
 import type { OpenBreaker } from './unreachable.ts';
 
-/** Settings and state from outside of a deployment that influence decisions about the deployment. */
+/** Settings and states outside of a deployment that affect decisions about the deployment. */
 export interface Guards {
   /** `--max-unhealthy-replacements`. */
   readonly maxUnhealthyReplacements: number | string;
@@ -15,7 +15,7 @@ export interface Guards {
   readonly hasClass: (name: string) => boolean;
   /** The rollout budget of a fleet, if it does not allow disruptions by rollouts. */
   readonly budgetClosed?: ClosedBudget | undefined;
-  /** Undefined if the annotations are unknown. */
+  /** Returns the annotations of a MachineClass, or undefined if they are unknown. */
   readonly classAnnotations?: (
     name: string,
     namespace: string | undefined,

@@ -12,7 +12,7 @@ import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
-/** The numbers select among the existing objects. */
+/** Each number selects one of the objects that exist when the event occurs. */
 type Act =
   | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
@@ -216,8 +216,8 @@ class Model {
   }
 
   /**
-   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Replacements and
-   * rollouts use the same budget.
+   * Returns the number of machines that are being replaced, plus the replicas that the rollout makes unavailable.
+   * Replacements and rollouts use the same budget.
    */
   sum(): number {
     const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
@@ -259,7 +259,7 @@ class Model {
     });
   }
 
-  /** The planned writes are executed by a later event of the test. */
+  /** A later event of the test executes the planned writes. */
   decide(): void {
     this.land();
     const sizes = this.sizes();

@@ -6,7 +6,7 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
   return { until: parseTime(expiry), reason: reason.join(' ') };
 };
 
-/** The value of an expired override is valid, so it is no problem. */
+/** Returns the error of an invalid override. An expired override is valid. */
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;
@@ -14,7 +14,9 @@ export function overrideProblem(text: string): string | undefined {
   return `"${text}" ${what} and is ignored; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
 }
 
-/** Until the override ends, unreachable machines are replaced even if the circuit breaker is open. */
+/**
+ * Returns the end of the override. Until then, unreachable machines are replaced even if the circuit breaker is open.
+ */
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {
   const key = Annotations.BreakerOverride;
   const text = machine.metadata.annotations?.[key] ?? machineClass?.metadata.annotations?.[key] ?? '';

@@ -104,7 +104,7 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 }
 
 /**
- * Selects the machines that failed first.
+ * Selects the machines to replace now, in the order of their failures.
  * - During a rollout, old and new machines are in one queue, so that neither group waits forever for the other.
  * - Without a rollout, a machine that never joined does not wait for the end of another replacement. After an outage of
  *   the cloud, a deployment recovers as fast as VMs can be created.

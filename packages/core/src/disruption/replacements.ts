@@ -22,7 +22,7 @@ const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOf
 /**
  * Counts the disruptions of a group for any cause. A machine counts if its phase is neither Running nor Unknown, unless
  * it is preserved. A machine whose drain cannot end does not count, because it would block all other replacements of
- * the group. The original counts a Terminating machine twice, which makes no difference to its limit of
+ * the group. The original counts a Terminating machine twice, but this changes nothing, because its limit is
  * 1. Source: machine_util.go, isMarkableForFailure.
  * @param options.making True if machines that are being created count.
  */
@@ -51,7 +51,7 @@ export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
  * Returns the time until which an unhealthy machine waits for machines in creation. An unhealthy machine waits for at
- * most twice the health timeout. Without a limit for the wait, a replacement and a rollout could wait for each other
+ * most twice the health timeout. If the wait had no limit, a replacement and a rollout could wait for each other
  * (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>

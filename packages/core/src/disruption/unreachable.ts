@@ -42,7 +42,10 @@ function hasRecovered(machine: Machine): boolean {
   return lastOperation?.type === 'HealthCheck' && lastOperation.state === 'Successful';
 }
 
-/** A machine that is being deleted does not count, because its state does not show whether the network works. */
+/**
+ * Returns true if the machine has joined. A machine that is being deleted does not count, because its state does not
+ * show whether the network works.
+ */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return !metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');
@@ -91,7 +94,7 @@ export interface OpenBreaker {
   readonly scope: string;
   readonly unreachable: number;
   readonly joined: number;
-  /** What the two numbers of the circuit breaker count. `counted` is by default machines. */
+  /** The objects that `unreachable` and `joined` count. The default is `machines`. */
   readonly counted?: 'machines' | 'clusters' | undefined;
   /**
    * The time at which a recovered machine no longer counts as unreachable. `lookAgainAt` is undefined if only events
@@ -124,8 +127,8 @@ export function openBreaker(
 const REGION_LOOK_MS = 60_000;
 
 /**
- * If many clusters of a region do not respond, the network is the likely cause. The limits for clusters are equal to
- * the limits for machines.
+ * Returns the open circuit breaker of a region, if many of its clusters do not respond. The network is then the likely
+ * cause. The limits for clusters are equal to the limits for machines.
  */
 export function regionBreaker(
   reach: RegionReach | undefined,
@@ -139,7 +142,7 @@ export function regionBreaker(
   return { scope, unreachable, joined, counted: 'clusters', lookAgainAt: new Date(now.getTime() + REGION_LOOK_MS) };
 }
 
-/** The next time at which a recovered machine has been reachable for long enough. */
+/** Returns the next time at which a recovered machine no longer counts as unreachable. */
 function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: Date): Date | undefined {
   for (let bucket = bucketOf(now.getTime() - stableMs); bucket <= bucketOf(now.getTime()); bucket++) {
     if (count(scope, `recovered/${bucket}`) > 0) return new Date((bucket + 1) * BUCKET_MS + stableMs);
@@ -147,7 +150,7 @@ function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: 
   return undefined;
 }
 
-/** In milliseconds. */
+/** Converts a minute of a mark to milliseconds since 1970. */
 export const instantOf = (unreachableMinute: number): number => unreachableMinute * BUCKET_MS;
 
 function over(count: CountMarks, scope: string, what: 'unreachable' | 'recovered', from: number, to: number): number {

@@ -25,7 +25,7 @@ import { Lane } from '../flow/lane.ts';
 export interface KeeperOptions {
   readonly control: KubeClient;
   readonly invoker: Pick<DriverInvoker, 'can' | 'evidence' | 'classOf' | 'secretsOf'>;
-  /** The bootstrap tokens, or undefined without a target cluster, because machines then get no token. */
+  /** The bootstrap tokens. Without a target cluster, machines get no token, so `tokens` is undefined. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
   /** Maximum number of stored failures for each class; 0 stores none. */
@@ -57,8 +57,8 @@ export class EvidenceKeeper {
   }
 
   /**
-   * Stores the evidence of a machine; at the end, even after an error, `settled` is called and the machine is
-   * reconciled.
+   * Stores the evidence of a machine. At the end, even after an error, `keep` calls `settled` and reconciles the
+   * machine.
    */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
@@ -95,7 +95,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** Without the list of secrets to remove, the keeper stores no data of the VM. */
+  /** Returns the secrets to remove from the evidence. If they are unknown, the keeper stores no data of the VM. */
   async #known(
     machine: Machine,
     gaps: string[],

@@ -37,9 +37,9 @@ export interface KeptVm {
  * oldest objects with the label of evidence.
  */
 const KeptVmLabels = {
-  /** On a ConfigMap about a kept VM of a failed machine: the class of the machine. */
+  /** Label of a ConfigMap about a kept VM, with a hash of the class of the failed machine. */
   Class: 'kept-vm.machine.sapcloud.io/class',
-  /** On a ConfigMap about a kept VM of a failed machine: the name of the machine. */
+  /** Label of a ConfigMap about a kept VM, with a hash of the name of the failed machine. */
   Machine: 'kept-vm.machine.sapcloud.io/machine',
 } as const;
 
@@ -48,8 +48,8 @@ export interface KeptVmsOptions extends KeptVmOptions {
   readonly namespace: string;
   readonly log: Logger;
   /**
-   * `collected` is false if no component would later delete the kept VM: the driver cannot list VMs, or orphans are
-   * only reported.
+   * False if no component would delete the kept VM later, because the driver cannot list VMs or because mcm only
+   * reports orphans.
    */
   readonly collected: boolean;
   readonly wake: (machine: Machine) => void;

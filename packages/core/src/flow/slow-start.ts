@@ -14,7 +14,7 @@ export interface SlowStartOptions {
 
 /**
  * Runs `task` for every item, in parallel batches of 1, 2, 4, …, and stops after a batch with an error. If the server
- * refuses the requests (quota, admission), only one call fails and not hundreds.
+ * refuses the requests, for example because of a quota, only one call fails instead of hundreds.
  */
 export async function slowStart<T>(
   items: readonly T[],

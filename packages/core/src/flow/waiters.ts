@@ -5,7 +5,7 @@ export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();
 
-  /** Sets the topic of an object. With undefined, the object no longer waits. */
+  /** Sets the topic of an object. If `topic` is undefined, the object no longer waits. */
   put(key: Key, topic: string | undefined): void {
     this.forget(key);
     if (topic === undefined) return;

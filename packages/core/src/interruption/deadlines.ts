@@ -3,8 +3,9 @@ import type { Interruption } from './notice.ts';
 const MINUTE = 60_000;
 
 /**
- * With a shorter notice, the drain starts immediately, while the replacement is created. This minimum is twice the time
- * from a create call to a Ready node, so that there is time to wait for a replacement.
+ * Minimum time between a notice and the end of the VM for which the machine waits for its replacement. If the notice is
+ * shorter, the drain starts immediately, while the replacement is created. The minimum is twice the time from a create
+ * call to a Ready node.
  */
 const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 
@@ -15,7 +16,7 @@ const LONGEST_MARGIN_MS = 10_000;
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {
-  /** Latest start of the drain; before this time, the machine waits for its replacement. */
+  /** Latest start of the drain. Before this time, the machine waits for its replacement. */
   readonly drainAt: Date;
   readonly forceAt: Date;
   /** `short` is true if the drain starts immediately and evicts all pods at the same time. */
@@ -24,8 +25,8 @@ export interface InterruptionTimes {
 
 /**
  * Returns the times for an interruption. With a notice of 120 s, the drain is forced 10 s before the end of the VM.
- * With a notice of 30 s, the drain is forced 5 s before the end. With a longer notice than 120 s, the machine first
- * waits for its replacement, but keeps time for the drain.
+ * With a notice of 30 s, the drain is forced 5 s before the end. With a notice of at least 10 minutes, the machine
+ * first waits for its replacement, but reserves time for the drain.
  */
 export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: number): InterruptionTimes {
   const notice = Math.max(deadline.getTime() - noticedAt.getTime(), 0);

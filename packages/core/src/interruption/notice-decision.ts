@@ -24,7 +24,7 @@ const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => 
  * order.
  * - A notice about an unknown VM, such as one of another cluster, has no effect.
  * - A notice from before the creation of the machine is about an earlier VM of the same name.
- * - Of several notices, the notice with the earliest deadline is used.
+ * - If several notices arrive, the notice with the earliest deadline is used.
  * - After the deadline, the notice is valid only if the VM has ended. If the VM has not ended by then, the notice is
  *   outdated, and the VM was restarted.
  * @param machine Undefined if no machine has the VM

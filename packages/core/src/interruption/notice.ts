@@ -15,7 +15,7 @@ export interface Interruption {
 const REPLACING: ReadonlySet<string> = new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);
 const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 'Rebalance']);
 
-/** Assumed time between a notice without a deadline and the end of the VM. No cloud gives less time than this. */
+/** Assumed time between a notice without a deadline and the end of the VM. No cloud gives less time. */
 const SHORTEST_NOTICE_MS = 30_000;
 
 /** Maximum length of a text from a cloud, so that a forged notice cannot fill an object. */
@@ -48,7 +48,7 @@ const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' 
 
 const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
 
-/** Returns the interruption of a notice, or undefined if the notice is invalid or no machine must be replaced. */
+/** Returns the interruption of a notice, or undefined if the notice is invalid or its kind requires no replacement. */
 export function interruptionIn(
   fields: {
     readonly [K in keyof InterruptionNotice]?: unknown;

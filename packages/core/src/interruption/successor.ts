@@ -7,7 +7,7 @@ import { interruptionOf } from './notice.ts';
  * Returns whether the replacement of an interrupted machine is Running. Each Running machine of the set that was
  * created after the interruption replaces one interrupted machine, in the order of their deletions.
  * @param group Machines of the set, and possibly of other sets.
- * @returns undefined for a machine without a set, because such a machine gets no replacement
+ * @returns undefined for a machine without a set, because mcm creates no replacement for this machine
  */
 export function successorOf(machine: Machine, group: readonly Machine[]): 'running' | 'awaited' | undefined {
   const owner = controllerOf(machine)?.uid;

@@ -52,7 +52,7 @@ export class InterruptionWatcher {
     this.#options = options;
   }
 
-  /** Runs one loop for each source; the sources change with the classes. */
+  /** Runs one loop for each source of notices. The sources change when the classes change. */
   async run(signal: AbortSignal): Promise<void> {
     const { caches, invoker } = this.#options;
     if (!invoker.can.interruptions || signal.aborted) return;

@@ -1,9 +1,9 @@
-/** A replayed decision needs the result of a function call that was not recorded. */
+/** The error for a replayed decision that needs a function result which was not recorded. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }
 
-/** Returns a function that calls `ask` and records its results. */
+/** Returns a function that calls `ask` and records the results. */
 export const remembering =
   <K, V>(answers: Map<K, V>, ask: (key: K) => V): ((key: K) => V) =>
   (key) => {

@@ -13,6 +13,6 @@ export const journalFlags = flagGroup('Journal', {
   }),
 });
 
-/** Creates the journal; its default size needs at most 18 MB, as in docs/sizing.md. */
+/** Creates the journal. With its default size, the journal needs at most 18 MB, see docs/sizing.md. */
 export const journalOf = (flags: FlagValues<typeof journalFlags>): Journal =>
   new Journal({ perObject: PER_OBJECT, total: flags['journal-records'] });

@@ -1,6 +1,8 @@
 import type { KubeObject } from '@mcm/kube';
 
-/** The names of decision kinds must never change, because records of older versions contain them. */
+/**
+ * The names of the kinds of decisions. A name must never change, because records of older versions contain the name.
+ */
 export const DECISION_KINDS = [
   'machinedeployment',
   'machineset',
@@ -38,7 +40,7 @@ export interface Decided {
 }
 
 /**
- * A record represents one decision, or several consecutive equal decisions, and contains the input of the last
+ * A record of one decision, or of several consecutive equal decisions. The record contains the input of the last
  * decision.
  */
 export interface JournalEntry extends Decided {
@@ -93,7 +95,7 @@ export class Journal {
   readonly #limits: JournalLimits;
   /** Records by the kind of decision and the UID of the object, oldest first. */
   readonly #byObject = new Map<string, Slot[]>();
-  /** Oldest first. */
+  /** Records of decisions with actions, oldest first. */
   readonly #acting = new Set<Slot>();
   readonly #waiting = new Set<Slot>();
 
@@ -145,7 +147,7 @@ export class Journal {
     if (open.outcome === DONE) return CLOSED;
     return {
       ended: (problem) => {
-        // The record now contains a newer decision with a separate outcome.
+        // The record now contains a newer decision, which has its own outcome.
         if (slot.entry !== open) return;
         slot.entry = {
           ...open,

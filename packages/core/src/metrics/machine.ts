@@ -11,7 +11,7 @@ export interface MachineSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
-  /** From the last search. */
+  /** Number of suspected orphans that the last search found. */
   readonly suspects: () => SuspectCounts;
   /**
    * Number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its machine changes
@@ -28,7 +28,7 @@ export interface MachineSources {
 /** A part of a machine's life whose duration is measured. */
 export type Stage = 'create' | 'initialize' | 'join' | 'drain' | 'delete';
 
-/** Called at the end of a stage. */
+/** Receives the duration of a stage, at the end of the stage. */
 export type StageObserver = (stage: Stage, machine: Machine, ms: number, machineClass?: MachineClass) => void;
 
 const NAMED = ['name', 'namespace'];
@@ -38,8 +38,8 @@ const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'dele
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
 /**
- * `kindOf` returns undefined for a machine without a deployment. The original does not count a machine without a
- * deployment either.
+ * Returns the labels of a histogram, or undefined for a machine without a deployment. Like the original, mcm does not
+ * count a machine without a deployment.
  */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;

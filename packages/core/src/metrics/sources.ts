@@ -12,7 +12,7 @@ interface Named {
 
 export const named = ({ metadata: { name, namespace = '' } }: Named): MeterLabels => ({ name, namespace });
 
-/** The creation time in whole seconds since 1970, formatted as in the original. */
+/** Returns the creation time in whole seconds since 1970, formatted as in the original. */
 export const createdAt = (creationTimestamp: string | undefined): string =>
   String(Math.floor(Date.parse(creationTimestamp ?? '') / 1000));
 
@@ -49,7 +49,7 @@ interface Blocked extends Named {
   readonly status?: { readonly blockedBy?: readonly Block[] };
 }
 
-/** Each cause in `status.blockedBy` has one series. Without the flag `--blocked-by`, there is no series. */
+/** Returns one series for each cause in `status.blockedBy`. Without the flag `--blocked-by`, there is no series. */
 export function* perBlock<T extends Blocked>({ store }: Source<T>): Generator<Sample> {
   for (const object of store.list())
     for (const cause of new Set((object.status?.blockedBy ?? []).map((block) => block.cause)))

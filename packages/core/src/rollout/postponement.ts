@@ -6,7 +6,7 @@ import { compareText } from '../values/integers.ts';
 /** Pattern of seconds since 1970, at most in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
-/** The value `false` has the same meaning as no label. */
+/** Returns true if the value is a valid postponement. The value `false` has the same meaning as no label. */
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
 export interface Postponement {
@@ -33,7 +33,7 @@ export interface PostponedMachine extends Postponement {
   readonly machine: Machine;
 }
 
-/** Returns the machines that postpone a rollout; the label of an unavailable machine has no effect. */
+/** Returns the machines whose nodes postpone a rollout. The label has no effect if the machine is unavailable. */
 export const postponedAmong = (
   machines: readonly Machine[],
   { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },
@@ -47,7 +47,7 @@ export const postponedAmong = (
 
 const MOST_NAMES = 3;
 
-/** Returns a clause with the machines that postpone a rollout, and the end of each postponement. */
+/** Returns the part of a message that lists the machines that postpone a rollout, and the end of each postponement. */
 export function whyPostponed(all: readonly PostponedMachine[]): string {
   const names = all
     .toSorted((a, b) => compareText(a.machine.metadata.name, b.machine.metadata.name))
@@ -60,7 +60,7 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
   return `waiting: the label ${Labels.RolloutPostpone} postpones the update of ${names.join(', ')}${more}`;
 }
 
-/** `firstEnd` returns undefined if users or workloads must remove all labels. */
+/** Returns the earliest end of the postponements, or undefined if users or workloads must remove all labels. */
 export const firstEnd = (all: readonly PostponedMachine[]): Date | undefined =>
   all
     .map(({ until }) => until)

@@ -9,7 +9,7 @@ export function revisionOf(object: MachineSet | MachineDeployment): number | und
   return text === undefined ? 0 : parseInteger(text);
 }
 
-/** `highestRevision` returns 0 if no set has a valid revision. */
+/** Returns the highest revision of the sets, or 0 if no set has a valid revision. */
 export const highestRevision = (sets: readonly MachineSet[]): number =>
   Math.max(0, ...sets.map((set) => revisionOf(set) ?? 0));
 
@@ -17,7 +17,7 @@ export const highestRevision = (sets: readonly MachineSet[]): number =>
 export const hadMachines = ({ metadata, status }: MachineSet): boolean =>
   (status?.replicas ?? 0) > 0 || metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
 
-/** Sets that were created in the same second are sorted by name. */
+/** Sorts sets by age, and sets of the same second by name. */
 export const oldestFirst = (a: MachineSet, b: MachineSet): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
@@ -37,7 +37,8 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
 
 /**
  * Returns the revision that an undo without a revision selects. The result is the highest revision of the sets with
- * another template, or zero. A template with a missing class has no set, so its undo goes to the newest revision.
+ * another template, or zero. If the class of the current template does not exist, the template has no set, so the undo
+ * selects the newest revision.
  */
 export const previousRevision = ({ current, old }: Sets): number =>
   highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

@@ -127,7 +127,7 @@ export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: Mach
   };
 }
 
-/** Times in milliseconds since 1970, the oldest first. */
+/** Returns the times since which machines are available, in milliseconds since 1970, the oldest first. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -193,9 +193,9 @@ export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | 
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
 /**
- * Returns the gate of a deployment whose template is not proven, otherwise undefined. During a pause, the current set
- * keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even if the current
- * set has no machines.
+ * Returns the gate of a deployment whose template is not proven, or undefined if there is no such gate. During a pause,
+ * the current set keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even if
+ * the current set has no machines.
  */
 export function closedGate({ deployment, rolloutSettings, current, ...rest }: GateInput): Gate | undefined {
   const { machines, old, rolling, now } = rest;
@@ -223,7 +223,10 @@ export function closedGate({ deployment, rolloutSettings, current, ...rest }: Ga
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
 }
 
-/** Failed machines of an unproven template are kept during a pause, because their replacements would also fail. */
+/**
+ * Returns how long failed machines of an unproven template are kept. During a pause, no failed machine is replaced,
+ * because its replacement would also fail.
+ */
 export const keptFailures = (
   { spec }: MachineDeployment,
   gate: Gate | undefined,

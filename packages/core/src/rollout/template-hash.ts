@@ -16,7 +16,7 @@ export function templateHash(template: MachineTemplateSpec, collisionCount: numb
   return String(hash);
 }
 
-/** The first five characters of the hash, in an alphabet without vowels. */
+/** Returns the first five characters of the hash, in an alphabet without vowels. */
 export const hashSuffix = (hash: string): string =>
   [...hash.slice(0, 5)].map((character) => ALPHABET[character.charCodeAt(0) % ALPHABET.length]).join('');
 

@@ -17,7 +17,7 @@ export interface MachineController {
   readonly controllers: readonly Controller[];
   /** Returns true if the controller could not reach an API server for too long, so that it checks no health. */
   readonly frozen: () => boolean;
-  /** From the last search. */
+  /** Number of suspected orphans that the last search found. */
   readonly suspects: () => SuspectCounts;
   readonly shortages: () => Iterable<OfferingShortage>;
   /**
@@ -28,7 +28,7 @@ export interface MachineController {
   /** Number of labels and annotations of Nodes that other clients own. */
   readonly yields: () => number;
   run(signal: AbortSignal): Promise<void>;
-  /** Runs only the controllers, if the caller runs the informers. */
+  /** Runs only the controllers. The caller runs the informers. */
   runControllers(signal: AbortSignal): Promise<void>;
   /** Returns true if no key and no driver call is being processed or due within `withinMs`. */
   idle(withinMs?: number): boolean;

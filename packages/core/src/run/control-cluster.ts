@@ -16,12 +16,12 @@ import {
 /** Namespace of the Lease in a target cluster. Bootstrap tokens are in the same namespace. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/** The name of the Lease whose holder is the control cluster that may manage the machines of the namespace. */
+/** Returns the name of the Lease whose holder is the control cluster that may manage the machines of the namespace. */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
 /**
- * The times of the Lease in the target cluster are longer than those of the election in a control cluster. The Lease
- * changes only when a whole control plane is moved.
+ * Durations of the Lease in the target cluster. An election in a control cluster has shorter durations, because the
+ * holder in the target cluster changes only when a whole control plane is moved.
  */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
@@ -115,7 +115,10 @@ export class ControlCluster {
     return (await this.#untilReported(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
-  /** Without permission to use the Lease, the fence assumes that there is no other control cluster. */
+  /**
+   * Repeats `ask` until it succeeds. The result is undefined without permission, and mcm then assumes that no other
+   * control cluster exists.
+   */
   async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {

@@ -35,7 +35,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** A connection to the server. A test can interrupt the connection for the requests that `only` selects. */
+/** A connection to the server. A test can interrupt the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -258,7 +258,7 @@ test('a machine whose provider ID was edited before it joined keeps its Node: th
   expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([controllerIdOf(own.providerId)]);
 });
 
-/** A connection that hides existing Nodes: the list is empty, and the watch sends no events. */
+/** A connection through which no Node is visible: the list is empty, and the watch sends no events. */
 function blindToNodes() {
   let blind = false;
   const wrap =

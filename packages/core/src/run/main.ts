@@ -68,7 +68,7 @@ const NEEDED_KINDS: ReadonlySet<string> = new Set(['Machine', 'MachineClass']);
 
 type MachineFlags = typeof machineFlags;
 
-/** A driver that was configured by flags and environment variables. */
+/** A driver with the settings from flags and environment variables. */
 export interface ConfiguredDriver<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /**
@@ -99,7 +99,7 @@ export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
-  /** The path in `NODE_EXTRA_CA_CERTS`. Node.js ignores a file of authorities that it cannot read. */
+  /** The path in `NODE_EXTRA_CA_CERTS`. Node.js ignores a file of certificate authorities that it cannot read. */
   readonly authorities?: string | undefined;
 }
 
@@ -177,7 +177,10 @@ function stagesOf(
   });
 }
 
-/** With an invalid file of certificate authorities, connections would fail. */
+/**
+ * Returns a warning if Node.js cannot use the file with certificate authorities, because connections to the cloud would
+ * fail.
+ */
 async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
   if (!file) return [];
   const fault = await readFile(file, 'utf8').then(
@@ -288,7 +291,7 @@ function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, p
 /** Maximum number of connections of a process to its cloud. */
 const CONNECTIONS = 64;
 
-/** The driver context of a process; only the `main` of a provider calls this function. */
+/** Returns the driver context of a process. Only the `main` of a provider calls this function. */
 export const processContext = (): DriverContext => ({
   clock: realClock,
   random: secretRandom,
@@ -317,10 +320,10 @@ export interface MachineControllerSettings<F extends Flags, Spec, Credentials> {
 }
 
 /**
- * Runs a provider's machine controller as this process. Only the `main` of a provider calls it.
+ * Runs a provider's machine controller as this process. Only the `main` of a provider calls this function.
  * - The process exits with 0 after a termination request, and with 1 if it cannot start or has lost its Lease.
- * - With the argument `schema`, it prints the JSON Schema of the provider spec and the Secret, and exits. With
- *   `schema --markdown`, it prints the reference.
+ * - With the argument `schema`, the process prints the JSON Schema of the provider spec and the Secret, and exits. With
+ *   `schema --markdown`, the process prints the reference.
  */
 export async function runMachineController<Spec, Credentials, F extends Flags = Flags>(
   driver: DriverDefinition<Spec, Credentials>,

@@ -56,7 +56,7 @@ test.each([
 ] as const)(
   '%s with any field missing, null or of another type keep no other machine from its VM',
   async (_, definition) => {
-    // A user cannot set deeper fields and the status at a creation, so the last test covers them.
+    // A request that creates a machine cannot contain deeper invalid fields or a status, so the last test covers them.
     const shallow = [...malformations(definition.shape)].filter(
       ({ field }) => field.split('.').length <= 2 && !field.startsWith('status'),
     );

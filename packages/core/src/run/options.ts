@@ -76,8 +76,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
    */
   readonly owner?: (() => string | undefined) | undefined;
   /**
-   * The fence that is checked before each call that changes the cloud. `fence` is undefined if no other process can be
-   * the leader.
+   * The fence that is checked before each call that changes the cloud. If no other process can be the leader, `fence`
+   * is undefined.
    */
   readonly fence?: Fence | undefined;
   /** The clusters of the same region of a fleet. */

@@ -26,7 +26,7 @@ import type { MachineControllerOptions } from './options.ts';
 
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/** Starts a reconcile of keys, through a function because the controllers are created after the shared components. */
+/** Starts a reconcile of keys. The shared components get functions, because they are created before the controllers. */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;

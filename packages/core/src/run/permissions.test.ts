@@ -39,7 +39,7 @@ const allowed = new Set(
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 
-/** `askedFor` returns undefined if the request concerns no resource. */
+/** Returns the permission that a request needs, or undefined if the request is not for a resource. */
 function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
   const [plain = '', query = ''] = path.split('?');
   const parts =

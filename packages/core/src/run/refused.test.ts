@@ -214,7 +214,7 @@ test('without permission to list pods a running drain waits forever, until force
   await rig.deleteMachine('m');
   await rig.until(async () => (await fate(rig, 'm')).includes('Evicting'));
   await allow(rig, 'pods');
-  // The server ends an open watch after at most ten minutes.
+  // The server ends each open watch after at most ten minutes.
   await rig.clock.advance(11 * 60_000);
   expect(await fate(rig, 'm')).toMatch(
     /^Terminating: Drain failed .* cannot be read: this process does not have the permission to watch pods/,

@@ -4,7 +4,10 @@ import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
 import { DRAIN_TIMEOUT_KEYS } from '../settings/drain-timeouts.ts';
 
-/** Machines that need a VM are reconciled before machines that are being drained, because new capacity is urgent. */
+/**
+ * Returns true if the machine needs a VM. These machines are reconciled before machines that are being drained, because
+ * new capacity is urgent.
+ */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
@@ -16,22 +19,28 @@ const SETTINGS = [
   Annotations.DriftPolicy,
 ];
 
-/** A change of only the finalizer of a class does not affect its machines. */
+/** Returns true if the change of a class affects its machines. A change of only the finalizer does not affect them. */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   change.old.metadata.generation !== change.object.metadata.generation ||
   SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 
-/** Classes of one cluster list the same VMs, so all classes are searched after a VM is released. */
+/**
+ * Returns true if a change of a class releases VMs. The classes of a cluster list the same VMs, so all classes are then
+ * searched.
+ */
 export const releases = (change: Change<MachineClass>): boolean =>
   change.type === 'updated' && releasesMore(change.old, change.object);
 
-/** A class that is being deleted first deletes its kept VMs. */
+/**
+ * Returns true if the class is new, or if its deletion has started. A class that is being deleted first deletes its
+ * kept VMs.
+ */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
 
-/** The number of users of a class changes only when a machine is created or deleted. */
+/** Returns the classes whose number of users changes: when a machine is created, deleted, or gets another class. */
 export function classOfMachine(change: Change<Machine>): readonly Key[] {
   const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
   if (change.type !== 'updated') return [keyOfClass(change.object)];
@@ -39,7 +48,7 @@ export function classOfMachine(change: Change<Machine>): readonly Key[] {
   return before === now ? [] : [before, now];
 }
 
-/** The Secrets to which the class refers now, and the Secrets to which it referred before the change. */
+/** Returns the Secrets to which the class refers now, and the Secrets to which it referred before the change. */
 export function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
   const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
   return [...new Set([...before, ...secretKeysOf(change.object)])];

@@ -160,8 +160,8 @@ const refer = (rig: Rig, name: string): Promise<MachineClass> => {
 };
 
 /**
- * Writes unrelated objects until the version of the server is higher than before the restore. The version that is
- * higher proves the restore.
+ * Writes unrelated objects until the version of the server is higher than before the restore. The higher version proves
+ * that the server was restored.
  */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
@@ -305,7 +305,7 @@ test('mcm checks no health while the copy of the server is unproven', async () =
   const frozen: (boolean | undefined)[] = [];
   cache?.onDoubt(() => frozen.push(rig.controller?.frozen()));
   await rig.clock.advance(MINUTE);
-  // The cache was doubted for some time, so mcm probes the servers before it checks health again.
+  // mcm did not trust its cache for some time, so mcm probes the servers before it checks health again.
   expect([frozen, rig.controller?.frozen()]).toEqual([[true, true], false]);
   expect(cache?.store.list().map(({ metadata }) => metadata.name)).toEqual(['m-0']);
 });

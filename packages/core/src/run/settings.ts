@@ -13,7 +13,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** Creates a flag for the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** Creates a switch; if its flag is absent, an environment variable is used. */
+/** Creates a flag that is true or false. If the flag is absent, an environment variable is used. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
@@ -34,9 +34,9 @@ export interface GivenSetting<T> {
 }
 
 /**
- * Settings of a cloud. Flags take precedence over environment variables. Of several environment variables, the first
- * one that is set is used. An empty value counts as absent. All methods of `Settings` throw `ConfigError` with the
- * setting and a hint. Values that may contain credentials are not printed.
+ * Settings of a cloud. Flags take precedence over environment variables. If several environment variables are set, the
+ * first variable in the list is used. An empty value counts as absent. All methods of `Settings` throw `ConfigError`
+ * with the setting and a hint. Values that may contain credentials are not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
@@ -71,8 +71,8 @@ export class SettingSources {
   /**
    * Returns the endpoint of a service. The driver sends credentials and user data to the endpoint, so plain http needs
    * a loopback address, `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
-   * @param paths Paths that the endpoint may have; if absent, any path is allowed. An endpoint without a path is always
-   * allowed.
+   * @param paths Paths that the endpoint may have. If `paths` is absent, any path is allowed. An endpoint without a
+   *   path is always allowed.
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
@@ -111,7 +111,9 @@ export class SettingSources {
   }
 }
 
-/** Returns the origins of the effective endpoints by their source, for the first line of the log. */
+/**
+ * Returns the origin of each effective endpoint, by the name of its flag or variable, for the first line of the log.
+ */
 export const endpointsInForce = (
   ...given: readonly (GivenSetting<URL> | undefined)[]
 ): Readonly<Record<string, string>> =>

@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** If a class exists on the API server but not in the cache, the lookup checks the cache again after this delay. */
+/** Delay until the next check of the cache, if the API server has a class that the cache lacks. */
 export const CLASS_LOOK_MS = 1_000;
 
 export class ClassLookup {
@@ -14,7 +14,10 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /** `lacks` returns false for a class of another kind, and without permission to read MachineClasses. */
+  /**
+   * Returns true if the cache does not contain the MachineClass. The result is false for a class of another kind, and
+   * without permission to read MachineClasses.
+   */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;
@@ -23,7 +26,7 @@ export class ClassLookup {
 
   /**
    * Reads the class from the server before a warning, because the cache may get a class after the object that refers to
-   * it. A class cannot have a name with a slash.
+   * it. A name with a slash would change the path of the request, and no class has such a name.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

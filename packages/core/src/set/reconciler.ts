@@ -152,13 +152,16 @@ export class SetReconciler {
     return soonest(outcome, lookAgain);
   };
 
-  /** `#isProven` returns true if the API server was not restored to a state before that of the caches. */
+  /**
+   * Returns true if the caches are at least as new as the API server: no restore has reset the server to an older
+   * state.
+   */
   #isProven(): boolean {
     const { deployments, sets, machines } = this.#context;
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** Warns once in each process. */
+  /** Warns about labels and conditions that stop a set. Each process warns once. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
@@ -312,7 +315,8 @@ export class SetReconciler {
   }
 
   /**
-   * The VM of a cordoned Node is being drained or is kept without a machine, so a new machine must not have its name.
+   * Returns true if a cordoned Node belongs to a machine of this name. The VM of the Node is being drained or kept
+   * without a machine, so a new machine must not have the name.
    */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
@@ -323,7 +327,10 @@ export class SetReconciler {
     );
   }
 
-  /** Replicas that the deployment is about to remove do not count as missing. */
+  /**
+   * Returns the number of machines that the set may create. Replicas that the deployment is about to remove do not
+   * count as missing.
+   */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;
@@ -356,8 +363,8 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // During an automatic pause, failed machines stay until the user resumes the rollout. When the user resumes the
-    // rollout, the change of the deployment starts a reconcile.
+    // During an automatic pause, failed machines stay until the user resumes the rollout. The write of the user then
+    // starts a reconcile.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -406,7 +413,7 @@ export class SetReconciler {
   }
 }
 
-/** The reasons why failed machines of the set are not replaced. */
+/** Returns the reasons why failed machines of the set are not replaced. */
 function blockingOf({ metadata: { uid } }: MachineSet, repairs: RepairPlan | undefined): readonly Blocking[] {
   const isMine = (machine: Machine) => controllerOf(machine)?.uid === uid;
   const held = (repairs?.held ?? []).filter(({ machine }) => isMine(machine));

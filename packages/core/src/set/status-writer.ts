@@ -75,7 +75,7 @@ export class SetStatusWriter {
     );
     const wanted = { ...status, machineSetCondition: conditions, ...blocks };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // Clients wait for the status of a set only if the set has no deployment.
+    // Clients wait for the status of a set without a deployment, so its complete status is written at once.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;

@@ -110,7 +110,7 @@ export function setStatus(
   });
 }
 
-/** Returns true if the status differs from the stored status, except for the time of the last write. */
+/** Returns true if the status differs from the stored status in more than the time of the last write. */
 export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
   const { lastOperation: _storedAt, ...before } = stored ?? {};
   const { lastOperation: _wantedAt, ...after } = wanted;

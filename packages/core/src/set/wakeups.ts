@@ -24,7 +24,7 @@ export function changedHands(old: KubeObject, object: KubeObject): boolean {
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
-/** Whether a change can affect an action, or the status of the set or deployment. */
+/** Returns true if the change can affect an action of the set, or the status of the set or its deployment. */
 function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;

@@ -3,7 +3,9 @@ import { parseTime } from '@mcm/api';
 const INTEGER = /^[+-]?\d+$/;
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 
-/** Parses a decimal integer like Go's `strconv.ParseInt`. `parseInteger` returns undefined for any other text. */
+/**
+ * Parses a decimal integer like Go's `strconv.ParseInt`. The result is undefined if the text is not a decimal integer.
+ */
 export function parseInteger(text: string | undefined): number | undefined {
   if (text === undefined || !INTEGER.test(text)) return undefined;
   const value = Number(text);
@@ -14,7 +16,7 @@ export function parseInteger(text: string | undefined): number | undefined {
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 
-/** Like `parseTime`, but with cached results in milliseconds since 1970. */
+/** Parses a time like `parseTime`, but returns milliseconds since 1970 and caches the results. */
 export function parseInstant(text: string | null | undefined): number | undefined {
   if (!text) return undefined;
   const known = times.get(text);

@@ -15,8 +15,8 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns the JSON merge patch (RFC 7386) that changes `from` to `to`. If the two values are equal, `mergeDiff` returns
- * undefined. Lists are replaced completely. The value null removes a key that `to` does not have. `equals` compares two
+ * Returns the JSON merge patch (RFC 7386) that changes `from` to `to`. The result is undefined if both values are
+ * equal. Lists are replaced completely. The value null removes a key that `to` does not have. `equals` compares two
  * values of one key.
  */
 export function mergeDiff(from: object | undefined, to: object, equals = jsonEquals): Json | undefined {

@@ -1,6 +1,6 @@
 import { isRecord } from '@mcm/kube';
 
-/** Go's typed objects cannot distinguish absent, empty and zero values. */
+/** Returns true for absent, empty and zero values. The typed objects of Go cannot distinguish these values. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;

@@ -2,7 +2,10 @@ import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { powerOf } from '../warm/warm-machine.ts';
 
-/** Returns milliseconds since 1970; an absent or invalid time is 0, which is in the distant past. */
+/**
+ * Returns a time in milliseconds since 1970. The result is 0 if the time is absent or invalid, so it is far in the
+ * past.
+ */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
 
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);

@@ -11,7 +11,7 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Number of machines that were moved to the set and that `spec.replicas` of the set does not include yet. */
+/** Returns the number of machines that moved to the set before `spec.replicas` of the set was increased for them. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
@@ -21,9 +21,9 @@ function movedIn(one: SetWithMachines): number {
  * Returns the sizes of the sets after machines moved between sets.
  * - A set that received machines gets its number of machines as its size, even if its template has changed since the
  *   moves.
- * - The set that lost machines does not replace them.
- * - The total is at most the replicas and surge of the deployment. If the moved machines would exceed this total,
- *   the set deletes machines of another template.
+ * - A set does not replace the machines that moved to another set.
+ * - The total is at most the replicas and surge of the deployment. If the moved machines would exceed this total, the
+ *   set deletes machines of another template.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;
@@ -69,8 +69,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Prevents a total size of zero while all old sets are forbidden to refill. The current set creates machines if an old
- * set lost its machines and may not create new ones.
+ * Prevents that the deployment has no machine. If no set has replicas and no old set may create machines, the current
+ * set creates machines.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -99,8 +99,9 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * Adds the surge to the size of a current set that was created without a surge, or whose surge a scale-up used. A
- * deployment with `maxUnavailable` 0 and no surge machine would never select a machine for its in-place update.
+ * Adds the surge to the size of the current set. The current set can lack its surge if it was created without a surge,
+ * or if a scale-up used the surge. A deployment with `maxUnavailable` 0 and no surge machine would never select a
+ * machine for its in-place update.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;

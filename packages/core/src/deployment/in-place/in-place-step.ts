@@ -11,7 +11,7 @@ import { planInPlaceUpdate } from './in-place.ts';
 import { sizesOfMoved } from './in-place-sizes.ts';
 import { stopsRollout, withPolicy } from './kept-machines.ts';
 
-/** The condition if the manager has no access to the nodes (P-25). */
+/** The condition that reports that the manager cannot read the nodes (P-25). */
 export const NO_NODES = {
   type: ROLLOUT_BLOCKED,
   status: 'True',
@@ -36,7 +36,9 @@ function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
 
 const MOST_NAMES = 3;
 
-/** While failed updates use the whole disruption budget, mcm selects no further node. */
+/**
+ * Reports the failed in-place updates. If failed updates use the whole disruption budget, mcm selects no further node.
+ */
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],
@@ -70,7 +72,7 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
   machines: machines.get(set.metadata.uid) ?? [],
 });
 
-/** The step for a rollout that was paused or scaled after machines moved between its sets. */
+/** Returns the step for a rollout that was paused or scaled after machines moved between its sets. */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;

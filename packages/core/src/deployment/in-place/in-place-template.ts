@@ -66,7 +66,7 @@ export const beganFor = (node: Node, current: MachineSet): boolean =>
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
-/** The agent may have started the in-place update. */
+/** Returns true if the agent may have started the in-place update. */
 const hasBegun = (machine: Machine): boolean => {
   const reason = updateReasonOf(machine);
   const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;

@@ -164,8 +164,8 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Machines that moved to a set whose `spec.replicas` already includes them. A settled machine can take part in the next
- * in-place update, and its set may delete it.
+ * Returns the machines that moved to a set, if `spec.replicas` of the set already includes them. These machines can
+ * take part in the next in-place update, and their set may delete them.
  */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));

@@ -17,8 +17,8 @@ const valueAfter = (seen: Maps, change: Maps, key: string): string | undefined =
   (change?.[key] === undefined ? seen?.[key] : change[key]) ?? undefined;
 
 /**
- * Returns true if the node is selected after the change. A node with an ended update to an older template counts as
- * selected. The machine of this node may still be failed until the node is selected again.
+ * Returns true if the node is selected after the change. A node whose update to an older template has ended counts as
+ * selected, because its machine can stay failed until the next selection.
  */
 const isSelectedAfter = ({ metadata }: Node, change: NodeMark['change'] | undefined): boolean =>
   valueAfter(metadata.labels, change?.metadata?.labels, Labels.SelectedForUpdate) !== undefined ||
@@ -28,8 +28,8 @@ const UPDATES: readonly (MachinePhase | undefined)[] = ['InPlaceUpdating', 'InPl
 
 /**
  * Adds the policy for failed updates to the changes of the nodes. The machine controller reads no MachineDeployment, so
- * each selected node has a copy of the policy. An update may start although the manager has just removed the selection,
- * so the node of this machine also has a copy.
+ * each selected node has a copy of the policy. An update can start although the manager has just removed the selection.
+ * Therefore, the node of a machine in an update keeps its copy.
  */
 export function withPolicy(
   marks: readonly NodeMark[],

@@ -6,13 +6,16 @@ import type { RolloutPlan } from '../state/step.ts';
 
 const REASON = 'RolloutBudget';
 
-/** The hold of the rollout budget as a closed window. The replacement of failed machines continues, as in a closed window. */
+/**
+ * Returns a closed window if the rollout budget stops disruptions by rollouts. As in a closed maintenance window, mcm
+ * continues to replace failed machines.
+ */
 export function closedByBudget(rollouts: RolloutPermit | undefined): ClosedBudget | undefined {
   const hold = rollouts?.hold();
   return hold && { reason: REASON, opensAt: undefined, because: hold.because, brief: hold.asked };
 }
 
-/** The hold of the rollout budget, as the manager has reported it in the status of the deployment. */
+/** Returns the wait for the rollout budget that the manager has reported in the status of the deployment. */
 export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>): ClosedBudget | undefined {
   const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
   if (waiting?.reason !== REASON) return undefined;
@@ -21,8 +24,9 @@ export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>
 }
 
 /**
- * The needs of a rollout. A rollout that waits for its own window or for nodes needs no claim, so that another cluster can
- * use the claim. A paused rollout needs a claim only until its last disruption is complete.
+ * Returns what a rollout needs from the rollout budget of the fleet. A rollout that waits for its own window or for
+ * nodes needs no claim, so that another cluster can use the claim. A paused rollout needs a claim only until its last
+ * disruption is complete.
  */
 export function needsOf(
   { metadata, spec }: MachineDeployment,

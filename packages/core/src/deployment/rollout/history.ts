@@ -6,7 +6,7 @@ import { oldestFirst } from '../../rollout/revisions.ts';
  * (docs/compatibility/rules-deployments.md §2.8). Only sets with no machines and with an up-to-date status are deleted.
  * If one of the oldest sets must stay, no newer set is deleted in its place, as in the original.
  * @param machines Number of machines of a set, including terminating machines.
- * @param limit `spec.revisionHistoryLimit`. `limit` is absent to keep all sets.
+ * @param limit `spec.revisionHistoryLimit`. If `limit` is undefined, all sets stay.
  */
 export function surplusHistory(
   old: readonly MachineSet[],

@@ -119,9 +119,8 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
 }
 
 /**
- * Returns the next step of a rolling update. The old sets shrink only if the current set cannot grow. A rolling update
- * changes either the current set or the old sets in one step. Each decision of a step uses the result of the previous
- * decision.
+ * Returns the next step of a rolling update. A step changes either the current set or the old sets. The old sets shrink
+ * only if the current set cannot grow.
  */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
@@ -135,8 +134,8 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the last good set grows, because the current set never had all its machines' };
-  // Returns true if the sets request so many machines that the current set may create none. While the sets request too
-  // many machines, the rollout could not replace a machine that it deletes.
+  // True if the sets together have more replicas than the replicas and surge of the deployment. In this state, the
+  // current set may create no machine, so no machine could replace a deleted machine.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

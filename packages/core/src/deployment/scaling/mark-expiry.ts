@@ -14,16 +14,19 @@ import { unmetTriggers } from './trigger-deletion.ts';
 /** The marks that expire now, and the time at which the next mark expires. */
 export interface ExpiryPlan {
   readonly machines: readonly Machine[];
-  /** The deletion list of the deployment without the expired machines. `list` is undefined if the list stays. */
+  /**
+   * The deletion list of the deployment without the expired machines. If the list does not change, `list` is undefined.
+   */
   readonly list?: string | null | undefined;
   readonly nextAt: Date | undefined;
   readonly afterMs: number;
 }
 
 /**
- * Returns the marks of the autoscaler that are older than the expiry and delete no machine, because
- * `spec.replicas` was not reduced. While a scale-down is in progress, no mark expires. A priority without a mark time never expires,
- * because operators choose machines for the next scale-down with a priority.
+ * Returns the marks of the autoscaler that expire. A mark expires after the configured time if it deletes no machine,
+ * because `spec.replicas` was not reduced.
+ * - While a scale-down is in progress, no mark expires.
+ * - A machine with only a priority keeps it, because operators choose machines for the next scale-down with a priority.
  */
 export function planExpiry(
   deployment: MachineDeployment,
@@ -55,7 +58,7 @@ function listWithout({ metadata }: MachineDeployment, machines: readonly Machine
   return kept.length === 0 ? null : kept.join(',');
 }
 
-/** The body of the patch that removes the mark of a machine. */
+/** Returns the body of the patch that removes the mark of a machine. */
 export const unmarked = ({ metadata: { uid, resourceVersion } }: Machine): object => ({
   metadata: {
     uid,

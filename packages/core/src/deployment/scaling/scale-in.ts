@@ -19,7 +19,7 @@ export const ScaleInReasons = {
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
-/** A scale-in: the client names machines and reduces the replicas in the same write. */
+/** A request to remove certain machines. The client names the machines and reduces the replicas in one write. */
 export interface ScaleIn {
   /** An ID that the client chooses. A second write with the same request ID changes nothing. */
   readonly requestID: string;
@@ -68,7 +68,7 @@ export function parseScaleIn(text: string): ParsedScaleIn {
   return { request: { requestID, machines, from, to } };
 }
 
-/** The results of scale-ins without invalid entries, newest first. */
+/** Returns the recorded results of scale-ins, newest first. Invalid entries are omitted. */
 export function scaleInResults(deployment: MachineDeployment): readonly ScaleInResult[] {
   const value = tryParseJson(deployment.metadata.annotations?.[Annotations.ScaleInResults] ?? '[]');
   return Array.isArray(value) ? value.filter((entry) => isId(entry?.requestID)) : [];
@@ -109,7 +109,7 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   return scaleInObjection(request, snapshot);
 }
 
-/** `scaleInObjection` returns undefined if the machines can be removed. */
+/** Returns the reason why the machines cannot be removed now, or undefined if they can be removed. */
 export function scaleInObjection(
   request: Pick<ScaleIn, 'machines' | 'from' | 'to'>,
   { deployment, sets, machinesOf, now }: ScaleInSnapshot,

@@ -85,10 +85,10 @@ export class ScaleRequests {
   }
 
   /**
-   * Removes expired marks of the autoscaler. The deployment is read from the server, because the cache may lack a
-   * reduction of its replicas, for which the marks choose the machines.
-   * @returns The time until the next mark expires, in milliseconds. 0 if marks were removed, and undefined without a
-   * mark that expires.
+   * Removes expired marks of the autoscaler. `expire` reads the deployment from the server, because a scale-down that
+   * uses the marks may be missing in the cache.
+   * @returns The time until the next mark expires, in milliseconds. The result is 0 if marks were removed, and
+   *   undefined if no mark will expire.
    */
   async expire(
     deployment: MachineDeployment,
@@ -143,7 +143,7 @@ export class ScaleRequests {
     const { deployment, set } = input;
     const { withFall } = scalerTimes(input);
     if (withFall === undefined) return false;
-    // The write of an expected reduction covers all names.
+    // The write that reduces the replicas of the set also records this time.
     if (fallOf(set, deployment) > 0 && withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
     const { uid, resourceVersion } = set.metadata;
     const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
@@ -156,7 +156,7 @@ export class ScaleRequests {
   }
 }
 
-/** Adds the times of `seen` to the marks, so that each machine needs only one write. */
+/** Combines the marks and the times of `seen`, so that each machine needs only one write. */
 function marksWith({ marks }: TriggerPlan, machines: readonly Machine[], seen: ReadonlyMap<string, string>) {
   const planned = new Map(marks.map(({ machine, annotations }) => [machine, annotations]));
   const marked = [...new Set([...planned.keys(), ...machines.filter(({ metadata }) => seen.has(metadata.name))])];

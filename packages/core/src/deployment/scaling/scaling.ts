@@ -52,7 +52,7 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds a half up, for values that are never negative. */
+/** Rounds to the nearest integer, and 0.5 up. Values are never negative. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
@@ -111,9 +111,10 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 }
 
 /**
- * Reduces the sets of named machines, up to the reduction of the deployment. Without this reduction, another set would
- * delete an unnamed machine, and the set of a named machine would replace the named machine. The current set comes
- * first, because only the current set deletes a named machine without a reduction (`coveredByScaler`).
+ * Reduces the sets whose machines are named for deletion, by at most the reduction of the deployment. Without this
+ * reduction, another set would delete an unnamed machine, and the set of a named machine would replace the named
+ * machine. The current set comes first, because only the current set deletes a named machine without a reduction
+ * (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);

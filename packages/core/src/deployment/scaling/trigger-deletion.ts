@@ -38,8 +38,8 @@ const after = (time: number | undefined, now: Date): string =>
 interface MarkTimes {
   readonly entry: string;
   /**
-   * The end of the time whose names an earlier scale-down has already counted. `covered` is undefined if the scale-down
-   * for this name is still in progress.
+   * The time up to which an earlier scale-down has counted the names. `covered` is undefined if the scale-down for this
+   * name is still in progress.
    */
   readonly covered: number | undefined;
   readonly now: Date;
@@ -69,10 +69,10 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
  * new entry also updates the time of the last scaler change, whose old value belongs to an earlier scale-down. The
  * original may keep the time of the last scaler change only in memory, and then writes the set every second (ODD-8).
  * @param machines The machines of the deployment by name. Names of machines outside of the deployment are removed from
- * the list (ODD-14).
+ *   the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
- * @param coveredFor Returns the end of the time that an earlier scale-down of the machine's set covers, in milliseconds
- * since 1970. `coveredFor` returns undefined if the replicas are reduced for this name.
+ * @param coveredFor Returns the time up to which an earlier scale-down of the machine's set has counted names, in
+ *   milliseconds since 1970. `coveredFor` returns undefined if the replicas are reduced for this name.
  */
 export function planTriggers(
   deployment: MachineDeployment,

@@ -3,7 +3,9 @@ import { isActive, oldestSizeFirst, type SetSize, type Sizes, steadyAvailable, s
 /** Decides which set gets the machines that are added to a deployment. */
 export interface GrowthRule {
   readonly replicas: number;
-  /** Maximum replicas of the current set while its template is not proven. If absent, there is no limit. */
+  /**
+   * Maximum replicas of the current set while its template is not proven. If `ceiling` is undefined, there is no limit.
+   */
   readonly ceiling?: number | undefined;
   /** The last good set, which gets the replicas that the current set may not have. */
   readonly good?: string | undefined;

@@ -25,7 +25,7 @@ const copiedAnnotations = (deployment: MachineDeployment): Record<string, string
   );
 
 /**
- * For in-place updates, machines keep their deletion marks in the new set. While named machines wait for their
+ * Machines that an in-place update moves to the new set keep their deletion marks. While named machines wait for their
  * deletion, the new set has no scaler time. With a scaler time, the set would delete these machines before the replicas
  * are reduced.
  */

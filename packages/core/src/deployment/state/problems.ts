@@ -22,7 +22,7 @@ export interface Problems {
   readonly events: readonly PlannedEvent[];
 }
 
-/** The result of a step in the status: a condition that blocks the rollout, or a reason for waiting. */
+/** The result of a step, as the status reports it: a condition that blocks the rollout, or a reason for waiting. */
 interface Outcome {
   readonly condition?: ConditionChange | undefined;
   readonly waits?: { readonly reason: 'NodePostponed' };
@@ -40,7 +40,7 @@ function replacementHeld({ repairs }: View): Reported | undefined {
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
-/** Classes of foreign kinds are not checked. */
+/** Returns the name of the MachineClass if the cache does not contain it. Classes of other kinds are not checked. */
 export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
   const { kind, name = '' } = deployment.spec.template.spec.class;
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
@@ -53,14 +53,14 @@ function classNotFound(view: View): Reported | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
-/** A paused rollout has a condition for the pause instead. */
+/** Returns the condition of a rollout that waits. A paused rollout has a condition for the pause instead. */
 function waitingRollout(
   { closed, deployment }: View,
   { waits, because }: Outcome,
 ): Extract<Reported, { type: 'RolloutWaiting' }> | undefined {
   const reason = closed?.reason ?? waits?.reason;
   if (reason === undefined || deployment.spec.paused === true) return undefined;
-  // A brief wait neither adds nor removes the condition.
+  // A brief wait for the rollout budget does not add the condition.
   if (closed?.reason === 'RolloutBudget' && closed.brief && said(deployment, RolloutWaiting)?.reason !== closed.reason)
     return undefined;
   const message = (closed?.because ?? because).replace(/^waiting: /, 'The rollout waits: ');
@@ -82,10 +82,7 @@ function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   return a.metadata.uid < b.metadata.uid;
 }
 
-/**
- * Of two deployments that select each other's machines, the older one continues. The younger of two overlapping
- * deployments waits.
- */
+/** If two deployments select each other's machines, the older deployment continues and the younger deployment waits. */
 export const overlappedBy = ({
   deployment,
   overlaps = [],
@@ -137,7 +134,7 @@ export function problemsOf(view: View, step: Outcome): Problems {
   if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
     events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
   }
-  // The removal of the rollback request has already sent the event about the refusal.
+  // The controller has already sent the event about the refusal, when it removed the rollback request.
   const more = [waiting, refused].filter((one) => one !== undefined);
   return { conditions: [...conditions, ...more], events };
 }

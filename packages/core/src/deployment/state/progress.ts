@@ -100,7 +100,7 @@ function progressConditions(
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
   // A deployment is complete only if the stored status is also complete. Without the stored status, mcm could miss a
   // rollout in which old machines disappear and new machines appear between two reconciles. The cluster autoscaler
-  // reads the reason of the condition as the end of a rollout (docs/compatibility/rules-deployments.md §9.4).
+  // detects the end of a rollout by the reason of the condition (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
   if (done) return conditions;

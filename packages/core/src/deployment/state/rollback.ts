@@ -57,7 +57,7 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). After the rollback, the target set is the
  * current set and has the next revision.
  *
- * The rollback removes the recorded reason of a pause, because this reason concerns the abandoned template. With
+ * The rollback removes the recorded reason of a pause, because this reason belongs to the abandoned template. With
  * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
  * @param to The revision to return to; 0 means the revision before the current revision.
  */

@@ -27,10 +27,10 @@ export interface ScalerTimes {
 }
 
 /**
- * Returns the scaler time for the current set. The set deletes machines that were named up to the scaler time, even if
- * its replicas stay the same. Only the write that reduces the replicas may set a scaler time that includes the name of
- * an existing machine. With an earlier write, the set would first replace the named machine, and later delete an
- * unnamed machine.
+ * Returns the scaler time for the current set. The set deletes machines that were named at or before the scaler time,
+ * even if its replicas do not change. Only the write that reduces the replicas may set a scaler time that includes the
+ * name of an existing machine. With an earlier write, the set would first replace the named machine, and later delete
+ * an unnamed machine.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set } = input;
@@ -49,7 +49,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
 }
 
-/** Returns the time for which all open names are counted. Names with a future time wait. */
+/** Returns the scaler time that counts all open names, except names with a time in the future. */
 function latestOf({ deployment, now }: ScalerTimeInput, open: readonly OpenName[]): number {
   const time = parseInstant(deployment.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
   return Math.max(time ?? NEVER, ...open.map(({ at }) => at).filter((at) => at <= now.getTime()));
@@ -72,11 +72,14 @@ export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   );
 }
 
-/** An equal time keeps the text of the autoscaler. */
+/** Prints the time, or returns the text of the autoscaler if the text contains the same time. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : exact(time);
 
-/** Keeps fractions of a second. A rounded time is earlier than its name, so every reconcile would write it again. */
+/**
+ * Keeps fractions of a second. A rounded time would be earlier than the time of the name, so every reconcile would
+ * write the time again.
+ */
 const exact = (time: number): string => {
   const date = new Date(time);
   return time % 1_000 === 0 ? formatTime(date) : date.toISOString();
@@ -131,9 +134,9 @@ export const isTakenBack = (input: Omit<ScalerTimeInput, 'undone' | 'now'>): boo
   fallOf(input.set, input.deployment) <= 0 && openNames(input).some(isSeen);
 
 /**
- * Returns true if the replicas were reduced and raised again before the controller saw the reduction. In this case, the
- * spec has changed at least twice since the last status, and the deletion list contains machines without a mark. The
- * original uses only the names, and deletes the machines without a reduction of the replicas.
+ * Returns true if the replicas were reduced and raised again before the controller saw the reduction. Two facts show
+ * this: the spec has changed at least twice since the last status, and the deletion list contains machines without a
+ * mark. The original uses only the names, and deletes the machines without a reduction of the replicas.
  * @param machines Machines of the current set.
  */
 export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {

@@ -4,7 +4,7 @@ import { compareText, parseInteger } from '../../values/integers.ts';
 
 export interface SetSize {
   readonly name: string;
-  /** Milliseconds since 1970. */
+  /** Creation time of the set, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly replicas: number;
   /** Number of existing machines, including those that are being deleted. */
@@ -70,19 +70,19 @@ export const allOf = ({ current, old }: Sizes): readonly SetSize[] => (current ?
 
 export const isActive = (size: SetSize): boolean => size.replicas > 0;
 
-/** The number of machines that a set has or may still create. */
+/** Returns the number of machines that a set has or may still create. */
 export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
 /**
- * Number of available machines above the replicas of the set. If the set grows by this number, the set creates no
- * machine.
+ * Returns the number of available machines above the replicas of the set. If the set grows by this number, the set
+ * creates no machine.
  */
 export const surplusMachines = ({ replicas, available }: SetSize): number => Math.max(available - replicas, 0);
 
 /**
- * Number of available machines within the replicas of the set. The set is about to delete machines above its replicas,
- * so they do not count.
+ * Returns the number of available machines within the replicas of the set. The set is about to delete machines above
+ * its replicas, so they do not count.
  */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 

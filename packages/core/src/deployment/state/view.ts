@@ -233,5 +233,5 @@ const selectedBy =
 export const hasMachines = ({ set, counts }: CountedSet): boolean =>
   counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
 
-/** The creation of a deployment does not count as a rollout. */
+/** Returns true if old sets have machines. The creation of a deployment does not count as a rollout. */
 export const rolling = (old: readonly CountedSet[]): boolean => old.some(hasMachines);

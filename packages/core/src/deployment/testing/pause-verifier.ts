@@ -2,8 +2,8 @@ import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
 /**
- * After this time in seconds, all actions that began before a pause or a scaling have ended. The settling time is
- * longer than the delay of a cache with retries.
+ * Time in seconds after which all actions that began before a pause or a scaling have ended. This time is longer than
+ * the delay of a cache with retries.
  */
 const SETTLES_S = 20;
 

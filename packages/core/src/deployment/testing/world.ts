@@ -104,7 +104,7 @@ export class World implements AsyncDisposable {
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
   readonly #options: WorldOptions;
-  /** The flag of the next manager. */
+  /** Whether the next manager writes `status.blockedBy`. */
   blockedBy: boolean;
   readonly #stop = new AbortController();
   #stopManager = new AbortController();

@@ -26,8 +26,8 @@ const NAMES_IN_EVENT = 10;
 
 /**
  * Returns a new warm machine of a set. The deployment owns the machine, and the machine has no labels of the template.
- * No MachineSet of mcm or of the original counts or replaces the warm machine, and the machine is invisible to the
- * autoscaler.
+ * Therefore, no MachineSet counts or replaces the warm machine, with mcm or with the original. The autoscaler does not
+ * see the warm machine.
  */
 function warmMachine(
   deployment: MachineDeployment,

@@ -26,8 +26,8 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // The deployment may be deleted by now, or replaced by a deployment of the same name. The garbage collector would
-      // delete sets that a deleted deployment adopted.
+      // The deployment may be deleted by now, or replaced by a new deployment with the same name. The garbage collector
+      // would delete sets that a deleted deployment adopted.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');

@@ -66,7 +66,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const staying = mine.filter((machine) => !isTerminating(machine) && disruptions?.isLeaving(machine) !== true);
   const isPostponed = ({ metadata }: Machine) =>
     postponementOf(nodeOf?.(metadata.labels?.[Labels.Node] ?? ''), now) !== undefined;
-  // The set would delete other machines before the machines of an evacuated zone, so the latter would never move.
+  // False if the set would delete other machines before this machine, so the move would never end.
   const mayMove = (machine: Machine) =>
     !isPreserved(machine, now) && !isPostponed(machine) && priorityOf(machine) <= DEFAULT_MACHINE_PRIORITY;
   const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
@@ -93,8 +93,8 @@ function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Mac
 }
 
 /**
- * The set first grows by new machines in other zones. For each new machine that is available, the set shrinks by one
- * machine.
+ * Returns the replicas of the set. The set first grows by new machines in other zones. For each new machine that is
+ * available, the set shrinks by one machine.
  */
 function withSurge({ replicas, limits }: View, { current, staying, movers }: Standing, wanted: number): number {
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
@@ -107,8 +107,8 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
 }
 
 /**
- * The set shrinks by the free part of the disruption budget. The rollout fills the free part of the disruption budget
- * again.
+ * Returns the reduced replicas of the set. The set shrinks by the number of machines that may be unavailable now. The
+ * next step of the rollout creates the missing machines in other zones.
  */
 function withoutSurge(
   { replicas, limits, repairs }: View,

@@ -19,10 +19,10 @@ export interface ClosedBudget extends Omit<ClosedWindow, 'reason'> {
   readonly brief: boolean;
 }
 
-/** Maximum number of steps of the search for the next opening. */
+/** Maximum number of steps in the search for the time at which the next window opens. */
 const MOST_STEPS = 1_000;
 
-/** A window is open if the time since its last start is shorter than its duration. */
+/** Returns true if the time since the last start of the window is shorter than the duration of the window. */
 const isOpen = ({ schedule, durationMs }: Window, at: number): boolean => {
   const opened = schedule.nextRun(new Date(at - durationMs));
   return opened !== null && opened.getTime() <= at;
@@ -33,7 +33,7 @@ const freezeAt = ({ freezes }: WindowRules, at: number): Freeze | undefined =>
 
 const isOverridden = ({ openUntil }: WindowRules, at: number): boolean => openUntil !== undefined && at < openUntil;
 
-/** `nextOpening` returns undefined if the windows are never open after `at`. */
+/** Returns the next time at which a window opens, or undefined if no window opens after `at`. */
 function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   if (windows.length === 0 || windows.some((window) => isOpen(window, at))) return at;
   const next = windows
@@ -62,8 +62,8 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 const printed = (time: number): string => formatTime(new Date(time));
 
 /**
- * Returns why a deployment and its class forbid a rollout to continue at `now`. All objects with rules must allow the
- * rollout.
+ * Returns the reason why windows and freezes stop a rollout at `now`. The rollout may continue only if the rules of all
+ * objects allow it.
  * @returns undefined if the rollout may continue
  */
 export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
@@ -102,7 +102,7 @@ export function closedFor(
 ): ClosedWindow | undefined {
   const own = parseRules(metadata.annotations).rules;
   const { rules, violations } = parseRules(ofClass);
-  // Only a deployment can override the rules.
+  // An override in the annotations of a class has no effect.
   const closed = closedWindow([own, { ...rules, openUntil: undefined }], now);
   const [first] = violations;
   if (first === undefined || isOverridden(own, now.getTime())) return closed;
@@ -117,7 +117,7 @@ const invalidWindow = (owner: string, { field, message }: Violation): ClosedWind
 
 /**
  * Checks whether the windows and freezes in the annotations of an object forbid its rollout to continue at `now`.
- * Invalid annotations forbid the rollout, because a user wanted to limit it.
+ * Invalid annotations stop the rollout, because a user wanted to limit the rollout.
  * @param owner Kind and name of the object
  * @returns undefined if the rollout may continue
  */
@@ -132,13 +132,13 @@ export function closedBy(
   return closedWindow([rules], now);
 }
 
-/** Returns true if annotations override the windows, the freezes and postponing nodes of the object at `now`. */
+/** Returns true if an annotation overrides the windows, freezes and postponements at `now`. */
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
 /** A timer cannot be longer than this limit, and a user may set the system clock during the wait. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/** Returns the time of the next check. If `time` is undefined, the wait has no end. */
+/** Returns the time of the next check. `time` is undefined if the wait has no known end. */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));

@@ -73,7 +73,7 @@ export async function startNodeActions(refuse?: Refuse) {
 
 type Called = [name: string, ...args: unknown[]];
 
-/** In this stage, all dependencies except the API server only record their calls. */
+/** Starts a stage in which all dependencies except the API server only record their calls. */
 export async function startPerformer(refuse?: Refuse) {
   const stage = await startNodeActions(refuse);
   const { recorded: writes, cache } = memoryCache<Machine>();

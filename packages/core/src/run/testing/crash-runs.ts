@@ -4,7 +4,7 @@ import { Rig, type RigOptions } from './rig.ts';
 /** Counts the points at which a process can stop: before and after each of its writes and driver calls. */
 class CrashPoint {
   passed = 0;
-  /** The number of the point at which the process stops, if any. */
+  /** The number of the point at which the process stops, or undefined if the process never stops. */
   deadline: number | undefined;
   crashed = false;
   onCrash: () => void = () => undefined;

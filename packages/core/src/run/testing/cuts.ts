@@ -25,7 +25,7 @@ const until = (gone: Promise<void>, signal: AbortSignal | undefined): Promise<vo
     void gone.then(resolve);
   });
 
-/** The connections to two API servers. */
+/** The connections to two API servers, which a test can interrupt. */
 export class Cuts {
   readonly #monotonic: () => number;
   #cut: { readonly how: Cut; readonly server: Server; readonly restored: PromiseWithResolvers<void> } | undefined;
@@ -36,7 +36,7 @@ export class Cuts {
     this.#monotonic = monotonic;
   }
 
-  /** Time of the last response to a request that is not a watch, by the monotonic clock. */
+  /** Returns the time of the last response to a request that is not a watch, by the monotonic clock. */
   answeredAt(server: Server): number {
     return this.#answeredAt.get(server) ?? 0;
   }

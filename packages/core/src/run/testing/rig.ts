@@ -32,7 +32,7 @@ export interface RigOptions {
   readonly plane: { readonly transport: Transport };
   readonly seed?: number;
   readonly cloud?: Omit<FakeCloudOptions, 'onCreated' | 'onDeleted'>;
-  /** Milliseconds until the node of a VM joins, by default 0; undefined if the node never joins. */
+  /** Milliseconds until the node of a VM joins. The default is 0. If the value is undefined, the node never joins. */
   readonly joinAfterMs?: number | undefined;
   /** Wraps the controller's requests, for example to inject faults. */
   readonly wrap?: (transport: Transport) => Transport;

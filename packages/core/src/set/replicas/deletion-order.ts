@@ -53,9 +53,9 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const NO_ZONES: ReadonlyMap<string, ZoneRank> = new Map();
 
 /**
- * Returns the order in which a set deletes machines. The first criterion for which two machines differ decides. Source:
- * pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion, because the sort
- * function of Go is not stable.
+ * Returns the order in which a set deletes machines. The first criterion in which two machines differ determines their
+ * order. Source: pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion,
+ * because the sort function of Go is not stable.
  */
 export function deletionOrder(
   now: Date,

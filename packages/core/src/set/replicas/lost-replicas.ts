@@ -72,8 +72,8 @@ const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditi
  */
 export class LostReplicas {
   /**
-   * The state that each existing machine has reached, by UID. When a machine is deleted, the state that it had reached
-   * is still known.
+   * The state that each existing machine has reached, by UID. The entry stays after the deletion of the machine, until
+   * the next call of `look`.
    */
   #adoption: Map<string, Adopted> | undefined;
   #lost: LostStateCounts = NONE;
@@ -89,15 +89,14 @@ export class LostReplicas {
     return atMost(open, lost);
   }
 
-  /** The zones of lost machines that have no replacement yet. */
   get homes(): readonly string[] {
     return this.#homes;
   }
 
   /**
-   * Returns the zones of the replicas for the annotation of the set: the zones of its machines, and of lost machines
-   * without a replacement. Therefore a lost machine does not change the record, and a new process knows its zone.
-   * Returns undefined if the record must not change.
+   * Returns the text for the annotation of the set: the zones of its machines, and the zones of lost machines without a
+   * replacement. A new process reads from this annotation in which zone a machine was lost. `record` is undefined if
+   * the annotation must not change.
    */
   get record(): string | undefined {
     if (this.#adoption === undefined) return undefined;
@@ -129,7 +128,8 @@ export class LostReplicas {
   }
 
   /**
-   * Records a new machine. If the recorded machine does not exist at the next call, its replica counts as lost.
+   * Records a new machine. If the recorded machine does not exist at a later call of `look` or `count`, its replica
+   * counts as lost.
    * @param lostState The state of the former machine, if the new machine is a replacement.
    */
   made(machine: Machine, lostState: LostState | undefined): void {

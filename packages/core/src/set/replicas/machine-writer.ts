@@ -101,8 +101,8 @@ export class MachineWriter {
       lost.made(machine, formerLostState(machine));
       if (isNew) made.push(name);
     };
-    // After a scale-down, the remaining creations are skipped, because the next reconcile counts the missing machines
-    // again.
+    // After a change of the set, such as a scale-down, the remaining creations are skipped, because the next reconcile
+    // counts the missing machines again.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -134,7 +134,7 @@ export class MachineWriter {
       unanswered.delete(draft.name);
       return made;
     } catch (error) {
-      // Returns true if the server refused the request, although an earlier request may still arrive at the server.
+      // True if the server refused this request. An earlier request for the machine may still arrive at the server.
       const isRefused = error instanceof KubeError && !mayHaveHappened(error);
       if ((isRefused && !wasOpen) || taken.has(draft.name)) unanswered.delete(draft.name);
       throw error;

@@ -6,9 +6,10 @@ import { isAvailable, isTerminating } from '../../objects/machines.ts';
 const STRATEGIES: ReadonlySet<string | undefined> = new Set(['RollingUpdate', 'InPlaceUpdate']);
 
 /**
- * Returns the number of available surplus machines that a set may delete; undefined if there is no limit. There is a
- * limit if all sets of the deployment together are smaller than a rollout may make them. A former leader may have
- * written these sizes before the user increased the replicas, and the deployment will increase the sizes.
+ * Returns the number of available surplus machines that a set may delete, or undefined if there is no limit. The limit
+ * applies while the sets of the deployment together have fewer replicas than a rollout would leave. In this case, a
+ * former leader wrote the sizes before the user increased the replicas. The deployment controller will increase the
+ * sizes.
  */
 export function spareMachines(
   set: MachineSet,

@@ -54,7 +54,7 @@ export class RepairGroups {
     );
   };
 
-  /** Decides about replacements for the deployment of the set, or for the set if it has no deployment. */
+  /** Plans the replacements for the deployment of the set, or for the set if it has no deployment. */
   repairsOf(set: MachineSet, now: Date): RepairPlan {
     const { safeguards, disruptions } = this.#context;
     const deployment = deploymentOf(set, this.#context);
@@ -87,7 +87,7 @@ export class RepairGroups {
 
   /**
    * Returns the time until which failed machines of the current set are kept. The deployment controller uses the same
-   * gate, so both controllers decide the same.
+   * function for its limits, so both controllers make equal decisions.
    */
   #keptOf(
     deployment: MachineDeployment,
@@ -106,8 +106,8 @@ export class RepairGroups {
 
   /**
    * Returns the number of machines that the set may create while other machines of its deployment are still
-   * terminating. `roomOf` returns undefined without a limit. Machines that other sets must still create are subtracted.
-   * Source: incident 24, exceeded quotas.
+   * terminating. The result is undefined if there is no limit. Machines that other sets must still create are
+   * subtracted. Source: incident 24, exceeded quotas.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
@@ -122,7 +122,10 @@ export class RepairGroups {
   }
 }
 
-/** Returns the room of one set for terminating machines that count as surge, see {@link RepairGroups.roomOf}. */
+/**
+ * Returns the number of machines that the set may create while terminating machines count as surge, see
+ * {@link RepairGroups.roomOf}.
+ */
 export function roomOfSet(
   deployment: MachineDeployment,
   set: MachineSet,

@@ -7,12 +7,12 @@ import type { ZoneRank } from '../../zones/ranks.ts';
 import { chooseForDeletion } from './deletion-order.ts';
 
 /**
- * Maximum number of creations, and of deletions, in one reconcile of a set. Source: pkg/controller/machineset.go,
+ * Maximum number of machines that one reconcile of a set creates or deletes. Source: pkg/controller/machineset.go,
  * BurstReplicas.
  */
 export const BURST = 100;
 
-/** The observed state that decides about a set's machines. */
+/** The observed state from which a set decides which machines it creates and deletes. */
 export interface SetSnapshot {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
@@ -28,7 +28,7 @@ export interface SetSnapshot {
   readonly lacksClass?: boolean;
   readonly scaler?: ScalerRequest | undefined;
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
-  /** The ranks of machines by their zones, by UID. */
+  /** The rank that the zone of each machine gives it in the order of deletion, by UID of the machine. */
   readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
   /**
    * Number of available surplus machines that the set may delete, because the size of the set may be older than the
@@ -43,8 +43,8 @@ export interface ReplicaPlan {
   readonly create: number;
   readonly toDelete: readonly Machine[];
   /**
-   * Number of surplus machines that wait. Too many machines of their zones are missing, or `spare` limits the
-   * deletions. `waiting` is absent if it is 0.
+   * Number of surplus machines that are not deleted yet, because too many machines of their zones are missing, or
+   * because of `spare`. `waiting` is absent if it is 0.
    */
   readonly waiting?: number | undefined;
   /** The reason for the plan, as a sentence for logs and tests. */
@@ -61,8 +61,8 @@ export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' |
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
 /**
- * Returns all named machines that are part of a reduction of the replicas. If the set has a surplus, further named
- * machines follow, up to the surplus.
+ * Returns all named machines that are part of a reduction of the replicas. If the set has more machines than replicas,
+ * further named machines follow, up to the surplus.
  */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);

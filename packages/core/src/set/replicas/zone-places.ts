@@ -10,7 +10,7 @@ import { deletionOrder } from './deletion-order.ts';
 /** Maximum number of deployments whose zones are remembered. */
 const MOST_DEPLOYMENTS = 1_000;
 
-/** The zones of a deployment, as one of its sets uses them. */
+/** The zones of a deployment, from the view of one of its sets. */
 interface DeploymentZones extends ZoneInput {
   /** UID of the deployment. */
   readonly uid: string;
@@ -58,7 +58,7 @@ export class ZonePlaces {
   }
 
   /**
-   * Returns the zones of new machines of a set; undefined if its deployment has no zones.
+   * Returns the zones for new machines of a set, or undefined if the deployment has no zones.
    * @param lost The zones of lost machines that the new machines replace
    */
   places(set: MachineSet, count: number, lost: readonly string[]): readonly Place[] | undefined {
