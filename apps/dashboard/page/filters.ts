@@ -25,7 +25,7 @@ export const sort = signal<Sort>('name');
 
 const words = computed(() => query.value.toLowerCase().split(/\s+/).filter(Boolean));
 
-/** Whether a machine is shown. Each word of the search must be part of a field of the machine. */
+/** Returns true if a machine is shown. Each word of the search must be part of a field of the machine. */
 export function matches(row: MachineRow): boolean {
   if (namespace.value !== '' && row.ns !== namespace.value) return false;
   if (levels.value.size > 0 && !levels.value.has(row.level)) return false;
@@ -35,7 +35,7 @@ export function matches(row: MachineRow): boolean {
   return words.value.every((word) => text.includes(word));
 }
 
-/** Whether a change of a machine can change the groups, their order, or the shown tiles. */
+/** Returns true if a change of a machine can change the groups, their order, or the shown tiles. */
 export function isRegrouped(before: MachineRow, row: MachineRow): boolean {
   if (before.deployment !== row.deployment || before.zone !== row.zone || before.cls !== row.cls) return true;
   if (before.set !== row.set || (words.peek().length > 0 && matches(before) !== matches(row))) return true;
@@ -64,7 +64,7 @@ export function readFilters(search: URLSearchParams): void {
   levels.value = new Set(LEVELS.filter((level) => asked.includes(level)));
 }
 
-/** The filters as part of an address. `filterSearch` returns empty for the defaults. */
+/** Returns the filters as part of an address, or an empty string for the defaults. */
 export function filterSearch(): string {
   const search = new URLSearchParams();
   if (query.value !== '') search.set('q', query.value);

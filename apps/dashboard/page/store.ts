@@ -59,7 +59,7 @@ function count({ ns, level }: MachineRow, more: number): void {
   tally.set(ns, ofNamespace);
 }
 
-/** The number of machines of a namespace at each level. */
+/** Returns the number of machines of a namespace at each level. */
 export function countsIn(ns: string): ReadonlyMap<Level, number> {
   machineChanges.value;
   return tally.get(ns) ?? new Map();

@@ -27,6 +27,6 @@ export function startTheme(): void {
   });
 }
 
-/** The current value of a color of the style sheet. */
+/** Returns the current value of a color of the style sheet. */
 export const colorOf = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

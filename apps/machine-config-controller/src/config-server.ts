@@ -50,7 +50,7 @@ export interface ConfigServer {
   close(): Promise<void>;
 }
 
-/** The metrics of the config server. */
+/** Returns the metrics of the config server. */
 export function registerConfigServerMetrics(meters: Meters): (status: number) => void {
   const name = 'mcc_config_server_requests_total';
   const count = meters.counter({
@@ -61,7 +61,7 @@ export function registerConfigServerMetrics(meters: Meters): (status: number) =>
   return (status) => count({ code: String(status) });
 }
 
-/** The DNS names of a Service in its cluster. Machines outside of the cluster need `--config-server-names`. */
+/** Returns the DNS names of a Service in its cluster. Machines outside of the cluster need `--config-server-names`. */
 export const serverNames = (service: string, namespace: string): readonly string[] => [
   `${service}.${namespace}.svc`,
   `${service}.${namespace}.svc.cluster.local`,

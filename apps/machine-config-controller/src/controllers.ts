@@ -103,7 +103,7 @@ export const CONTROLLERS = [
 /** The controllers of this binary. */
 export interface ConfigControllers {
   readonly units: readonly Unit[];
-  /** Whether no controller has work within `withinMs` (default 0). */
+  /** Returns true if no controller has work within `withinMs` (default 0). */
   idle(withinMs?: number): boolean;
 }
 

@@ -110,7 +110,7 @@ export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
   },
 };
 
-/** The source of notices that `--interruptions` selects. On Azure, a VM has the name of its Node. */
+/** Returns the source of notices that `--interruptions` selects. On Azure, a VM has the name of its Node. */
 function noticesOf(given: Pick<FlagValues<typeof flags>, 'interruptions' | 'metadata-endpoint'>, nodeName: string) {
   const { interruptions } = given;
   if (interruptions === 'none') return undefined;

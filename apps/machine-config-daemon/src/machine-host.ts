@@ -94,8 +94,8 @@ async function onService(program: RunProgram, verb: 'reload' | 'restart', servic
 }
 
 /**
- * Whether a service is installed. `systemctl cat` has a special exit code for a missing unit file. Any error code
- * except this one means that the machine has a problem.
+ * Returns true if a service is installed. `systemctl cat` has a special exit code for a missing unit file. Any error
+ * code except this one means that the machine has a problem.
  */
 async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
   try {

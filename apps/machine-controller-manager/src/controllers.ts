@@ -106,7 +106,7 @@ export const CONTROLLERS = ['machinedeployment', 'machineset', 'overshoot-safety
 /** The controllers of this binary. */
 export interface Controllers {
   readonly units: readonly Unit[];
-  /** Whether no controller has work within `withinMs` (default 0). */
+  /** Returns true if no controller has work within `withinMs` (default 0). */
   idle(withinMs?: number): boolean;
   /** Writes the delayed events. */
   flush(): Promise<void>;

@@ -3,7 +3,7 @@ import { createControllers, DEFAULT_SETTINGS, type Environment, type ManagerSett
 
 /** A manager that runs in this process. */
 export interface RunningManager {
-  /** Whether no controller has work within `withinMs` (default 0). */
+  /** Returns true if no controller has work within `withinMs` (default 0). */
   idle(withinMs?: number): boolean;
   /** Writes the delayed events. */
   flush(): Promise<void>;

@@ -14,7 +14,7 @@ import {
   startAdmissionServer,
 } from '@mcm/kube';
 
-/** The webhooks of this binary, by their path in the webhook configurations. */
+/** Returns the webhooks of this binary, by their path in the webhook configurations. */
 const webhookHandlers = (control: KubeClient): Readonly<Record<string, AdmissionHandler>> => ({
   '/default': admitDefaults,
   '/validate': admitValid(async (namespace): Promise<readonly MachineDeployment[]> => {
@@ -33,7 +33,7 @@ export interface WebhookSettings {
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names' | 'configurations'>;
 }
 
-/** The host names that an API server uses for a Service. */
+/** Returns the host names that an API server uses for a Service. */
 export const serviceNames = (service: string, namespace: string): readonly string[] => [
   `${service}.${namespace}.svc`,
   `${service}.${namespace}.svc.cluster.local`,

@@ -31,8 +31,8 @@ export interface Bundle {
 }
 
 /**
- * The code with which programs find each other and their assets by relative paths: `<name>/dist/main.js`. A URL is
- * returned unchanged, such as the URL of a third-party program.
+ * Returns the code with which programs find each other and their assets by relative paths: `<name>/dist/main.js`. A URL
+ * is returned unchanged, such as the URL of a third-party program.
  */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));
@@ -62,8 +62,8 @@ function packagesOf({ inputs }: Metafile): readonly PackageIn[] {
 }
 
 /**
- * The folder of a package in the page of the dashboard. An indirect dependency is in the same `node_modules` as the
- * package that needs it.
+ * Returns the folder of a package in the page of the dashboard. An indirect dependency is in the same `node_modules` as
+ * the package that needs it.
  */
 function packageFolder(name: string): string {
   const own = join(ROOT, 'apps/dashboard/node_modules');

@@ -53,7 +53,9 @@ const KUBECONFIG = JSON.stringify({
 /** The arguments of a start that always ends at the same point: the kubeconfig of the target cluster is missing. */
 const FLAGS = ['--target-kubeconfig=target', '--control-kubeconfig=not-there', '--namespace=default'];
 
-/** The compiled code of a program after a run with these arguments. Throws an error if the program did not run. */
+/**
+ * Returns the compiled code of a program after a run with these arguments. Throws an error if the program did not run.
+ */
 async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer> {
   const kept = join(cwd, 'kept');
   await rm(kept, { force: true });

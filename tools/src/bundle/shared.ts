@@ -5,7 +5,10 @@ import { BINARIES, binaryNamed } from './binaries.ts';
 
 export { BINARIES };
 
-/** The folder of all bundled programs, which are bundled once for all test files. Tests must not change the folder. */
+/**
+ * Returns the folder of all bundled programs, which are bundled once for all test files. Tests must not change the
+ * folder.
+ */
 export async function sharedBundles(): Promise<string> {
   const answer = await fetch(inject('bundles'));
   const text = await answer.text();
@@ -13,7 +16,7 @@ export async function sharedBundles(): Promise<string> {
   return text;
 }
 
-/** The file of a bundled program, which starts four times as fast as its source files. */
+/** Returns the file of a bundled program, which starts four times as fast as its source files. */
 export const sharedBundle = async (name: string): Promise<string> =>
   join(await sharedBundles(), binaryNamed(name).name, 'dist/main.js');
 

@@ -4,7 +4,7 @@ import type { Plugin } from 'esbuild';
 /** The module that `main.ts` of every program loads after it has set the options of V8. */
 const COMMAND = './command.ts';
 
-/** The module with the whole program except its start. */
+/** Returns the module with the whole program except its start. */
 export const commandOf = (entry: string): string => entry.replace(/main\.ts$/, 'command.ts');
 
 /** A plugin that bundles only the start of a program in one file. The start then loads a second file with the rest. */

@@ -45,7 +45,7 @@ const BATTERY = new URL('../../../packages/control-plane/testdata/battery/', imp
 export const loadRunner = async (): Promise<Runner> =>
   (await import(/* @vite-ignore */ new URL('replay.mjs', BATTERY).href)) as Runner;
 
-/** The custom resource kinds of the battery. */
+/** Returns the custom resource kinds of the battery. */
 export function batteryFixtures(): readonly Fixture[] {
   const file = readFileSync(new URL('cases/custom-resources.json', BATTERY), 'utf8');
   return (JSON.parse(file) as { readonly fixtures: readonly Fixture[] }).fixtures;

@@ -62,7 +62,7 @@ const namesOf = (kinds: readonly Kind[]): string => kinds.map(({ kind }) => kind
 const cleanupOf = (kinds: readonly Kind[]): string[] =>
   kinds.filter(({ resource }) => resource === 'services').map(({ collection }) => `DELETE ${collection}`);
 
-/** A case with a new custom kind. */
+/** Returns a case with a new custom kind. */
 function freshCase(source: Source, name: string): Case {
   const { steps: first, kinds } = freshKind(source.draw, source.schemas);
   const steps: Step[] = [...first, createValid(source, kinds[0])];
@@ -71,7 +71,8 @@ function freshCase(source: Source, name: string): Case {
 }
 
 /**
- * A case in which a user with few rights sends most of the requests. Half of the requests of the user are for roles.
+ * Returns a case in which a user with few rights sends most of the requests. Half of the requests of the user are for
+ * roles.
  */
 function userCase(source: Source, name: string, given: readonly Kind[], all: readonly Kind[]): Case {
   const { draw } = source;

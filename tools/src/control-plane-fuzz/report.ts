@@ -9,7 +9,7 @@ const cut = (value: unknown): string => (JSON.stringify(value) ?? '(absent)').sl
 
 const numberOf = ({ case: { name } }: Difference): string => /case (\d+)/.exec(name)?.[1] ?? '';
 
-/** The differences by class, most frequent first. */
+/** Returns the differences by class, most frequent first. */
 export const classesOf = (found: readonly Difference[]): readonly (readonly [string, readonly Difference[]])[] =>
   [...Map.groupBy(found, (difference) => difference.class)].toSorted(([, a], [, b]) => b.length - a.length);
 
@@ -31,7 +31,7 @@ function detailLines(difference: Difference): readonly string[] {
   ];
 }
 
-/** One line for each class, and a last line for the whole seed. */
+/** Returns one line for each class, and a last line for the whole seed. */
 export function reportLines(seed: number, outcome: Outcome, details: boolean): readonly string[] {
   const classes = classesOf(outcome.found);
   const { requests, compared, broken, found, unsteady, excused, next } = outcome;
@@ -49,7 +49,7 @@ export function reportLines(seed: number, outcome: Outcome, details: boolean): r
   ];
 }
 
-/** A shrunk difference, as a case of the battery. */
+/** Returns a shrunk difference, as a case of the battery. */
 export const shrunkLines = (difference: Difference, runner: Runner): readonly string[] => [
   '',
   difference.class,

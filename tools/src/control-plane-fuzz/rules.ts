@@ -88,7 +88,7 @@ const rules: readonly Rule[] = [
 /** The name that kube-apiserver generates for the type of `self` in a rule of a CRD. */
 const SELF_TYPE = /selfType\d*/g;
 
-/** The errors of a refused CRD in a fixed order, without generated names. */
+/** Returns the errors of a refused CRD in a fixed order, without generated names. */
 function sortedCauses(body: unknown): string {
   const details = isJsonObject(body) && isJsonObject(body['details']) ? body['details'] : {};
   const causes = Array.isArray(details['causes']) ? details['causes'] : [body];

@@ -87,7 +87,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
 
 const upTo = (whole: Case, step: number): Case => ({ ...whole, steps: whole.steps.slice(0, step + 1) });
 
-/** Whether a difference occurs again when its case is sent again. */
+/** Returns true if a difference occurs again when its case is sent again. */
 async function repeats(difference: Difference, attempt: Try): Promise<boolean> {
   for (let replay = 0; replay < REPLAYS; replay += 1)
     if ((await attempt(difference.case))?.class === difference.class) return true;

@@ -65,7 +65,7 @@ export function serverOf(runner: Runner, transport: unknown, stop: () => Promise
   };
 }
 
-/** The embedded control plane without its controllers. */
+/** Returns the embedded control plane without its controllers. */
 export async function startPlane(runner: Runner): Promise<Server> {
   const plane = await startControlPlane({ controllers: false, adminToken: 'fuzz', trustInProcess: false });
   const transport = runner.handlerTransport((request) => plane.fetch(request), { token: plane.adminToken });
@@ -73,7 +73,8 @@ export async function startPlane(runner: Runner): Promise<Server> {
 }
 
 /**
- * A real kube-apiserver from the folder `assets`. The address range for Services equals the range of the embedded control plane.
+ * Returns a real kube-apiserver from the folder `assets`. The address range for Services equals the range of the
+ * embedded control plane.
  */
 export async function startReal(runner: Runner, assets: string): Promise<Server> {
   const real = await startRealApiServer(assets, { controllers: false, serviceCidr: '10.96.0.0/16' });
@@ -85,7 +86,10 @@ export async function startReal(runner: Runner, assets: string): Promise<Server>
   return serverOf(runner, runner.httpTransport({ server: real.url, insecure: true, token }), () => real.stop());
 }
 
-/** The schemas of all samples. The server publishes the schema of a custom kind some time after it serves the kind. */
+/**
+ * Returns the schemas of all samples. The server publishes the schema of a custom kind some time after it serves the
+ * kind.
+ */
 async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   for (let attempt = 1; ; attempt += 1) {
     const schemas = await readSchemas((path) => real.get(path));

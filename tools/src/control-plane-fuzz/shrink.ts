@@ -18,7 +18,7 @@ export const tryWith =
     return firstDifference(recorded, failures, exact);
   };
 
-/** Copies of a value that each lack one part. Copies without a large part come first. */
+/** Returns copies of a value that each lack one part. Copies without a large part come first. */
 function smaller(value: unknown): readonly unknown[] {
   if (Array.isArray(value))
     return [
@@ -34,7 +34,7 @@ function smaller(value: unknown): readonly unknown[] {
 
 const bare = ({ answer: _, ...step }: Step): Step => step;
 
-/** The smallest case with a difference of the same class. */
+/** Returns the smallest case with a difference of the same class. */
 export async function shrink(difference: Difference, attempt: Try): Promise<Difference> {
   let trials = 0;
   let best = difference;

@@ -33,9 +33,9 @@ const general = (path: string): string =>
   path.replace(/\[[^\]]*\]/g, '[]').replaceAll(/[a-z]{0,2}-?\$\{id\}[\w.]*/g, 'ID');
 
 /**
- * The differences between two responses that affect clients: the status code, the reason, the fields of the causes, and
- * the object. With `exact`, messages, content types and warnings count too. `essenceOf` returns undefined without
- * differences.
+ * Returns the differences between two responses that affect clients: the status code, the reason, the fields of the
+ * causes, and the object. With `exact`, messages, content types and warnings count too. The result is undefined if
+ * there is no difference.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer, exact = false): string | undefined {
   const actual = answer ?? {};
@@ -67,7 +67,7 @@ const formOf = ({ request = '', headers }: Step): string => {
   return [method, type, short].filter((each) => each !== '').join(' ');
 };
 
-/** The first step of a case whose difference affects clients, or undefined. */
+/** Returns the first step of a case whose difference affects clients, or undefined. */
 export function firstDifference(recorded: Case, failures: readonly Failure[], exact = false): Difference | undefined {
   for (const failure of failures) {
     const index = failure.step - 1;

@@ -20,7 +20,7 @@ export interface ImageSettings {
 /** The folder of the program in the image. */
 const HOME = 'app';
 
-/** All files of a bundle, except its source map, which is only needed to read stacks. */
+/** Returns all files of a bundle, except its source map, which is only needed to read stacks. */
 async function programFiles({ folder }: Bundle): Promise<Entry[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = found.filter((each) => each.isFile() && !each.name.endsWith('.map'));

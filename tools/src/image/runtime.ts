@@ -31,15 +31,15 @@ const FILES: readonly Entry[] = [
   { path: 'tmp', mode: 0o1777 },
 ];
 
-/** Only the Node.js binary, for a base image that contains a C library. */
+/** Returns only the Node.js binary, for a base image that contains a C library. */
 export async function nodeAlone(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const data = await readFile(node);
   return { entries: [{ path: NODE_PATH, mode: 0o755, data }], architecture: readElf(data).architecture };
 }
 
 /**
- * A root file system with Node.js and the shared libraries that it needs, from the machine of the build. The file
- * system has no shell and no package manager. Throws an error if a library is not found.
+ * Returns a root file system with Node.js and the shared libraries that it needs, from the machine of the build. The
+ * file system has no shell and no package manager. Throws an error if a library is not found.
  */
 export async function runtime(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const { entries, architecture } = await nodeAlone(node);

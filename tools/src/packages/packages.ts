@@ -30,7 +30,7 @@ export interface PublicPackage {
 export const readManifest = async (folder: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 
-/** All published packages. A package comes after its dependencies. */
+/** Returns all published packages. A package comes after its dependencies. */
 export async function publicPackages(): Promise<readonly PublicPackage[]> {
   const found: PublicPackage[] = [];
   for (const room of ['packages', 'providers', 'apps']) {

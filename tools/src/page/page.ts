@@ -8,8 +8,8 @@ export const PAGE_FILE = join(ROOT, 'apps/dashboard/src/generated/page.ts');
 const PACKAGE_IN_PATH = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/;
 
 /**
- * The text of the generated module. The page must work offline and with a strict content security policy, so its single
- * script contains all libraries. The same sources produce the same text on every machine.
+ * Returns the text of the generated module. The page must work offline and with a strict content security policy, so
+ * its single script contains all libraries. The same sources produce the same text on every machine.
  */
 export async function pageModule(): Promise<string> {
   const { outputFiles, metafile } = await build({

@@ -22,8 +22,8 @@ export function countsOf(found: ReadonlyMap<string, readonly Violation[]>): Coun
 }
 
 /**
- * The files with more violations of a rule than the baseline allows. A file that is not in the baseline may have no
- * violation.
+ * Returns the files with more violations of a rule than the baseline allows. A file that is not in the baseline may
+ * have no violation.
  */
 export function excesses(found: ReadonlyMap<string, readonly Violation[]>, baseline: Counts): Excess[] {
   const counts = countsOf(found);
@@ -40,7 +40,7 @@ export function excesses(found: ReadonlyMap<string, readonly Violation[]>, basel
 }
 
 /**
- * The new baseline. No count is larger than before, with one exception:
+ * Returns the new baseline. No count is larger than before, with one exception:
  * - If a text moved to another file, the counts move with the text, and the sum over all files stays.
  * - If no text moved, a file gets the smaller number of its old and its new count.
  */

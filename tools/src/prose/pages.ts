@@ -5,7 +5,7 @@ import { gfmTable } from 'micromark-extension-gfm-table';
 import { visit } from 'unist-util-visit';
 import { CODE, type Text } from './texts.ts';
 
-/** The prose of a Markdown page: paragraphs, headings and table cells, without code. */
+/** Returns the prose of a Markdown page: paragraphs, headings and table cells, without code. */
 export function textsOfPage(markdown: string): Text[] {
   const tree = fromMarkdown(withoutFrontMatter(markdown), {
     extensions: [gfmTable()],
@@ -65,13 +65,13 @@ function codeOf(node: Nodes): string[] {
   return 'children' in node ? node.children.flatMap(codeOf) : [];
 }
 
-/** The visible text including code. */
+/** Returns the visible text including code. */
 function shown(node: Nodes): string {
   if (node.type === 'inlineCode' || node.type === 'text') return node.value;
   return 'children' in node ? node.children.map(shown).join('') : '';
 }
 
-/** The text for the search of phrases. Code is replaced by a placeholder, because the search ignores names. */
+/** Returns the text for the search of phrases. Code is replaced by a placeholder, because the search ignores names. */
 function plain(node: Nodes): string {
   if (node.type === 'inlineCode') return CODE;
   if (node.type === 'text') return node.value;

@@ -18,7 +18,7 @@ const SKIPPED = /(^|\/)(generated|testdata|crds)\/|(CHANGELOG\.md|crds\.yaml)$/;
 const VERBATIM =
   /^packages\/control-plane\/src\/(admission|apimachinery|auth|controllers|crd|kinds|patch|registry|resources|schema|table)\/|^packages\/control-plane\/src\/server\/request-body\.ts$/;
 
-/** The prose of each file in git below `root`: Markdown pages, TypeScript files, and manifests of deploy/. */
+/** Returns the prose of each file in git below `root`: Markdown pages, TypeScript files, and manifests of deploy/. */
 export function textsByFile(root: string): Map<string, Text[]> {
   const texts = new Map<string, Text[]>();
   for (const source of readSources(root)) {
@@ -32,7 +32,7 @@ export function textsByFile(root: string): Map<string, Text[]> {
   return texts;
 }
 
-/** The list of removed phrases. Throws an Error if the file is not a map from phrases to advice. */
+/** Returns the list of removed phrases. Throws an Error if the file is not a map from phrases to advice. */
 export function readPhrases(): Phrases {
   return z.record(z.string(), z.string()).parse(parse(readFileSync(new URL('words.yaml', import.meta.url), 'utf8')));
 }

@@ -123,8 +123,8 @@ function parsed(text: string): Root {
 const patterns = new WeakMap<Phrases, RegExp>();
 
 /**
- * Whether a text may contain a phrase. The exact search ignores accents and apostrophes, so texts with such characters
- * are always searched.
+ * Returns true if a text may contain a phrase. The exact search ignores accents and apostrophes, so texts with such
+ * characters are always searched.
  */
 function mayContain(phrases: Phrases, text: string): boolean {
   let pattern = patterns.get(phrases);
@@ -136,7 +136,7 @@ function mayContain(phrases: Phrases, text: string): boolean {
   return pattern.test(text);
 }
 
-/** Whether a sentence of a text may start with a pronoun. Texts without such a start are not parsed. */
+/** Returns true if a sentence of a text may start with a pronoun. Texts without such a start are not parsed. */
 const mayPointBack = (start: RegExp | undefined, text: string): boolean =>
   start !== undefined && text.split(/(?<=[.!?:;])\s+|\n[-*]? */).some((part) => start.test(part));
 

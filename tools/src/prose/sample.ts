@@ -38,7 +38,7 @@ export function drawSample(
   });
 }
 
-/** The sentences with at least four words, including their code. A table cell starts with its headings. */
+/** Returns the sentences with at least four words, including their code. A table cell starts with its headings. */
 function sentencesForReader({ text, code = [], headings = [] }: Text): string[] {
   const rest = [...code];
   const place = headings.length > 0 ? `[${headings.join(' · ')}] ` : '';
@@ -57,7 +57,7 @@ export interface Figures {
   phrases: number;
 }
 
-/** The frequency of removed phrases in each kind of text. */
+/** Returns the frequency of removed phrases in each kind of text. */
 export function figuresOf(texts: ReadonlyMap<string, readonly Text[]>, phrases: Phrases): Figures[] {
   const groups = [...GROUPS, { name: 'test titles', kinds: ['title'] as readonly Kind[] }];
   return groups.map(({ name, kinds }) => {

@@ -28,7 +28,7 @@ const TITLED = new Set(['describe', 'it', 'test', 'beforeAll', 'suite']);
 const DIRECTIVE = /^\s*(biome-ignore|@ts-|#|v8 ignore|eslint|[*!]?\s*@vitest)/;
 
 /**
- * The prose of a TypeScript file.
+ * Returns the prose of a TypeScript file.
  * - Line comments on adjacent lines are one text.
  * - A message is a string with at least three words.
  * - Strings in tests are data, except for titles.
@@ -38,7 +38,7 @@ export function textsOf(source: Source): Text[] {
   return [...commentsOf(source, lineOf), ...stringsOf(source, lineOf)].sort((a, b) => a.line - b.line);
 }
 
-/** The comments of a manifest, and the summaries of its alerts. */
+/** Returns the comments of a manifest, and the summaries of its alerts. */
 export function textsOfYaml(yaml: string): Text[] {
   const found: Text[] = [];
   let inComment = false;
@@ -110,7 +110,7 @@ function stringsOf(source: Source, lineOf: (offset: number) => number): Text[] {
   return found.flatMap(({ text, literal }) => (literal !== undefined && skipped.has(literal) ? [] : [text]));
 }
 
-/** The operands of `a + b + c`. A message in several literals is one text. */
+/** Returns the operands of `a + b + c`. A message in several literals is one text. */
 function joined(node: Expression): Expression[] {
   if (node.type !== 'BinaryExpression' || node.operator !== '+') return [node];
   return [...joined(node.left), node.right];
@@ -124,7 +124,7 @@ interface Parts {
   inner: Set<number>;
 }
 
-/** The text of a string or template, undefined for other expressions. */
+/** Returns the text of a string or template, undefined for other expressions. */
 function literalOf(node: Expression, parts: Parts): string | undefined {
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined;
   if (node.type !== 'TemplateLiteral') return undefined;
@@ -132,7 +132,7 @@ function literalOf(node: Expression, parts: Parts): string | undefined {
   return node.quasis.map(({ value }, index) => `${value.cooked ?? ''}${values[index] ?? ''}`).join('');
 }
 
-/** The text of an expression inside of a message. Of a choice, this is the first branch with a text. */
+/** Returns the text of an expression inside of a message. Of a choice, this is the first branch with a text. */
 function shownOf(node: Expression, parts: Parts): string {
   for (const branch of branchesOf(node, parts)) {
     const text = literalOf(branch, parts);
@@ -146,7 +146,7 @@ function shownOf(node: Expression, parts: Parts): string {
 /** The start of a literal that is only the end of a message. */
 const END = /^[\s,;:.(]/;
 
-/** The possible values of an expression. */
+/** Returns the possible values of an expression. */
 function branchesOf(node: Expression, parts: Parts): Expression[] {
   if (node.type === 'ParenthesizedExpression') return branchesOf(node.expression, parts);
   // The right operand is only the value of a missing left operand, unless it is the end of a message.
@@ -159,8 +159,8 @@ function branchesOf(node: Expression, parts: Parts): Expression[] {
 }
 
 /**
- * The constants with the end of a message, such as `const more = many ? ', and more' : ''`. A name with several values
- * is not in the result.
+ * Returns the constants with the end of a message, such as `const more = many ? ', and more' : ''`. A name with several
+ * values is not in the result.
  */
 function endsOf({ text: file, parsed }: Source): ReadonlyMap<string, Expression> {
   const found = new Map<string, Expression>();
@@ -178,7 +178,7 @@ function endsOf({ text: file, parsed }: Source): ReadonlyMap<string, Expression>
   return found;
 }
 
-/** The first name of a call: `test` for `test.each(rows)('…')`. */
+/** Returns the first name of a call: `test` for `test.each(rows)('…')`. */
 function calleeName(callee: Expression): string | undefined {
   if (callee.type === 'Identifier') return callee.name;
   if (callee.type === 'MemberExpression') return calleeName(callee.object);
@@ -203,7 +203,7 @@ function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
   return code.length === 0 ? { text } : { text, code };
 }
 
-/** A word for an expression in a message: the name of the variable or property, or `value`. */
+/** Returns a word for an expression in a message: the name of the variable or property, or `value`. */
 function valueName(expression: string): string {
   return /^(?:[\w?!]+\.)*(\w+)$/.exec(expression)?.[1] ?? 'value';
 }
@@ -213,7 +213,7 @@ const TAGS = /(?:<\/?[a-z][^<>]*>\s*)+/g;
 const CODE_LINE =
   /^.*(?:[{}();,[\]\\>]|; do|; then|\bdone|\besac)$|^.*(?:=["$]|;;).*$|^[ \t]*(?:[|}:]|case ).*$|^[ \t]*(?:- )?["\w.-]+:(?: \S+){0,3}$/gm;
 
-/** The prose of a generated file: lines that are not code, and the text between HTML tags. */
+/** Returns the prose of a generated file: lines that are not code, and the text between HTML tags. */
 function withoutCodeLines(text: string): string {
   return text.replace(TAGS, (tags) => `. ${tags.replace(/[^\n]/g, '')}`).replace(CODE_LINE, '');
 }
@@ -222,7 +222,7 @@ function withoutCodeLines(text: string): string {
 const CODE_STRING =
   /&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
-/** Whether most words are names of code, such as `maxPods`: the text is a list of names. */
+/** Returns true if most words are names of code, such as `maxPods`: the text is a list of names. */
 function isNames(text: string): boolean {
   const words = text.match(/[A-Za-z]+/g) ?? [];
   return words.filter((word) => /[a-z][A-Z]/.test(word)).length > words.length / 2;

@@ -47,7 +47,7 @@ interface Envelope {
 
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** The bytes that are signed for DSSE. */
+/** Returns the bytes that are signed for DSSE. */
 const toSign = (type: string, payload: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload]);
 
@@ -117,8 +117,8 @@ function statementOf(sums: ReadonlyMap<string, string>, sources: ReleaseSources)
  * Verifies a signed folder.
  *
  * @param keyFile The public key as PEM.
- * @returns a sentence for each wrong, missing or additional file and signature. `verifyRelease` returns empty if
- * everything is correct.
+ * @returns a sentence for each wrong, missing or additional file and signature. The list is empty if everything is
+ *   correct.
  * @throws Error if the folder or the key cannot be read.
  */
 export async function verifyRelease(folder: string, keyFile: string): Promise<readonly string[]> {

@@ -8,8 +8,8 @@ export interface LongFunction {
 }
 
 /**
- * The functions of a file, with their lengths in lines. The name of a function is the name of its declaration, its
- * variable, or its property.
+ * Returns the functions of a file, with their lengths in lines. The name of a function is the name of its declaration,
+ * its variable, or its property.
  */
 export function functionsOf({ path, text, parsed }: Source): LongFunction[] {
   const found: LongFunction[] = [];
@@ -38,7 +38,7 @@ export function functionsOf({ path, text, parsed }: Source): LongFunction[] {
   return found;
 }
 
-/** The lines of a file on which a value is cast through `unknown`. */
+/** Returns the lines of a file on which a value is cast through `unknown`. */
 export function castsOf({ text, parsed }: Source): number[] {
   const lines: number[] = [];
   new Visitor({

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 
 /**
- * The groups of nodes that can reach each other, largest first. The groups are Tarjan's strongly connected components
- * with more than one node.
+ * Returns the groups of nodes that can reach each other, largest first. The groups are Tarjan's strongly connected
+ * components with more than one node.
  */
 export function knots(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const index = new Map<string, number>();
@@ -47,8 +47,8 @@ export function knots(graph: ReadonlyMap<string, readonly string[]>): string[][]
 }
 
 /**
- * The graph between folders. `depth` is the number of path segments below the package: with 1, `src/machine` and
- * `src/machine/calls` are one node.
+ * Returns the graph between folders. `depth` is the number of path segments below the package: with 1, `src/machine`
+ * and `src/machine/calls` are one node.
  */
 export function folderGraph(graph: ReadonlyMap<string, readonly string[]>, depth: number): Map<string, string[]> {
   const folders = new Map<string, Set<string>>();

@@ -6,7 +6,7 @@ import { type Measure, packageOf } from './measures.ts';
  */
 export type Limits = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** The number of weaknesses, by measure and by package. Packages without weaknesses have no entry. */
+/** Returns the number of weaknesses, by measure and by package. Packages without weaknesses have no entry. */
 export function countsOf(measures: readonly Measure[]): Limits {
   return Object.fromEntries(
     measures.map(({ id, found }) => {
@@ -17,7 +17,7 @@ export function countsOf(measures: readonly Measure[]): Limits {
   );
 }
 
-/** The limits after an update. No limit increases, and packages without weaknesses are removed. */
+/** Returns the limits after an update. No limit increases, and packages without weaknesses are removed. */
 export function lowered(limits: Limits, counts: Limits): Limits {
   return Object.fromEntries(
     Object.entries(counts).map(([id, packages]) => {
@@ -29,7 +29,7 @@ export function lowered(limits: Limits, counts: Limits): Limits {
   );
 }
 
-/** One message for each measure and package over its limit, with its weaknesses. */
+/** Returns one message for each measure and package over its limit, with its weaknesses. */
 export function excesses(measures: readonly Measure[], limits: Limits): string[] {
   const counts = countsOf(measures);
   return measures.flatMap(({ id, title, found }) =>

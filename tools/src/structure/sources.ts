@@ -10,7 +10,7 @@ export interface Source {
   parsed: ParseResult;
 }
 
-/** Whether only tests use a file. Such files do not count as source files of their folder. */
+/** Returns true if only tests use a file. Such files do not count as source files of their folder. */
 export function isTest(path: string): boolean {
   return /[./]test(ing|data)?(\.ts$|\/)|\/test-[^/]+\.ts$/.test(`/${path}`);
 }
@@ -30,7 +30,7 @@ export function parseSource(path: string, text: string): Source {
   return { path, text, parsed };
 }
 
-/** The files that each file imports by a relative path. Imports of types and re-exports count. */
+/** Returns the files that each file imports by a relative path. Imports of types and re-exports count. */
 export function importGraph(sources: readonly Source[]): Map<string, string[]> {
   const known = new Set(sources.map(({ path }) => path));
   return new Map(

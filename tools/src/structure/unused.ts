@@ -13,7 +13,8 @@ export interface KnipReport {
 }
 
 /**
- * Exports and files that no file imports, from knip with the configuration of the repository. Throws the error of knip.
+ * Returns exports and files that no file imports, from knip with the configuration of the repository. Throws the error
+ * of knip.
  */
 export function unusedExports(root: string): Measure[] {
   const knip = join(root, 'node_modules/knip/bin/knip.js');

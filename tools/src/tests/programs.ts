@@ -12,8 +12,8 @@ const PROGRAMS = [
 const ASSETS = ['kube-apiserver', 'kube-controller-manager', 'etcd'];
 
 /**
- * The size and the time of an executable file, which change with its version. `stampOf` returns undefined if the file
- * does not exist.
+ * Returns the size and the time of an executable file, which change with its version. The result is undefined if the
+ * file does not exist.
  */
 function stampOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -21,8 +21,8 @@ function stampOf(path: string): string | undefined {
 }
 
 /**
- * A key of the inputs of tests that turbo does not include: Node.js, and the installed programs. When one of them is
- * installed, updated or removed, the key changes and turbo repeats the tests.
+ * Returns a key of the inputs of tests that turbo does not include: Node.js, and the installed programs. When one of
+ * them is installed, updated or removed, the key changes and turbo repeats the tests.
  */
 export function programsKey(env: Readonly<Record<string, string | undefined>>): string {
   const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');

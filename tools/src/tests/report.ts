@@ -1,7 +1,7 @@
 /** The folder of the reports in a package. */
 export const REPORTS = 'node_modules/.cache/tests';
 
-/** The path of the report of a task, relative to the folder of its package. */
+/** Returns the path of the report of a task, relative to the folder of its package. */
 export const reportOf = (task: string): string => `${REPORTS}/${task.replaceAll(':', '-')}.json`;
 
 /** The fields of vitest's JSON report that `.ci/count.mjs` reads. */
@@ -13,7 +13,7 @@ export interface Report {
   readonly testResults: readonly object[];
 }
 
-/** The report of a task that ended without a report. The result contains one failed file. */
+/** Returns the report of a task that ended without a report. The result contains one failed file. */
 export const missingReport = (name: string): Report => ({
   numPassedTests: 0,
   numFailedTests: 0,

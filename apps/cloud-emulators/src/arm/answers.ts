@@ -30,7 +30,7 @@ export function reported(resource: ArmResource): object {
   };
 }
 
-/** The state of a VM in the format of Azure. */
+/** Returns the state of a VM in the format of Azure. */
 export function view({ state, failure, power: known }: ArmResource): object {
   const why = failure ? `/${failure.code}` : '';
   const message = failure ? { message: failure.message } : {};
@@ -41,7 +41,7 @@ export function view({ state, failure, power: known }: ArmResource): object {
   };
 }
 
-/** A VM with its instance view, for requests with `$expand=instanceView`. */
+/** Returns a VM with its instance view, for requests with `$expand=instanceView`. */
 export function withView(vm: ArmResource): object {
   const shown = reported(vm);
   const properties = 'properties' in shown && isRecord(shown.properties) ? shown.properties : {};

@@ -73,8 +73,8 @@ export class AzureClouds implements Emulator {
   }
 
   /**
-   * The cloud of the requested host. For a token of the metadata service, the result is the cloud of the requested
-   * resource. `#asked` returns undefined for the public cloud.
+   * Returns the cloud of the requested host. For a token of the metadata service, the result is the cloud of the
+   * requested resource. `#asked` returns undefined for the public cloud.
    */
   #asked(request: TransportRequest, { pathname, searchParams }: URL): Sovereign | undefined {
     const resource = searchParams.get('resource') ?? '';

@@ -40,10 +40,7 @@ export const isLogin = (path: string): boolean => LOGIN.test(path);
 
 export const isMetadata = (path: string): boolean => path === IMDS;
 
-/**
- * The error of Microsoft Entra for an audience of another cloud. `wrongAudience` returns undefined if the audience is
- * accepted.
- */
+/** Returns the error of Microsoft Entra for an audience of another cloud, or undefined if the audience is accepted. */
 const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportResponse | undefined =>
   cloud === undefined || hasAudience(cloud, scope)
     ? undefined
@@ -53,7 +50,7 @@ const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportR
         `AADSTS500011: The resource principal named ${scope} was not found in the tenant.`,
       );
 
-/** The response of the login service. `answerLogin` returns undefined for an unknown path. */
+/** Returns the response of the login service, or undefined for an unknown path. */
 export function answerLogin(
   path: string,
   body: string,
@@ -94,7 +91,7 @@ export function answerLogin(
 }
 
 /**
- * Whether the header of an assertion contains the SHA-256 or SHA-1 hash of a certificate. Clients use base64 or
+ * Returns true if the header of an assertion contains the SHA-256 or SHA-1 hash of a certificate. Clients use base64 or
  * base64url.
  */
 function namesCertificate(header: Readonly<Record<string, unknown>>, own: X509Certificate): boolean {

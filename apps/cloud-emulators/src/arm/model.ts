@@ -85,10 +85,10 @@ export interface ArmOperation {
   done: boolean;
 }
 
-/** The key of a resource. IDs are case-insensitive. */
+/** Returns the key of a resource. IDs are case-insensitive. */
 export const keyOf = (id: string): string => id.toLowerCase();
 
-/** The ID of a disk in the resource group of a VM or of another disk. */
+/** Returns the ID of a disk in the resource group of a VM or of another disk. */
 export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 

@@ -72,7 +72,7 @@ export class Resources {
     return this.#operations.get(number);
   }
 
-  /** The index of Resource Graph, which shows changes with a delay. */
+  /** Returns the index of Resource Graph, which shows changes with a delay. */
   seenByGraph(): readonly ArmResource[] {
     const { graphLagMs = 0 } = this.#options;
     const now = this.#now();

@@ -25,8 +25,8 @@ export const SOVEREIGN: readonly AzureCloud[] = [
 export const SOVEREIGN_HOSTS: readonly string[] = SOVEREIGN.flatMap(({ management, login }) => [management, login]);
 
 /**
- * Whether a scope or resource belongs to a cloud. Clients may add a slash at the end, and Microsoft's libraries append
- * scopes.
+ * Returns true if a scope or resource belongs to a cloud. Clients may add a slash at the end, and Microsoft's libraries
+ * append scopes.
  */
 export const hasAudience = ({ audiences }: AzureCloud, text: string): boolean => {
   const [first = ''] = text.split(' ');

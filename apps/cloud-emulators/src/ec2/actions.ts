@@ -40,7 +40,7 @@ const networkInterface = (each: CloudInterface): readonly Element[] =>
   });
 
 /**
- * An instance in the format of responses.
+ * Returns an instance in the format of responses.
  * @param volumes The attached volumes
  */
 export const instanceElement = (
@@ -105,7 +105,7 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
   return page(cloud, hits, params);
 }
 
-/** The instance as reads return it. For some time after a change, reads return the state before the change. */
+/** Returns the instance as reads return it. For some time after a change, reads return the state before the change. */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 

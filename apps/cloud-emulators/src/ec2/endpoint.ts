@@ -132,7 +132,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     }
   }
 
-  /** The position of an instance in the order of creation. */
+  /** Returns the position of an instance in the order of creation. */
   ordinalOf(instance: CloudInstance): number {
     for (const each of this.instances) if (!this.#ordinals.has(each)) this.#ordinals.set(each, ++this.#ordinal);
     return this.#ordinals.get(instance) ?? 0;
@@ -289,7 +289,10 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   }
 }
 
-/** The number in the ID of an instance. A later instance has a higher number, even after a restart of the emulator. */
+/**
+ * Returns the number in the ID of an instance. A later instance has a higher number, even after a restart of the
+ * emulator.
+ */
 const numberOf = (id: string): number => Number(/^i-0c0ffee(\d{10})$/.exec(id)?.[1] ?? 0);
 
 const XML = { 'content-type': 'text/xml;charset=UTF-8' };

@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<InterruptionOrder['kind'], string>> = {
   Freeze: 'AWS Health Event',
 };
 
-/** An EventBridge event about an interruption. Source: the EventBridge reference. */
+/** Returns an EventBridge event about an interruption. Source: the EventBridge reference. */
 function eventOf(instanceId: string, region: string, order: InterruptionOrder, now: number, id: string): object {
   const { kind, noticeMs } = order;
   const start = new Date(now + noticeMs);

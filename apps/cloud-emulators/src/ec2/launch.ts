@@ -41,7 +41,9 @@ const fingerprintOf = (params: Params): string =>
     .update(JSON.stringify(Object.entries(params).toSorted()))
     .digest('hex');
 
-/** The zone of a launch: the last letter of the subnet of the first interface, or the first zone of the region. */
+/**
+ * Returns the zone of a launch: the last letter of the subnet of the first interface, or the first zone of the region.
+ */
 const zoneOf = (params: Params, region: string): string =>
   params['Placement.AvailabilityZone'] ??
   `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;

@@ -15,7 +15,7 @@ const PREFIX = 'AmazonSQS.';
 const LOOK_MS = 250;
 
 /**
- * The action of a request to SQS, such as `ReceiveMessage`. `sqsAction` returns undefined for a request to another
+ * Returns the action of a request to SQS, such as `ReceiveMessage`. The result is undefined for a request to another
  * service.
  */
 export function sqsAction({ headers }: TransportRequest): string | undefined {

@@ -19,7 +19,7 @@ const OWN: HostRole['keys'] = {
   sessionToken: KEYS.SessionToken,
 };
 
-/** The secret key of temporary credentials. `temporarySecret` returns undefined if another service issued them. */
+/** Returns the secret key of temporary credentials, or undefined if another service issued them. */
 export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: HostRole): string | undefined =>
   [OWN, ...(host ? [host.keys] : [])].find(
     (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
@@ -56,7 +56,7 @@ function checkWebIdentity({ RoleArn = '', WebIdentityToken = '' }: Params, { web
 }
 
 /**
- * The result of `AssumeRole` or `AssumeRoleWithWebIdentity`.
+ * Returns the result of `AssumeRole` or `AssumeRoleWithWebIdentity`.
  * @throws Ec2Error for a missing parameter, or for a refused token or role
  */
 export function assumeRole(action: string, params: Params, state: StsState): readonly Element[] {
@@ -88,7 +88,9 @@ const textOf = (value: unknown): string | undefined => {
   return typeof first === 'string' ? first : undefined;
 };
 
-/** The claims of a token. `claimsOf` returns empty for an invalid token. The emulator does not verify the signature. */
+/**
+ * Returns the claims of a token, or an empty object for an invalid token. The emulator does not verify the signature.
+ */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

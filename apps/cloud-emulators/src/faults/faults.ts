@@ -87,7 +87,7 @@ export class Faults {
     };
   }
 
-  /** The rules that apply to a request. The rule that determines the response is the last item. */
+  /** Returns the rules that apply to a request. The rule that determines the response is the last item. */
   *#meet(label: string, text: string): Iterable<FaultRule> {
     for (const ordered of [...this.#rules]) {
       const { rule } = ordered;

@@ -244,8 +244,8 @@ export class GceEndpoint implements Emulator {
   }
 
   /**
-   * The output of the serial port of a VM. The first serial port is the console. A negative `start` counts from the end
-   * of the output.
+   * Returns the output of the serial port of a VM. The first serial port is the console. A negative `start` counts from
+   * the end of the output.
    */
   #serialPort(
     { project, zone }: { project: string; zone: string },

@@ -26,7 +26,7 @@ const SUBJECT = '/subject-token';
 /** The maximum age of a signed AWS request that Google accepts. */
 const OLDEST_MS = 15 * 60_000;
 
-/** The response of a token service. `answerFederation` returns undefined for an unknown path. */
+/** Returns the response of a token service, or undefined for an unknown path. */
 export function answerFederation(
   request: TransportRequest,
   federation: Federation | undefined,
@@ -65,7 +65,7 @@ function exchange(
   return jsonAnswer(200, tokens.issue('federated'));
 }
 
-/** Whether the host's role recently signed an AWS request for this pool. */
+/** Returns true if the host's role recently signed an AWS request for this pool. */
 function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock): boolean {
   try {
     const signed: {

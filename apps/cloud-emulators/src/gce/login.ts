@@ -15,7 +15,7 @@ export interface ServiceAccountKey {
 const LONGEST_S = 3_600 + 300;
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-/** The response of Google's token endpoint to an assertion that an account has signed (RFC 7523). */
+/** Returns the response of Google's token endpoint to an assertion that an account has signed (RFC 7523). */
 export function exchangeAssertion(
   body: string,
   accounts: readonly ServiceAccountKey[] | undefined,

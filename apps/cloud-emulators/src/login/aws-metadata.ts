@@ -27,8 +27,8 @@ function keysOf({ keys }: HostRole, clock: Clock): object {
 }
 
 /**
- * The response of the metadata service of a host (IMDSv2) or of its container agent. `answerAwsMetadata` returns
- * undefined for an unknown path.
+ * Returns the response of the metadata service of a host (IMDSv2) or of its container agent, or undefined for an
+ * unknown path.
  */
 export function answerAwsMetadata(
   { method, path, headers }: TransportRequest,

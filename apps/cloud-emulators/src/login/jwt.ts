@@ -18,7 +18,7 @@ const membersOf = (part: string): Members | undefined => {
   }
 };
 
-/** Parses a token. `readJwt` returns undefined for an invalid text. */
+/** Parses a token. The result is undefined if the text is not a valid token. */
 export function readJwt(text: string): Jwt | undefined {
   const [first = '', second = '', signature = ''] = text.split('.');
   const [header, claims] = [membersOf(first), membersOf(second)];

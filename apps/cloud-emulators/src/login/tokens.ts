@@ -17,7 +17,7 @@ export class BearerTokens {
     this.#lifeMs = lifeMs;
   }
 
-  /** The response of an OAuth token endpoint. */
+  /** Returns the response of an OAuth token endpoint. */
   issue(subject: string): {
     readonly access_token: string;
     readonly expires_in: number;
@@ -32,7 +32,7 @@ export class BearerTokens {
     };
   }
 
-  /** Whether an Authorization header contains a valid token of this issuer. */
+  /** Returns true if an Authorization header contains a valid token of this issuer. */
   admits(authorization: string | undefined): boolean {
     const [, payload = '', seal = ''] = /^Bearer ([\w-]+)\.([\w-]+)$/.exec(authorization ?? '') ?? [];
     const [a, b] = [Buffer.from(seal), Buffer.from(this.#seal(payload))];

@@ -14,7 +14,7 @@ export const answer = (status: number, text: string, headers: Readonly<Record<st
   sent: headers,
 });
 
-/** A response with a JSON body, or with an empty body if `body` is absent. */
+/** Returns a response with a JSON body, or with an empty body if `body` is absent. */
 export const jsonAnswer = (status: number, body?: object, headers: Readonly<Record<string, string>> = {}): Answer =>
   body === undefined
     ? answer(status, '', headers)

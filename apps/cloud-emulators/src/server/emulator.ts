@@ -19,8 +19,8 @@ export interface InterruptionOrder {
 }
 
 /**
- * The text that an agent on a VM writes to its Node. `nodeNotice` returns undefined for a kind of interruption that the
- * metadata service does not report, or that needs no reaction.
+ * Returns the text that an agent on a VM writes to its Node. The result is undefined for a kind of interruption that
+ * the metadata service does not report, or that needs no reaction.
  */
 export function nodeNotice(
   prefix: 'azure' | 'gce',
@@ -42,7 +42,7 @@ export interface Emulator {
   /** Handles the requests to the cloud's API. */
   readonly transport: Transport;
   readonly faults: Faults;
-  /** All existing resources in the order of their creation, without terminated instances. */
+  /** Returns all existing resources in the order of their creation, without terminated instances. */
   resources(): readonly ListedResource[];
   /** The number of requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;

@@ -85,8 +85,8 @@ function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
 }
 
 /**
- * Whether a client has verified the server as one of the hosts. A web page cannot do that, because browsers do not
- * trust the CA.
+ * Returns true if a client has verified the server as one of the hosts. A web page cannot do that, because browsers do
+ * not trust the CA.
  */
 function isPlayed({ socket, headers }: IncomingMessage, hosts: readonly string[]): boolean {
   const name = socket instanceof TLSSocket ? socket.servername : undefined;

@@ -23,7 +23,7 @@ export interface AutoscalerServerOptions {
   /** 0 selects a free port. */
   readonly port: number;
   readonly groups: Pick<NodeGroups, keyof NodeGroups>;
-  /** Whether the caches are complete. Until the caches are complete, the server refuses all requests. */
+  /** Returns true if the caches are complete. Until the caches are complete, the server refuses all requests. */
   readonly ready: () => boolean;
   readonly log: Logger;
 }

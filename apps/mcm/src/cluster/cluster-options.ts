@@ -67,7 +67,7 @@ export interface Reference {
   readonly name: string;
 }
 
-/** The kind with this name, plural or short name. */
+/** Returns the kind with this name, plural or short name. */
 export const kindOf = (word: string): string | undefined => {
   const short = word.toLowerCase().split('.')[0] ?? '';
   return [...Object.keys(KINDS), 'Pool'].find((kind) => (KINDS[kind] ?? POOL).includes(short));

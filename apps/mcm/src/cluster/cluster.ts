@@ -181,7 +181,7 @@ export async function connect(
 const FLEET_SECRET = 'fleet-kubeconfig';
 
 /**
- * The kubeconfig of a cluster of a fleet, from the Secret in its namespace of the seed.
+ * Returns the kubeconfig of a cluster of a fleet, from the Secret in its namespace of the seed.
  * @throws UserError without a readable Secret
  */
 export async function memberConfig(seed: KubeClient, cluster: string): Promise<ClusterConfig> {

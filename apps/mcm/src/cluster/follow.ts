@@ -19,7 +19,10 @@ const SHARE = 10;
 interface Report<T> {
   readonly read: () => Promise<T>;
   readonly text: (model: T, wide: boolean) => readonly string[];
-  /** The data whose change prints the lines again. By default, a change of the printed data prints the lines again. */
+  /**
+   * Returns the data whose change prints the lines again. By default, a change of the printed data prints the lines
+   * again.
+   */
   readonly watched?: (model: T) => unknown;
   readonly clock?: Clock;
 }

@@ -70,7 +70,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
   },
 ];
 
-/** The exit codes of a command. The path of a command does not contain the name of the program. */
+/** Returns the exit codes of a command. The path of a command does not contain the name of the program. */
 export const exitCodesOf = (path: string): readonly (readonly [code: number, means: string])[] =>
   EXIT_CODES.flatMap(({ code, means, of }) => {
     const text = of?.[path] ?? means;

@@ -25,7 +25,9 @@ interface Offers {
   readonly names: string;
 }
 
-/** The `case` branches for the values of flags. Each pattern contains the command and the flag before the value. */
+/**
+ * Returns the `case` branches for the values of flags. Each pattern contains the command and the flag before the value.
+ */
 const valueCases = (places: readonly Place[], { choices, anything, names: named }: Offers): string =>
   places
     .flatMap(({ path, flags }) =>

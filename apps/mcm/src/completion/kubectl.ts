@@ -8,7 +8,7 @@ import { type Flag, type Place, placesOf } from './places.ts';
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
 
 /**
- * The completions for `kubectl mcm WORDS`, in the format that kubectl reads from `kubectl_complete-mcm`.
+ * Returns the completions for `kubectl mcm WORDS`, in the format that kubectl reads from `kubectl_complete-mcm`.
  * @param words All words. The user is typing the last word, which may be empty.
  */
 export function kubectlCompletions(program: Command, words: readonly string[]): readonly string[] {
@@ -51,7 +51,7 @@ const offered = ({ commands, values, flags }: Place, begun: string): readonly st
 const offers = (all: readonly string[], begun: string): readonly string[] =>
   all.filter((word) => word.startsWith(begun));
 
-/** The content of the executable `kubectl_complete-mcm`. */
+/** Returns the content of the executable `kubectl_complete-mcm`. */
 export const kubectlScript = (name: string): string =>
   `#!/bin/sh
 # completion of "kubectl ${name}". Run: ${name} completion kubectl > kubectl_complete-${name}. Make that file executable, and move the file to a directory of the PATH.

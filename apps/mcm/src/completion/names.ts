@@ -70,8 +70,8 @@ function flagsOf({ before }: Line): ClusterFlags {
 }
 
 /**
- * The objects, contexts, namespaces or log files that can complete the command line. After an error, the list is empty,
- * because a completion cannot print a message.
+ * Returns the objects, contexts, namespaces or log files that can complete the command line. After an error, the list
+ * is empty, because a completion cannot print a message.
  */
 export async function namesFor(line: Line, clock: Clock = realClock): Promise<readonly string[]> {
   const limit = new AbortController();
@@ -116,7 +116,7 @@ async function candidates(line: Limited): Promise<readonly string[]> {
   return cluster === undefined ? all : all.map((name) => `${cluster}/${name}`);
 }
 
-/** The cluster of `CLUSTER/TYPE/NAME`, if the word is not `TYPE/NAME`. */
+/** Returns the cluster of `CLUSTER/TYPE/NAME`, if the word is not `TYPE/NAME`. */
 function clusterBefore(begun: string): string | undefined {
   const [cluster = '', ...more] = begun.split('/');
   return more.length === 0 || cluster in TYPES ? undefined : cluster;
@@ -180,7 +180,7 @@ function contextsOf(flags: ClusterFlags): readonly string[] {
 const logsOf = (dataDir: string): readonly string[] =>
   readdirSync(join(dataDir, 'logs')).flatMap((name) => (name.endsWith('.log') ? [basename(name, '.log')] : []));
 
-/** The zones of all deployments of the namespace. */
+/** Returns the zones of all deployments of the namespace. */
 const zonesOf = (line: Limited): Promise<readonly string[]> =>
   listed(line, async (client, namespace) => {
     const within = line.before.some((word) => ['-A', '--all-namespaces'].includes(word)) ? undefined : namespace;
@@ -191,14 +191,14 @@ const zonesOf = (line: Limited): Promise<readonly string[]> =>
     return [...new Set(zones.map(({ name }) => name))].sort();
   });
 
-/** The replicas of a fleet. */
+/** Returns the replicas of a fleet. */
 const replicasOf = (line: Limited): Promise<readonly string[]> =>
   listed(line, async (client, namespace) => {
     const peers = await peersIn(client, namespace, line.signal);
     return [...new Set(peers.map(({ replica }) => replica))].sort();
   });
 
-/** The namespaces of the clusters of a fleet in a seed. */
+/** Returns the namespaces of the clusters of a fleet in a seed. */
 const clustersOf = ({ signal, ...line }: Limited): Promise<readonly string[]> =>
   listed({ ...line, signal }, async (client) => {
     const { items } = await client.resource(namespaces).list({ signal, labelSelector: FLEET_LABEL });

@@ -10,7 +10,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   'config explain': ['pool'],
 };
 
-/** The types of objects that a command accepts. If the command accepts no object, the list is empty. */
+/** Returns the types of objects that a command accepts. If the command accepts no object, the list is empty. */
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
@@ -24,7 +24,7 @@ const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas' | 'clusters'
   'fleet move': 'clusters',
 };
 
-/** The names that a command accepts in addition to names of objects. */
+/** Returns the names that a command accepts in addition to names of objects. */
 export const otherNamesOf = (path: string): (typeof OTHERS)[string] | undefined => OTHERS[path];
 
 const NAMED_FLAGS: readonly string[] = [
@@ -38,8 +38,8 @@ const NAMED_FLAGS: readonly string[] = [
   '--cluster',
 ];
 
-/** Whether the completion of a command runs `mcm __complete` to find names. */
+/** Returns true if the completion of a command runs `mcm __complete` to find names. */
 export const takesNames = (path: string): boolean => otherNamesOf(path) !== undefined || typesOf(path).length > 0;
 
-/** Whether the completion of the flag's value runs `mcm __complete`. */
+/** Returns true if the completion of the flag's value runs `mcm __complete`. */
 export const isNamed = (flags: readonly string[]): boolean => flags.some((flag) => NAMED_FLAGS.includes(flag));

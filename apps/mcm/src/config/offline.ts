@@ -73,7 +73,7 @@ const renderedOf = ({ pools }: OfflineResult): Rendered[] =>
 
 export const renderedObjects = (result: OfflineResult): object[] => renderedOf(result).map(({ object }) => object);
 
-/** The rendered MachineConfigs as YAML. A comment in each object lists its sources. */
+/** Returns the rendered MachineConfigs as YAML. A comment in each object lists its sources. */
 export const renderedYaml = (result: OfflineResult): string =>
   renderedOf(result)
     .map(({ object, sources }) => `# Sources: ${sources.join(', ')}\n${stringify(object, { lineWidth: 0 })}`)

@@ -29,8 +29,8 @@ export function poolNameOf(text: string): string {
 }
 
 /**
- * Reads the machines for pools that replace machines. `readFleet` returns undefined if no pool replaces machines, or if
- * the cluster has no CRDs of machines.
+ * Reads the machines for pools that replace machines. The result is undefined if no pool replaces machines, or if the
+ * cluster has no CRDs of machines.
  */
 async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
   if (!pools.some((pool) => referencesOf(pool).length > 0)) return undefined;
@@ -106,7 +106,7 @@ async function selected(
   return pools.filter(({ metadata }) => names.has(metadata.name));
 }
 
-/** One line for each pool. With `wide`, a line for each node that has not reached the target follows. */
+/** Returns one line for each pool. With `wide`, a line for each node that has not reached the target follows. */
 export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
   if (pools.length === 0) return ['the cluster has no MachineConfigPool'];
   // The name of the target is long, so in a narrow terminal only the last cell continues on the next line.

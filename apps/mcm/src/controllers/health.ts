@@ -101,8 +101,8 @@ function ageOf(lease: Lease, now: Date): LeaseAge {
 }
 
 /**
- * Whether a Lease has a holder and has expired by its times. A difference between clocks may make a valid Lease look
- * expired.
+ * Returns true if a Lease has a holder and has expired by its times. A difference between clocks may make a valid Lease
+ * look expired.
  */
 export const looksExpired = (lease: Lease, now: Date): boolean => {
   const { ms, durationMs } = ageOf(lease, now);
@@ -124,8 +124,8 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
 }
 
 /**
- * Whether the manager has not processed the last change. Refused and deleted deployments do not count, because the
- * manager never updates their observed generation.
+ * Returns true if the manager has not processed the last change. Refused and deleted deployments do not count, because
+ * the manager never updates their observed generation.
  */
 function isUnprocessed(deployment: MachineDeployment): boolean {
   const { metadata, status } = deployment;
@@ -261,7 +261,7 @@ export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
   readonly #behind = new Map<string, { readonly generation: number; readonly at: Date }>();
 
-  /** The health of each controller at `now`. The times of successive calls must not decrease. */
+  /** Returns the health of each controller at `now`. The times of successive calls must not decrease. */
   assess(source: ControllerSource, now: Date): readonly ControllerHealth[] {
     const behind = new Set<string>();
     const changedAt = (deployment: MachineDeployment): Date | undefined => {
@@ -305,7 +305,7 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
       (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
   );
 
-/** One sentence about a controller that is not working, without the effects. */
+/** Returns one sentence about a controller that is not working, without the effects. */
 export const controllerSentence = (health: ControllerHealth, now: Date): string =>
   `${headline(health, now)}: ${health.reason}`;
 
@@ -316,7 +316,7 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
   return `${name} ${what}${from}`;
 }
 
-/** The controllers that are not working, with effects and a hint. `controllerLines` returns an empty list if all controllers work. */
+/** Returns the controllers that are not working, with effects and a hint. The list is empty if all controllers work. */
 export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
   const bad = notActing(healths);
   if (bad.length === 0) return [];

@@ -75,19 +75,19 @@ export class ControllerWatch {
     await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
   }
 
-  /** Whether the Leases were read or the read was refused. Before the first read, no controller is assessed. */
+  /** Returns true if the Leases were read or the read was refused. Before the first read, no controller is assessed. */
   get #isKnown(): boolean {
     return [...this.#informers.values()].every(({ synced, refused }) => synced || refused !== undefined);
   }
 
-  /** The namespaces with Leases of controllers, in any order. */
+  /** Returns the namespaces with Leases of controllers, in any order. */
   namespaces(): ReadonlySet<string> {
     const all = [...this.#informers.values()].flatMap(({ store }) => store.list());
     return new Set(all.map(({ metadata }) => metadata.namespace ?? ''));
   }
 
   /**
-   * The health of the controllers of a namespace. `assess` must be called at least every 2 s, because a stopped
+   * Returns the health of the controllers of a namespace. `assess` must be called at least every 2 s, because a stopped
    * controller causes no event.
    * @param objects The deployments and machines of this namespace
    */

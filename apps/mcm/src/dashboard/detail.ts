@@ -33,7 +33,7 @@ const MOST_EVENTS = 100;
 export interface Details {
   machine(ns: string, name: string, signal: AbortSignal): Promise<MachineDetail>;
   deployment(ns: string, name: string): DeploymentDetail;
-  /** An object as YAML. `yaml` returns undefined if the object does not exist, or if its kind has no page. */
+  /** Returns an object as YAML, or undefined if the object does not exist or its kind has no page. */
   yaml(kind: string, ns: string, name: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -98,7 +98,7 @@ export function createDetails(options: DetailOptions): Details {
   };
 }
 
-/** The lines of `mcm explain`, or the reason why they are missing. */
+/** Returns the lines of `mcm explain`, or the reason why they are missing. */
 async function explainedMachine(
   { client, target, fleet, clock, random, controllers }: DetailOptions,
   ns: string,

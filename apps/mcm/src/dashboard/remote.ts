@@ -16,7 +16,7 @@ import { type DashboardOptions, type DashboardServer, startDashboard } from './s
 const VALID_MS = 365 * 86_400_000;
 
 /**
- * Whether the address is a loopback address, which needs no login.
+ * Returns true if the address is a loopback address, which needs no login.
  * @throws UserError if the text is not an IP address
  */
 export function isLoopback(address: string): boolean {

@@ -214,7 +214,7 @@ async function endWhenRefused(
   }
 }
 
-/** The path of a request. `pathOf` returns undefined if the target is not a path, such as `//host` or `*`. */
+/** Returns the path of a request, or undefined if the target is not a path, such as `//host` or `*`. */
 function pathOf(target = '/'): string | undefined {
   return target.startsWith('/') && !target.startsWith('//') && URL.canParse(target, 'http://dashboard')
     ? new URL(target, 'http://dashboard').pathname

@@ -160,7 +160,7 @@ export async function collectBundle(
       errors.push(`${file}: ${errorText(error)}`);
     }
   }
-  /** Copies of the objects with checked types. The files of the bundle contain the objects as stored. */
+  /** Returns copies of the objects with checked types. The files of the bundle contain the objects as stored. */
   const of = <T extends KubeObject>(file: string, { shape = {} }: ResourceDefinition<T>): readonly T[] =>
     (objects.get(file) ?? []).map((object) => {
       const copy = structuredClone(object) as T;

@@ -22,7 +22,7 @@ export interface CollectedLogs {
 
 const tailOf = (text: string): string => text.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
 
-/** The logs of a local instance. `localLogs` returns empty if there is none. */
+/** Returns the logs of a local instance, or no logs if there is no instance. */
 export function localLogs(dataDir: string): CollectedLogs {
   const folder = join(dataDir, 'logs');
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return { files: [], errors: [] };
@@ -49,8 +49,8 @@ interface LoggingPod {
 }
 
 /**
- * The logs of the pods of an installation in the namespace. For a restarted container, the logs before the last restart
- * follow.
+ * Returns the logs of the pods of an installation in the namespace. For a restarted container, the logs before the last
+ * restart follow.
  */
 export async function podLogs({ client, namespace, text }: Cluster): Promise<CollectedLogs> {
   const files: BundleFile[] = [];

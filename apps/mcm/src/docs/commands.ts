@@ -33,7 +33,7 @@ const TOKEN = /\s*(?:(#.*)|(\|\||&&|[|;&])|((?:\d>&\d|'[^']*'|"[^"]*"|\$\([^)]*\
 
 const unquoted = (word: string): string => word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, '$1$2$3');
 
-/** The simple commands of a line, split at pipes and `&&`, without assignments, redirections and comments. */
+/** Returns the simple commands of a line, split at pipes and `&&`, without assignments, redirections and comments. */
 export function commandsOf(line: string): string[][] {
   const commands: string[][] = [[]];
   TOKEN.lastIndex = 0;
@@ -71,7 +71,7 @@ const spoken = (text: string): { readonly number: number; readonly line: string 
       })),
     );
 
-/** All commands in the shell blocks of a page, and all `mcm` commands in its sentences. */
+/** Returns all commands in the shell blocks of a page, and all `mcm` commands in its sentences. */
 export const documentedCommands = (path: string, text: string): DocumentedCommand[] => [
   ...[...shellLines(text)].flatMap(({ number, line }) =>
     commandsOf(line).map((words) => ({ at: `${path}:${number}`, words })),

@@ -24,7 +24,7 @@ const KINDS = ['MachineDeployment', 'MachineSet', 'Machine', 'MachineClass', 'No
 const newestOf = (event: EventObject): string =>
   event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
 
-/** The object of an event. */
+/** Returns the object of an event. */
 export const objectOf = ({ involvedObject, metadata, message }: EventObject): ScopedObject => ({
   kind: involvedObject.kind,
   name: involvedObject.name,
@@ -61,8 +61,8 @@ export function eventRows(
 const HOUR_MS = 3_600_000;
 
 /**
- * The sentence for an object without events. Events are deleted after an hour, so an object younger than an hour never
- * had an event.
+ * Returns the sentence for an object without events. Events are deleted after an hour, so an object younger than an
+ * hour never had an event.
  */
 function noEvents(now: Date, since: string | undefined): string {
   const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);

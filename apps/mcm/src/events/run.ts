@@ -109,7 +109,7 @@ async function createdAt({ client, namespace }: Cluster, text: string): Promise<
 
 const NOTHING: ObjectScope = { objects: new Set(), machinePrefixes: [] };
 
-/** The scope of the flags. `scopeOf` returns undefined without an object and without a selector. */
+/** Returns the scope of the flags, or undefined without an object and without a selector. */
 async function scopeOf(
   cluster: Pick<Cluster, 'client' | 'namespace'>,
   text: string | undefined,

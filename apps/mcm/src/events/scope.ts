@@ -49,7 +49,7 @@ export function isInScope(object: ScopedObject, { objects, machinePrefixes, name
   );
 }
 
-/** The scope of deployments: their sets, their machines including deleted machines, and their nodes. */
+/** Returns the scope of deployments: their sets, their machines including deleted machines, and their nodes. */
 export const scopeOfDeployments = (readings: readonly DeploymentReading[]): ObjectScope => {
   const scopes = readings.map(scopeOfDeployment);
   return {
@@ -73,7 +73,7 @@ function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): O
   };
 }
 
-/** The scope of one object. The node of a machine usually has the name of the machine. */
+/** Returns the scope of one object. The node of a machine usually has the name of the machine. */
 export const scopeOfObject = (kind: string, name: string, namespace: string): ObjectScope => ({
   objects: new Set([keyOf({ kind, name, namespace }), ...(kind === 'Machine' ? [`/Node/${name}`] : [])]),
   machinePrefixes: [],

@@ -6,8 +6,8 @@ export const RECURSIVE = ['-R, --recursive', 'also read subdirectories'] as cons
 export const repeated = (path: string, paths: readonly string[] = []): readonly string[] => [...paths, path];
 
 /**
- * The files of a command that accepts them as words and, like kubectl, with `-f`. Without a file, `UserError` is
- * thrown.
+ * Returns the files of a command that accepts them as words and, like kubectl, with `-f`. Without a file, `UserError`
+ * is thrown.
  */
 export function pathsOf(words: readonly string[], filename: readonly string[] = []): readonly string[] {
   const paths = [...words, ...filename];

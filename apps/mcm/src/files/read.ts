@@ -49,8 +49,8 @@ const isObject = (value: unknown): value is KubeObject =>
 const SEPARATOR = /^---(.*)$/gm;
 
 /**
- * The documents of a text. As in kubectl, a line that starts with `---` separates documents, and only a comment may
- * follow the dashes.
+ * Returns the documents of a text. As in kubectl, a line that starts with `---` separates documents, and only a comment
+ * may follow the dashes.
  */
 export function documentsOf(text: string): readonly string[] {
   for (const [, rest = ''] of text.matchAll(SEPARATOR)) {
@@ -122,6 +122,6 @@ export async function readObjects(
   return objects;
 }
 
-/** The files of a command in a message. */
+/** Returns the files of a command in a message. */
 export const namesOf = (paths: readonly string[]): string =>
   paths.map((path) => (path === STDIN ? 'standard input' : path)).join(', ');

@@ -20,10 +20,7 @@ function schemaOf({ apiVersion = '', kind = '' }: KubeObject): StructuralSchema 
   return undefined;
 }
 
-/**
- * The paths of unknown fields of an object. `unknownFieldsOf` returns empty for kinds that are not part of this
- * project.
- */
+/** Returns the paths of unknown fields of an object, or an empty list for kinds that are not part of this project. */
 export function unknownFieldsOf(object: KubeObject): readonly string[] {
   const schema = schemaOf(object);
   if (schema === undefined) return [];

@@ -48,13 +48,13 @@ interface Peer {
 const chosenOf = ({ metadata }: Lease): readonly string[] =>
   (metadata.annotations?.[LeaseAnnotations.FleetClusters] ?? '').split(',').filter((name) => name !== '');
 
-/** The clusters that a replica reports as unreachable in its peer Lease. */
+/** Returns the clusters that a replica reports as unreachable in its peer Lease. */
 export function unreachableOf(lease: Lease): readonly string[] {
   const { unreachable } = holderSettings(lease) ?? {};
   return Array.isArray(unreachable) ? unreachable.map(String) : [];
 }
 
-/** The replica of a peer Lease, undefined for another Lease. */
+/** Returns the replica of a peer Lease, undefined for another Lease. */
 export function peerOf(lease: Lease): Peer | undefined {
   const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
   return program === undefined || replica === undefined ? undefined : { program, replica, lease };
@@ -86,7 +86,7 @@ const isRunOf = (identity: string, holder: string): boolean => identity !== '' &
 export const replicaOfHolder = (holder: string, replicas: readonly ReplicaRow[]): ReplicaRow | undefined =>
   replicas.find(({ identity }) => isRunOf(identity, holder));
 
-/** The replicas of all programs, with the number of clusters that each one serves. */
+/** Returns the replicas of all programs, with the number of clusters that each one serves. */
 export async function replicaRows(client: KubeClient, namespace: string, now: Date): Promise<readonly ReplicaRow[]> {
   const peers = await peersIn(client, namespace);
   const holders = await client

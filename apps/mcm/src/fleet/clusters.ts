@@ -29,7 +29,7 @@ export interface ClusterQuery {
   readonly machines?: readonly Machine[];
 }
 
-/** The clusters of a fleet. Clusters with a problem come first. */
+/** Returns the clusters of a fleet. Clusters with a problem come first. */
 export async function clusterRows(
   client: KubeClient,
   { namespace, selector, now, machines: read }: ClusterQuery,

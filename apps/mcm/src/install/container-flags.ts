@@ -30,8 +30,8 @@ export const managerFlagsOf = (given: readonly string[]): Promise<ContainerFlags
   });
 
 /**
- * The values of `--controller-flag`. The flags of a third-party provider are unknown, so the function checks only their
- * syntax.
+ * Returns the values of `--controller-flag`. The flags of a third-party provider are unknown, so the function checks
+ * only their syntax.
  */
 export const controllerFlagsOf = (given: readonly string[], provider: string): Promise<ContainerFlags> => {
   const own = PROVIDER_FLAGS[provider];

@@ -76,7 +76,9 @@ const count = ({ status }: Workload, field: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
-/** The number of replicas that must be available. In a DaemonSet, the number of replicas is the number of nodes. */
+/**
+ * Returns the number of replicas that must be available. In a DaemonSet, the number of replicas is the number of nodes.
+ */
 const wantedOf = (workload: Workload): number =>
   workload.kind === 'DaemonSet' ? count(workload, 'desiredNumberScheduled') : (workload.spec.replicas ?? 1);
 

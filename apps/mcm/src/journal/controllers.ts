@@ -46,8 +46,8 @@ const fetchFrom: Fetch = async (url) => {
 };
 
 /**
- * The addresses of the controllers, from the first source that has some: the flag, the local instance, the default
- * ports.
+ * Returns the addresses of the controllers, from the first source that has some: the flag, the local instance, the
+ * default ports.
  * @throws UserError for an invalid address
  */
 export function controllerUrls(flags: ControllerFlags): readonly URL[] {
@@ -61,8 +61,8 @@ export function controllerUrls(flags: ControllerFlags): readonly URL[] {
 }
 
 /**
- * The addresses of the local instance. `localControllers` returns undefined if the flags select another cluster, or if
- * the instance does not run.
+ * Returns the addresses of the local instance, or undefined if the flags select another cluster or the instance does
+ * not run.
  */
 function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   const found = inspectDataDir(flags.dataDir);

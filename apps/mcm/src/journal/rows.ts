@@ -42,7 +42,7 @@ function isWanted({ subject }: RecordedDecision, { namespace, object, selected }
   );
 }
 
-/** The decisions of all journals, oldest first. */
+/** Returns the decisions of all journals, oldest first. */
 export function journalRows(
   journals: readonly JournalText[],
   scope: JournalScope = { namespace: undefined },

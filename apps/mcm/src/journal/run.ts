@@ -112,7 +112,7 @@ const problemsOf = ({ found, problems }: FetchedJournals): readonly string[] => 
 ];
 
 /**
- * The namespace of the flags or of the context. `namespaceOf` returns undefined for all namespaces: with
+ * Returns the namespace from the flags or from the context. The result is undefined for all namespaces: with
  * --all-namespaces, and without a kubeconfig, because the addresses of the controllers do not need one.
  */
 async function namespaceOf(flags: JournalFlags): Promise<string | undefined> {

@@ -52,8 +52,8 @@ function structured(line: string): Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * Whether a value contains the name of the machine. The value can be the name, `namespace/name`, or a list with the
- * name.
+ * Returns true if a value contains the name of the machine. The value can be the name, `namespace/name`, or a list with
+ * the name.
  */
 const names = (value: unknown, machine: string): boolean =>
   Array.isArray(value)

@@ -19,7 +19,7 @@ export class LogFolder {
   }
 
   /**
-   * The names of the programs with a log.
+   * Returns the names of the programs with a log.
    * @throws UserError if the folder cannot be read
    */
   async programs(): Promise<string[]> {
@@ -33,7 +33,7 @@ export class LogFolder {
     }
   }
 
-  /** The new lines of all programs since the last call, oldest first. */
+  /** Returns the new lines of all programs since the last call, oldest first. */
   async read(): Promise<LogEntry[]> {
     const entries: LogEntry[] = [];
     for (const program of (await this.programs()).sort()) {

@@ -22,7 +22,7 @@ export class FileTail {
     this.#path = path;
   }
 
-  /** The complete lines since the last call. `read` returns empty if the file does not exist. */
+  /** Returns the complete lines since the last call, or an empty list if the file does not exist. */
   async read(): Promise<string[]> {
     const lines: string[] = [];
     // Lines that were written to the old file after the last read come before the lines of the new file.
@@ -43,7 +43,7 @@ export class FileTail {
     return [...lines, ...(await this.#readOn(this.#file))];
   }
 
-  /** The incomplete last line, as a list with at most one item. */
+  /** Returns the incomplete last line, as a list with at most one item. */
   get unfinished(): readonly string[] {
     return this.#rest === '' ? [] : [this.#rest];
   }
@@ -66,7 +66,10 @@ export class FileTail {
     return left;
   }
 
-  /** Whether the file was emptied. The content after a restart may be longer, so the first bytes are compared too. */
+  /**
+   * Returns true if the file was emptied. The content after a restart may be longer, so the first bytes are compared
+   * too.
+   */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();
     const head = Buffer.alloc(this.#head.length);

@@ -21,10 +21,10 @@ export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /**
- * The output of a command: lines of text, or the model as JSON or YAML.
+ * Returns the output of a command: lines of text, or the model as JSON or YAML.
  * @param text Returns the lines of text, which {@link printable} makes safe. `wide` adds columns.
  * @param columns The width of the terminal. By default, `columns` is the width of the standard output. For a file or a
- * pipe, `columns` is undefined.
+ *   pipe, `columns` is undefined.
  */
 export function formatted<T>(
   format: OutputFormat,

@@ -13,7 +13,7 @@ export const printable = (line: string): string =>
 /** The unsafe characters except the line break, which separates the lines of JSON and YAML. */
 const UNSAFE_IN_QUOTES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Whether a string needs double quotes, so that {@link escapedInQuotes} can escape its characters. */
+/** Returns true if a string needs double quotes, so that {@link escapedInQuotes} can escape its characters. */
 export const needsQuotes = (text: string): boolean => text.search(UNSAFE_IN_QUOTES) >= 0;
 
 /**

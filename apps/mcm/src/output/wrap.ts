@@ -11,7 +11,7 @@ const below = (lead: string): string =>
     .replaceAll('|-', '| ')
     .replaceAll(/[└─`-]/g, ' ');
 
-/** The width of a terminal. `columnsOf` returns undefined for a file or a pipe. */
+/** Returns the width of a terminal, or undefined for a file or a pipe. */
 export const columnsOf = (stream: NodeJS.WriteStream): number | undefined =>
   stream.isTTY ? stream.columns : undefined;
 
@@ -22,8 +22,8 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .join('\n');
 
 /**
- * The start of a cell in a table row, so that the next lines continue below this cell. Cells are two spaces apart,
- * undefined if no cell has room, for example in the right half of a terminal.
+ * Returns the start of a cell in a table row, so that the next lines continue below this cell. Cells are two spaces
+ * apart, undefined if no cell has room, for example in the right half of a terminal.
  */
 function cellStart(line: string, lead: string, columns: number): number | undefined {
   const starts = [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);

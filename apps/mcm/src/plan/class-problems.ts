@@ -16,7 +16,7 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
 };
 
 /**
- * The reason why a class is invalid, with the text of its event `InvalidClass`. `classProblem` returns undefined if its
+ * Returns the reason why a class is invalid, with the text of its event `InvalidClass`. The result is undefined if its
  * provider spec is valid, or if its provider is not part of this project. `classProblem` reads no Secret.
  */
 export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
@@ -25,8 +25,8 @@ export async function classProblem(machineClass: MachineClass): Promise<string |
 }
 
 /**
- * The problems of the capacity alternatives for a class, one sentence each. If one alternative has a problem, the whole
- * list has no effect. Problems of the class itself are excluded, because `classProblem` reports them.
+ * Returns the problems of the capacity alternatives for a class, one sentence each. If one alternative has a problem,
+ * the whole list has no effect. Problems of the class itself are excluded, because `classProblem` reports them.
  */
 export async function alternativesProblems(
   { metadata }: Pick<KubeObject, 'metadata'>,

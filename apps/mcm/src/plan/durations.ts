@@ -11,7 +11,7 @@ export interface GivenDurations {
   readonly update?: number | undefined;
 }
 
-/** The join times of machines with a Node, in milliseconds. */
+/** Returns the join times of machines with a Node, in milliseconds. */
 function joinTimes(machines: readonly Machine[], nodes: readonly Node[], className?: string): readonly number[] {
   const created = new Map(nodes.map(({ metadata }) => [metadata.name, Date.parse(metadata.creationTimestamp)]));
   return machines.flatMap(({ metadata, spec }) => {
@@ -25,7 +25,7 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
 const median = (times: readonly number[]): number | undefined =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
 
-/** The median join time of machines with a Node. `joinedIn` returns undefined if no machine has joined. */
+/** Returns the median join time of machines with a Node, or undefined if no machine has joined. */
 export const joinedIn = (
   machines: readonly Machine[],
   nodes: readonly Node[],
@@ -41,7 +41,7 @@ interface Steps {
 
 const rounded = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
-/** Lines with the assumed durations of the steps of a plan, and the origin of each duration. */
+/** Returns lines with the assumed durations of the steps of a plan, and the origin of each duration. */
 export function durationLines(
   { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
   given: GivenDurations,
@@ -77,8 +77,8 @@ function joinLine(
 }
 
 /**
- * The duration of a drain. A blocked drain ends when its pods may be deleted. If the pods may never be deleted, the
- * duration is infinite.
+ * Returns the duration of a drain. A blocked drain ends when its pods may be deleted. If the pods may never be deleted,
+ * the duration is infinite.
  * @param guess The duration of a drain without blockers
  */
 export function drainMs(drain: DrainExplanation, now: Date, guess: number): number {
@@ -89,7 +89,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
-/** The drain timeout for a drain that never ends. `undrainedMs` returns undefined for a drain that ends. */
+/** Returns the drain timeout for a drain that never ends, or undefined for a drain that ends. */
 function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }

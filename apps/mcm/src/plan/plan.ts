@@ -264,7 +264,7 @@ function failedUpdates(deployment: MachineDeployment, updated: number): string[]
   return [`the simulation assumes that in-place updates succeed; if an update fails, ${then}`];
 }
 
-/** The classes of the file, and the stored classes that the file does not contain. */
+/** Returns the classes of the file, and the stored classes that the file does not contain. */
 export const withClasses = (there: readonly MachineClass[], more: readonly MachineClass[]): readonly MachineClass[] => [
   ...more,
   ...there.filter(({ metadata }) => more.every((one) => one.metadata.name !== metadata.name)),

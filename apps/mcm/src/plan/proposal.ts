@@ -46,8 +46,8 @@ function matcherOf(selector: string | undefined): LabelSelector {
 }
 
 /**
- * The merge patch of `kubectl apply` for custom resources. The patch contains the fields of the file, and null for
- * fields that exist only in the last applied object.
+ * Returns the merge patch of `kubectl apply` for custom resources. The patch contains the fields of the file, and null
+ * for fields that exist only in the last applied object.
  */
 function threeWayPatch(last: unknown, file: unknown): unknown {
   if (!isRecord(file)) return file;
@@ -56,7 +56,7 @@ function threeWayPatch(last: unknown, file: unknown): unknown {
   return Object.fromEntries([...gone.map((key) => [key, null]), ...kept]);
 }
 
-/** The fields of the last applied object that a file can remove: labels, annotations and fields of the spec. */
+/** Returns the fields of the last applied object that a file can remove: labels, annotations and fields of the spec. */
 function lastApplied(stored: MachineDeployment): unknown {
   const { metadata, spec } = parsed(stored.metadata.annotations?.[LAST_APPLIED] ?? '{}');
   const { labels, annotations } = isRecord(metadata) ? metadata : {};
@@ -76,7 +76,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The deployment as the server would store it after `kubectl apply`.
+ * Returns the deployment as the server would store it after `kubectl apply`.
  * @param stored Undefined for a new deployment
  * @throws UserError that names the invalid field
  */

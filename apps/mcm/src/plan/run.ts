@@ -83,7 +83,7 @@ export async function reportPlan(
   });
 }
 
-/** The exit code for the result of plans. */
+/** Returns the exit code for the result of plans. */
 export function planExit(plans: readonly DeploymentPlan[]): number {
   if (plans.some(({ complete }) => !complete)) return PLAN_EXIT.stuck;
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
@@ -142,7 +142,7 @@ export async function planAll(
   return plans;
 }
 
-/** The stored deployments whose templates name a class. @throws UserError if there is no such deployment */
+/** Returns the stored deployments whose templates name a class. @throws UserError if there is no such deployment */
 async function usersOf(
   classes: readonly MachineClass[],
   namespace: string,

@@ -19,7 +19,7 @@ const rename = (text: string, { plain, pascal }: ProviderName): string =>
     .replaceAll('toy', plain);
 
 /**
- * All files of a new provider's package, by their path in its folder.
+ * Returns all files of a new provider's package, by their path in its folder.
  * @param version The version of the mcm packages
  */
 export function providerFiles(name: ProviderName, example: Example, version: string): ReadonlyMap<string, string> {

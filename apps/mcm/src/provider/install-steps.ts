@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { isRecord } from '@mcm/kube';
 
 /**
- * The shell commands that install the dependencies of a new provider. No public registry contains the packages of mcm,
- * so the commands use the tarballs of a clone.
+ * Returns the shell commands that install the dependencies of a new provider. No public registry contains the packages
+ * of mcm, so the commands use the tarballs of a clone.
  * @param self The file of the running program
  */
 export function installSteps(self: string): readonly string[] {
@@ -27,8 +27,8 @@ function above(file: string, isWanted: (folder: string) => boolean): string | un
 }
 
 /**
- * The folder of the tarball from which npm installed the running program. For a program from a registry, `tarballsOf`
- * returns undefined.
+ * Returns the folder of the tarball from which npm installed the running program. The result is undefined for a program
+ * from a registry.
  */
 function tarballsOf(self: string): string | undefined {
   const at = self.lastIndexOf(join('node_modules', '@mcm', 'cli'));
@@ -42,5 +42,5 @@ function tarballsOf(self: string): string | undefined {
   return typeof tarball === 'string' ? dirname(resolve(project, tarball.slice('file:'.length))) : undefined;
 }
 
-/** A path as a word of a POSIX shell. */
+/** Returns a path as a word of a POSIX shell. */
 const quoted = (path: string): string => (/^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

@@ -17,7 +17,7 @@ interface RevisionView {
   readonly changeCause?: string;
 }
 
-/** All revisions, oldest first. */
+/** Returns all revisions, oldest first. */
 function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonly RevisionView[] {
   const { current } = splitSets(deployment, sets);
   return sets
@@ -59,7 +59,7 @@ function tableOf(rows: readonly RevisionView[]): string[] {
 }
 
 /**
- * The template of one revision, as YAML in text output.
+ * Returns the template of one revision, as YAML in text output.
  * @throws UserError if the revision does not exist
  */
 export async function revisionTemplate(

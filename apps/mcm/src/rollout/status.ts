@@ -38,7 +38,7 @@ function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status'
   return `machine ${first.name}: ${brief(first.lastOperation?.description ?? '')}${more}`;
 }
 
-/** The state of a rollout from the status of its deployment, with the texts of `kubectl rollout status`. */
+/** Returns the state of a rollout from the status of its deployment, with the texts of `kubectl rollout status`. */
 export function rolloutState(deployment: MachineDeployment): RolloutState {
   const { metadata, spec, status = {} } = deployment;
   const name = `machinedeployment ${metadata.name}`;
@@ -79,7 +79,7 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
 
 const HEALTH_EVERY_MS = 10_000;
 
-/** The controllers that this rollout needs and that are not working. */
+/** Returns the controllers that this rollout needs and that are not working. */
 async function stoppedFor({ client, namespace, clock }: Target, deployment: MachineDeployment) {
   const all = await readControllers({ client, namespace, clock, deployments: [deployment] });
   return notActing(all).filter(({ name }) => name !== 'machine-config-controller');

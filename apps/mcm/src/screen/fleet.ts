@@ -73,7 +73,7 @@ export function viewFleet(
   };
 }
 
-/** Whether each deployment has all of its machines, available and with the newest template. */
+/** Returns true if each deployment has all of its machines, available and with the newest template. */
 export const isSettled = (fleet: FleetView): boolean =>
   fleet.deployments.length > 0 &&
   fleet.deployments.every((d) => d.available === d.desired && d.updated === d.desired && d.old === 0) &&

@@ -7,7 +7,7 @@ export class FleetLines {
   #rollouts = new Map<string, string>();
   #stopped: readonly ControllerHealth[] = [];
 
-  /** The lines for the changes since the last call. */
+  /** Returns the lines for the changes since the last call. */
   next(fleet: FleetView, now: Date): string[] {
     const lines: string[] = [];
     const phases = new Map(fleet.machines.map((machine) => [machine.name, machine.phase]));

@@ -27,7 +27,7 @@ export interface ScreenView {
 /** On terminals that are narrower than this, columns are only as wide as their texts. */
 const NARROW = 100;
 
-/** The width of a column: the usual width, or on a narrow terminal the width of its longest text. */
+/** Returns the width of a column: the usual width, or on a narrow terminal the width of its longest text. */
 const widthOf = (usual: number, { columns }: ScreenView, texts: readonly string[]): number =>
   columns < NARROW ? Math.max(0, ...texts.map(({ length }) => length)) : usual;
 

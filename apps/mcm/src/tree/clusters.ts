@@ -39,8 +39,8 @@ function branchOfCluster(
 }
 
 /**
- * The clusters of a fleet with their objects. Clusters with a problem come first. A cluster without a problem shows its
- * objects only if `all` is true.
+ * Returns the clusters of a fleet with their objects. Clusters with a problem come first. A cluster without a problem
+ * shows its objects only if `all` is true.
  */
 export async function clusterTree(
   client: KubeClient,

@@ -130,8 +130,8 @@ async function readOne({ client, target, namespace }: Cluster, name: string, unr
 }
 
 /**
- * The objects of one namespace or of all namespaces. With a selector, only the objects of the selected deployments are
- * read.
+ * Returns the objects of one namespace or of all namespaces. With a selector, only the objects of the selected
+ * deployments are read.
  */
 async function readTree(
   { client, target, namespace }: Cluster,

@@ -24,14 +24,14 @@ const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 /** A custom pool, whose nodes are workers with an additional configuration. */
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
-/** The node labels of a pool, for the template of its machines. */
+/** Returns the node labels of a pool, for the template of its machines. */
 export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> =>
   defined({
     [roleLabel('worker')]: '',
     [roleLabel(pool)]: pool !== 'worker' ? '' : undefined,
   });
 
-/** The class for the machines of the custom pool, which boot with the configuration of this pool. */
+/** Returns the class for the machines of the custom pool, which boot with the configuration of this pool. */
 export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({
   ...own,
   name: `${name}-${CUSTOM.name}`,
@@ -42,8 +42,8 @@ export const CUSTOM_POOL = CUSTOM.name;
 const machinesOf = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: FIRST_FLEET.namespace, name });
 
 /**
- * A pool of workers, and a custom pool. Each pool refers to its machines, so that the token of a machine gives access
- * only to the configuration of its pool.
+ * Returns a pool of workers, and a custom pool. Each pool refers to its machines, so that the token of a machine gives
+ * access only to the configuration of its pool.
  */
 const pools = (): readonly Draft<MachineConfigPool>[] => [
   {

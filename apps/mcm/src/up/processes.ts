@@ -160,8 +160,8 @@ export class Program {
   }
 
   /**
-   * Whether the program itself caused its end. A kill by another process does not count. A restart after an error, such
-   * as an invalid flag, would only repeat it.
+   * Returns true if the program itself caused its end. A kill by another process does not count. A restart after an
+   * error, such as an invalid flag, would only repeat it.
    */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
@@ -211,7 +211,7 @@ function laterError(earlier: string, line: string): string {
   return line.trim() === '' || earlier.startsWith(ABORT) ? earlier : sentenceOf(line);
 }
 
-/** The message of a structured log line, or the line itself. */
+/** Returns the message of a structured log line, or the line itself. */
 function sentenceOf(line: string): string {
   if (!line.startsWith('{')) return line.trim();
   try {

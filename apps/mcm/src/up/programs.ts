@@ -52,7 +52,7 @@ export const machineConfigProgram = (data: DataDir, namespace: string, boots?: C
       : []),
   ]);
 
-/** The two programs of the production pod, on free ports. */
+/** Returns the two programs of the production pod, on free ports. */
 export const managerProgram = (data: DataDir, namespace: string): ProgramSpec =>
   spec(data, PROGRAMS.manager, '@mcm/machine-controller-manager/main', controllerFlags(data, namespace));
 

@@ -207,7 +207,7 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
 }
 
 /**
- * The provider of the flag, or the provider of the directory.
+ * Returns the provider of the flag, or the provider of the directory.
  * @throws {UserError} if the directory contains a fleet of another provider
  */
 function providerOf({ provider }: UpOptions, data: DataDir): Provider {
@@ -221,8 +221,8 @@ function providerOf({ provider }: UpOptions, data: DataDir): Provider {
 }
 
 /**
- * Whether machine configs are used. The value of the first start stays, because the nodes of the first deployment need
- * labels.
+ * Returns true if machine configs are used. The value of the first start stays, because the nodes of the first
+ * deployment need labels.
  * @throws {UserError} if the flag does not match the directory or the provider
  */
 function machineConfigOf({ machineConfig }: UpOptions, data: DataDir, { name }: Provider): boolean {

@@ -126,7 +126,7 @@ export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly Zon
 export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
   change(target, zone, 'returned', (evacuated, zones) => zones.filter((name) => name !== zone && evacuated.has(name)));
 
-/** The zones of the deployments, with the numbers of their machines. */
+/** Returns the zones of the deployments, with the numbers of their machines. */
 export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
   const deployments = await listed(target);
   const reading = await readNamespace(target.client, target.namespace);

@@ -18,7 +18,7 @@ export interface Component {
   readonly licenses?: readonly { readonly expression: string }[] | undefined;
 }
 
-/** The package URL (purl-spec, type npm). The @ of a scope is encoded. */
+/** Returns the package URL (purl-spec, type npm). The @ of a scope is encoded. */
 const purl = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 const component = (type: Component['type'], { name, version, license }: PackageJson): Component => ({
@@ -41,8 +41,8 @@ export async function componentsOf(packages: readonly PackageIn[]): Promise<read
 }
 
 /**
- * The bill of materials of a program in CycloneDX 1.6. The bill contains no time and no random number, so that equal
- * programs have equal bills.
+ * Returns the bill of materials of a program in CycloneDX 1.6. The bill contains no time and no random number, so that
+ * equal programs have equal bills.
  */
 export const billOfMaterials = (program: PackageJson, components: readonly Component[]): object => ({
   $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',

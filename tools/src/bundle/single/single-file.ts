@@ -24,7 +24,7 @@ export interface Platform {
 const GO_OS: Readonly<Record<string, string>> = { win32: 'windows' };
 const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** The platform of a Node.js binary. */
+/** Returns the platform of a Node.js binary. */
 export const platformOf = (os: string, arch: string): Platform => ({
   os: GO_OS[os] ?? os,
   arch: GO_ARCH[arch] ?? arch,

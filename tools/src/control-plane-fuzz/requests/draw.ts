@@ -2,7 +2,7 @@ import type { Random } from '@mcm/kube';
 
 /** The random choices of one case, from a seeded sequence. */
 export interface Draw {
-  /** A random integer from 0 to `below` - 1. */
+  /** Returns a random integer from 0 to `below` - 1. */
   int(below: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;

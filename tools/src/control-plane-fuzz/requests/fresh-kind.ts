@@ -182,7 +182,7 @@ function mapSchema(draw: Draw, depth: number): JsonObject {
   return schema;
 }
 
-/** A structural schema. The rules and the default fit the type. */
+/** Returns a structural schema. The rules and the default fit the type. */
 function fieldSchema(draw: Draw, depth: number): JsonObject {
   const deeper = depth < DEPTH ? 1 : 0;
   const schema = draw.weigh<() => JsonObject>([

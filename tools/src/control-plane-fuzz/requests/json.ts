@@ -9,7 +9,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 /** Marks a number in a string, if JavaScript cannot represent the number exactly. */
 export const raw = (token: string): string => `@raw:${token}@`;
 
-/** The body of a step: a value, or a text if the value contains marked numbers or a duplicate key. */
+/** Returns the body of a step: a value, or a text if the value contains marked numbers or a duplicate key. */
 export function bodyOf(value: Json): { readonly body: Json } | { readonly text: string } {
   const text = JSON.stringify(value);
   return /@raw:|@twice@/.test(text)
@@ -17,5 +17,5 @@ export function bodyOf(value: Json): { readonly body: Json } | { readonly text: 
     : { body: value };
 }
 
-/** The part, or nothing, for a spread. */
+/** Returns the part, or nothing, for a spread. */
 export const onlyIf = (isPresent: boolean, part: JsonObject): JsonObject => (isPresent ? part : {});

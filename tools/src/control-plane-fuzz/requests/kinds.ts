@@ -42,7 +42,7 @@ interface Resource {
   readonly verbs: readonly string[];
 }
 
-/** The resources of a server by `apiVersion/resource`, including subresources. */
+/** Returns the resources of a server by `apiVersion/resource`, including subresources. */
 export async function readResources(get: (path: string) => Promise<unknown>): Promise<ReadonlyMap<string, Resource>> {
   const { groups } = (await get('/apis')) as {
     readonly groups: readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
@@ -58,7 +58,10 @@ export async function readResources(get: (path: string) => Promise<unknown>): Pr
 
 const prefixOf = (apiVersion: string): string => (apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`);
 
-/** The kinds of the samples that both servers have. If one server lacks the kind of a sample, the sample is wrong. */
+/**
+ * Returns the kinds of the samples that both servers have. If one server lacks the kind of a sample, the sample is
+ * wrong.
+ */
 export function sharedKinds(
   { samples }: Samples,
   schemas: Schemas,

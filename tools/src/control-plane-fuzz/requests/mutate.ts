@@ -11,7 +11,7 @@ interface Place {
   readonly field: string;
 }
 
-/** All positions in a value with their schemas. Fields that identify the object are excluded. */
+/** Returns all positions in a value with their schemas. Fields that identify the object are excluded. */
 function placesOf(schemas: Schemas, value: Json, given: Schema, field: string, places: Place[] = []): Place[] {
   const { schema } = schemas.resolve(given);
   if (Array.isArray(value))

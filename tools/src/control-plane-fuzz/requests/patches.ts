@@ -2,7 +2,7 @@ import type { Draw } from './draw.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { Kind } from './kinds.ts';
 
-/** A random part of a value: a few keys of each object, and some items of lists. */
+/** Returns a random part of a value: a few keys of each object, and some items of lists. */
 function sprout(draw: Draw, value: Json, items: boolean, depth = 0): Json {
   if (Array.isArray(value))
     return items ? value.filter(() => draw.chance(0.6)).map((item) => sprout(draw, item, items, depth + 1)) : value;

@@ -91,7 +91,7 @@ const encoded = (value: string): string => encodeURIComponent(value).replaceAll(
 
 export const fieldSelector = (draw: Draw): string => `fieldSelector=${encoded(draw.pick(FIELDS))}`;
 
-/** The query of a list: the label of the case for cluster-wide objects, and everything for a namespace. */
+/** Returns the query of a list: the label of the case for cluster-wide objects, and everything for a namespace. */
 export const own = (kind: Kind, more?: string): string[] => {
   const all = [...(kind.namespaced ? [] : ['fuzz=${id}']), ...(more === undefined ? [] : [more])];
   return all.length === 0 ? [] : [`labelSelector=${all.map(encoded).join(',')}`];
@@ -189,7 +189,7 @@ const WATCHES = [
   'labelSelector=a%3D(',
 ];
 
-/** A watch of one object from its present state. The order of several initial events is not defined. */
+/** Returns a watch of one object from its present state. The order of several initial events is not defined. */
 export const watchNow = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const name = nameOf(draw, kind);
   const path = `${kind.collection}/${name}`;
@@ -218,7 +218,7 @@ export const watchNow = ({ draw }: Source, kind: Kind): readonly Step[] => {
   ];
 };
 
-/** A method that the path does not support, or a path that does not exist. */
+/** Returns a method that the path does not support, or a path that does not exist. */
 export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const { collection } = kind;
   const path = `${collection}/${nameOf(draw, kind)}`;

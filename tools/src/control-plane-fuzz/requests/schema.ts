@@ -22,7 +22,7 @@ export interface Schema {
 }
 
 export interface Schemas {
-  /** The schema of a kind. `of` returns empty if the documents contain none. */
+  /** Returns the schema of a kind, or an empty schema if the documents contain none. */
   of(apiVersion: string, kind: string): Schema;
   /** Follows references. `name` is the name of the last reference. */
   resolve(schema: Schema): { readonly schema: Schema; readonly name: string };

@@ -17,7 +17,7 @@ export interface Source {
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);
 
-/** The name of one of the few objects of a case. */
+/** Returns the name of one of the few objects of a case. */
 export const nameOf = (draw: Draw, kind: Kind): string => {
   const metadata = kind.samples[0]?.['metadata'];
   const own = isJsonObject(metadata) ? String(metadata['name']) : 'a';

@@ -9,10 +9,10 @@ import { isGuarded, nameOf, type Source, target } from './source.ts';
 import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
-/** Whether an object sets a default for the whole cluster, which would affect the remaining cases. */
+/** Returns true if an object sets a default for the whole cluster, which would affect the remaining cases. */
 const changesDefaults = (text: string): boolean => /is-default-class|globalDefault|default-class/.test(text);
 
-/** A valid object of the kind with this name. The object has the label that lists of the case select. */
+/** Returns a valid object of the kind with this name. The object has the label that lists of the case select. */
 function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
   const object = structuredClone(draw.pick(kind.samples)) as JsonObject;
   const metadata = object['metadata'] as JsonObject;
@@ -45,7 +45,7 @@ const write = (draw: Draw): string[] => [
   ...(draw.chance(0.15) ? [`fieldManager=${draw.pick(['m1', 'm2', 'a'.repeat(129), ''])}`] : []),
 ];
 
-/** A step with a body. The step is a dry run if the kind or the body requires it. */
+/** Returns a step with a body. The step is a dry run if the kind or the body requires it. */
 function send(
   kind: Kind,
   request: string,
@@ -101,7 +101,7 @@ const update = (source: Source, kind: Kind): readonly Step[] => {
   return [get, send(kind, `PUT ${path}`, write(draw), mutated(source, kind, object), undefined, accepting(draw, 0.06))];
 };
 
-/** A patch of a random type, generated from `object`. */
+/** Returns a patch of a random type, generated from `object`. */
 function patchOf(source: Source, kind: Kind, object: JsonObject, path: string): Step {
   const { draw } = source;
   const query = write(draw);
@@ -283,7 +283,10 @@ export const review = ({ draw, schemas, samples }: Source, kind: Kind): readonly
   return [send({ ...kind, apiVersion: 'v1' }, `POST ${collection}`, write(draw), body)];
 };
 
-/** The next steps of a case: one request, or two requests if the second request uses the response of the first one. */
+/**
+ * Returns the next steps of a case: one request, or two requests if the second request uses the response of the first
+ * one.
+ */
 export function nextSteps(source: Source, kind: Kind): readonly Step[] {
   const { draw } = source;
   const others = kind.subresources.filter(

@@ -79,7 +79,7 @@ const EDGES: readonly Json[] = [
   raw('9223372036854775808'),
 ]; // prettier-ignore
 
-/** A value that matches the schema of a field. Further rules of the server may refuse the value. */
+/** Returns a value that matches the schema of a field. Further rules of the server may refuse the value. */
 export function makeValue(draw: Draw, schemas: Schemas, given: Schema, field: string, depth = 0): Json {
   const { schema, name } = schemas.resolve(given);
   if (schema.enum !== undefined && schema.enum.length > 0 && draw.chance(0.95)) return draw.pick(schema.enum);

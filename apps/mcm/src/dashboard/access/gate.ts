@@ -16,7 +16,7 @@ const COOKIE = '__Host-mcm-dashboard';
 
 /** Authorizes requests from other machines. */
 export interface Gate {
-  /** `check` returns undefined if the request is allowed. */
+  /** Returns the refusal of the request, or undefined if the request is allowed. */
   check(request: IncomingMessage): Promise<Refusal>;
   /** Logs in with the token of a form. `logIn` returns the cookie of the new session, or the refusal. */
   logIn(request: IncomingMessage): Promise<{ readonly cookie: string } | NonNullable<Refusal>>;
@@ -33,8 +33,8 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .find(([name]) => name === COOKIE)?.[1];
 
 /**
- * Whether a form comes from a page of this server. The check prevents that another site logs a user in with the token
- * of an attacker, or ends the session of the user.
+ * Returns true if a form comes from a page of this server. The check prevents that another site logs a user in with the
+ * token of an attacker, or ends the session of the user.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';

@@ -373,7 +373,9 @@ export class Board {
     if (this.#deployments.put(assessed.row)) this.#samplesOf(key).add([now, desired, updated, available, total]);
   }
 
-  /** The samples of a rollout. If there are too many rollouts, the samples of the oldest rollout are dropped. */
+  /**
+   * Returns the samples of a rollout. If there are too many rollouts, the samples of the oldest rollout are dropped.
+   */
   #samplesOf(key: string): Samples {
     const known = this.samples.get(key) ?? new Samples(MOST_SAMPLES, 1_000);
     this.samples.delete(key);
@@ -397,8 +399,8 @@ function put<T, Row extends { readonly key: string }>(
 const isLeaving = (row: MachineRow | undefined): boolean => row?.stage === 'drain' || row?.stage === 'delete';
 
 /**
- * Whether a change of a Node changes the row of its machine. Kubelets update the status of a Node every few seconds
- * without a change of the row.
+ * Returns true if a change of a Node changes the row of its machine. Kubelets update the status of a Node every few
+ * seconds without a change of the row.
  */
 const differs = (a: Node, b: Node): boolean =>
   a.metadata.uid !== b.metadata.uid || JSON.stringify(a.metadata.labels) !== JSON.stringify(b.metadata.labels);

@@ -31,7 +31,7 @@ export class Controllers {
     this.#namespace = namespace;
   }
 
-  /** The health of the controllers of a namespace. `of` returns empty before the first assessment. */
+  /** Returns the health of the controllers of a namespace, or an empty list before the first assessment. */
   of(namespace: string): readonly ControllerHealth[] {
     return this.#known.get(namespace) ?? [];
   }

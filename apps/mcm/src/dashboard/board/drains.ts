@@ -26,7 +26,7 @@ export interface DrainOptions {
   readonly signal: AbortSignal;
   /** `onChange` is called when a watched drain changed. */
   readonly onChange: () => void;
-  /** The settings of the machine controller. Unknown settings have their defaults. */
+  /** Returns the settings of the machine controller. Unknown settings have their defaults. */
   readonly defaults: () => MachineDefaults;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
 }
@@ -87,12 +87,12 @@ export class Drains {
     return watch?.ready ? watch.drain.explain(machine, classOf(machine), defaults()) : undefined;
   }
 
-  /** The reasons that block a drain. `blockersOf` returns empty if the drain is not watched. */
+  /** Returns the reasons that block a drain, or an empty list if the drain is not watched. */
   blockersOf(machine: Machine): readonly string[] {
     return this.explain(machine)?.blockers.map(({ text }) => text) ?? [];
   }
 
-  /** The kinds that the user may not read, with the missing permissions. */
+  /** Returns the kinds that the user may not read, with the missing permissions. */
   unseen(machine: Machine): readonly string[] {
     return (this.#watches.get(machine.metadata.uid)?.drain.refused() ?? []).flatMap(({ resource, refused }) =>
       refused ? [`no permission to read ${resource}: needs ${needsText(refused)}`] : [],

@@ -30,7 +30,7 @@ export class Table<T extends Row> {
     for (const row of rows) this.put(row);
   }
 
-  /** The changes since the last call, or undefined if there are none. */
+  /** Returns the changes since the last call, or undefined if there are none. */
   take(): Delta<T> | undefined {
     if (this.#put.size === 0 && this.#drop.size === 0) return undefined;
     const delta = {
@@ -43,7 +43,7 @@ export class Table<T extends Row> {
   }
 }
 
-/** Whether two rows have equal fields. Arrays in a row contain only strings. */
+/** Returns true if two rows have equal fields. Arrays in a row contain only strings. */
 function isSame(a: Row, b: Row): boolean {
   const other = b as Readonly<Record<string, unknown>>;
   return Object.entries(a).every(([name, value]) =>

@@ -19,7 +19,7 @@ export class Unreachable {
     this.#clock = clock;
   }
 
-  /** A sentence with the replicas, empty if all live replicas reach the cluster. */
+  /** Returns a sentence with the replicas, empty if all live replicas reach the cluster. */
   of(cluster: string): string {
     return this.#texts.get(cluster) ?? '';
   }

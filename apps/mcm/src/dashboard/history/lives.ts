@@ -152,7 +152,7 @@ export class Lives {
     return { row, life: lifeOf(life), drain, successor, predecessor, vm };
   }
 
-  /** The histories of the newest machines of a deployment, oldest first. `most` limits their number. */
+  /** Returns the histories of the newest machines of a deployment, oldest first. `most` limits their number. */
   ofDeployment(ns: string, name: string, most: number): readonly MachineLife[] {
     const all = [...(this.#ofDeployment.get(`${ns}/${name}`) ?? [])];
     return all
@@ -171,7 +171,7 @@ export class Lives {
     for (const life of expired) this.#forget(life);
   }
 
-  /** Whether the oldest entry of the order still belongs to a segment. */
+  /** Returns true if the oldest entry of the order still belongs to a segment. */
   #isCurrent(life: Life): boolean {
     return this.#lives.get(life.key) === life;
   }

@@ -28,7 +28,7 @@ const MANAGER = 'machine-controller-manager';
 const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'waiting', 'deleting'];
 
 /**
- * The row of a deployment, from its status and the health of its manager.
+ * Returns the row of a deployment, from its status and the health of its manager.
  * @param before The last result, which contains the start of the current state
  * @param controllers The controllers of its namespace
  */

@@ -38,8 +38,8 @@ const ZONE = 'topology.kubernetes.io/zone';
 const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
 /**
- * The zone, from the first source that has one: the Node, the alternative of the machine, its node template, its class.
- * `zoneOf` returns empty if unknown.
+ * Returns the zone, from the first source that has one: the Node, the alternative of the machine, its node template,
+ * its class. The text is empty if the zone is unknown.
  */
 function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
   const own: Readonly<Record<string, string>> = node?.metadata.labels ?? {};
@@ -48,7 +48,7 @@ function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: 
   return own[ZONE] ?? own[LEGACY_ZONE] ?? offeringOf(machine)?.zone ?? first;
 }
 
-/** The zone of all machines of a class. `classZone` returns empty if unknown. */
+/** Returns the zone of all machines of a class, or an empty string if the zone is unknown. */
 export function classZone(machineClass: MachineClass | undefined): string {
   const inSpec = machineClass?.providerSpec as { readonly zone?: unknown } | null | undefined;
   const zone = machineClass?.nodeTemplate?.zone ?? inSpec?.zone;
@@ -81,7 +81,7 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   return stage === 'run' && phase !== 'InPlaceUpdating' ? 'ready' : 'starting';
 }
 
-/** The level at `now`, and the next time at which a deadline or a long wait may raise the level. */
+/** Returns the level at `now`, and the next time at which a deadline or a long wait may raise the level. */
 function raised(
   base: Level,
   times: { readonly since: number; readonly created: number; readonly deadline: number | undefined },
@@ -104,7 +104,7 @@ function raised(
 }
 
 /**
- * The row of a machine. The cost of a row does not depend on the size of the fleet.
+ * Returns the row of a machine. The cost of a row does not depend on the size of the fleet.
  * @param before The last result for this machine, which contains the start of the level
  */
 export function machineRow(

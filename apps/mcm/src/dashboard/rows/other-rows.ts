@@ -63,7 +63,7 @@ const KINDS: ReadonlySet<string> = new Set([
   'Node',
 ]);
 
-/** The row of an event. `eventRow` returns undefined if the kind of its object is not shown. */
+/** Returns the row of an event, or undefined if the kind of its object is not shown. */
 export function eventRow(event: EventObject, now: number): EventRow | undefined {
   const { metadata, involvedObject: of, type, reason, message, count } = event;
   if (!KINDS.has(of?.kind ?? '')) return undefined;

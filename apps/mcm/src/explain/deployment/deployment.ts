@@ -214,7 +214,7 @@ export function withoutStep(
   };
 }
 
-/** Whether no guard and no missing class can block the machine. */
+/** Returns true if no guard and no missing class can block the machine. */
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
@@ -269,7 +269,7 @@ function whyPaused({ metadata }: MachineDeployment): string {
 
 type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
 
-/** The text of the controller about its wait, or the number of machines that must start or end. */
+/** Returns the text of the controller about its wait, or the number of machines that must start or end. */
 export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
@@ -279,7 +279,7 @@ export const awaitedBy = (reading: Staffed, because: string): string =>
  */
 const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 
-/** The numbers of machines that must start and end. `awaited` returns undefined if both are 0. */
+/** Returns the numbers of machines that must start and end, or undefined if both are 0. */
 function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const { current } = splitSets(deployment, sets);
   const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];

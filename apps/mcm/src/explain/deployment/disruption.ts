@@ -1,8 +1,8 @@
 import { type DisruptionBudget, type RepairPlan, whyWaiting } from '@mcm/core';
 
 /**
- * Lines about the disruption budget: missing machines by cause, and the remaining budget. `budgetLines` returns empty
- * if no machine is missing or terminating.
+ * Returns lines about the disruption budget: missing machines by cause, and the remaining budget. The list is empty if
+ * no machine is missing or terminating.
  */
 function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
   if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];
@@ -32,7 +32,7 @@ function leavingLine(leaving: number, countsTerminating: boolean): string {
   return `${leaving} still ${one ? 'terminates' : 'terminate'} and ${counts} towards the surge`;
 }
 
-/** Lines about repairs and terminating machines. */
+/** Returns lines about repairs and terminating machines. */
 export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean): string[] {
   const { budget, go, held, kept, allowance } = repairs;
   const waiting = whyWaiting(repairs);

@@ -6,7 +6,7 @@ const STATES = {
   standby: ' (on standby: the machines of the zone are unreachable, so mcm creates no machines there)',
 } as const satisfies Readonly<Record<ZoneOutlook['zones'][number]['state'], string>>;
 
-/** The machines of each zone, the zone of the next machine, and the zones whose limit delays the rollout. */
+/** Returns the machines of each zone, the zone of the next machine, and the zones whose limit delays the rollout. */
 export function zoneLines(outlook: ZoneOutlook | undefined): readonly string[] {
   if (!outlook) return [];
   const { zones, next } = outlook;

@@ -66,7 +66,7 @@ function waitHints(machine: Machine, drain: DrainExplanation | undefined): strin
   }
 }
 
-/** The hint to force the drain. The reasons that block a drain have separate hints. */
+/** Returns the hint to force the drain. The reasons that block a drain have separate hints. */
 const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] =>
   blockers.length === 0 || isForceDeletion(machine) || isPastDrain(machine)
     ? []
@@ -74,7 +74,7 @@ const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] 
         `remove the blockers of the drain (see below); to force the drain now and delete the pods: ${of('label', machine)} ${Labels.ForceDeletion}=true`,
       ];
 
-/** A hint for a Failed machine without a set, because no controller replaces such a machine. */
+/** Returns a hint for a Failed machine without a set, because no controller replaces such a machine. */
 function unreplaced(machine: Machine): string[] {
   const { metadata, status } = machine;
   const owned = metadata.ownerReferences?.some(({ controller }) => controller);

@@ -32,8 +32,8 @@ export interface MachineWait {
 }
 
 /**
- * The wait of a Running machine for the node readiness controller. `readinessWait` returns undefined if its Node has no
- * readiness taint.
+ * Returns the wait of a Running machine for the node readiness controller, or undefined if the Node has no readiness
+ * taint.
  */
 function readinessWait(machine: Machine, phase: string): MachineWait | undefined {
   const awaited = awaitedReadiness(machine);
@@ -44,11 +44,11 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
 }
 
 /**
- * The wait of a machine. `machineWait` returns undefined for a healthy Running machine whose Node has no readiness
- * taint. Deadlines come from the spec of the machine, or from the flags of the machine controller.
+ * Returns the wait of a machine, or undefined for a healthy Running machine whose Node has no readiness taint.
+ * Deadlines come from the spec of the machine, or from the flags of the machine controller.
  *
  * @param machineClass The class, which may contain the undrainable policy. By default, the policy is that of the
- * machine.
+ *   machine.
  * @param holds Reasons that prevent a replacement now, from `replacementHolds`.
  * @param defaults The flags of the machine controller, or the built-in defaults if the flags are not known
  */
@@ -81,7 +81,7 @@ export function machineWait(
   };
 }
 
-/** The state of a machine that waits for a scale-up. `warmWait` returns undefined for other machines. */
+/** Returns the state of a machine that waits for a scale-up, or undefined for other machines. */
 function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   const state = warmStateOf(machine);
   if (state === undefined) return undefined;
@@ -94,7 +94,7 @@ function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   );
 }
 
-/** The activity of a machine: the text of the controller, unless the text only reports a completed step. */
+/** Returns the activity of a machine: the text of the controller, unless the text only reports a completed step. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   if (isDeletionAhead(machine)) return 'the deletion is requested, and the machine controller has not started it yet';
@@ -107,7 +107,7 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
 
-/** Whether a machine in deletion still reports an operation from before the deletion, such as its join. */
+/** Returns true if a machine in deletion still reports an operation from before the deletion, such as its join. */
 const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && (status?.lastOperation?.type ?? 'Delete') !== 'Delete';
 
@@ -130,13 +130,13 @@ export function sinceOf({ metadata, status }: Machine): string | undefined {
   return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
 }
 
-/** The code of the last error of the cloud. */
+/** Returns the code of the last error of the cloud. */
 export function refusalOf({ status }: Machine): string | undefined {
   const { state, errorCode, description = '' } = status?.lastOperation ?? {};
   return state === 'Failed' ? errorCode || /code = \[(\w+)\]/.exec(description)?.[1] : undefined;
 }
 
-/** Whether the deletion has reached the steps after the drain. */
+/** Returns true if the deletion has reached the steps after the drain. */
 export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
@@ -158,8 +158,8 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * The expected result of a failure. The expected result may change. An unreachable API server stops health checks, and
- * the reasons that prevent a replacement may end.
+ * Returns the expected result of a failure. The expected result may change. An unreachable API server stops health
+ * checks, and the reasons that prevent a replacement may end.
  */
 function outcomeOf(what: string, { metadata }: Machine, holds: readonly string[]): string {
   // No controller replaces a machine without a set.
@@ -168,7 +168,7 @@ function outcomeOf(what: string, { metadata }: Machine, holds: readonly string[]
   return `the machine may be ${what}, but mcm does not replace the machine while ${holds.join(', or ')}`;
 }
 
-/** The reason for the immediate deletion of a machine that the cloud interrupts. */
+/** Returns the reason for the immediate deletion of a machine that the cloud interrupts. */
 function interruptedText(machine: Machine): string {
   const interruption = interruptionOf(machine);
   if (!interruption) return '';
@@ -229,7 +229,7 @@ function deadlineOf(
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 
-/** The wait without name and phase, for an output that has them in other columns. */
+/** Returns the wait without name and phase, for an output that has them in other columns. */
 export function waitText(wait: MachineWait, now: Date): string {
   const reported = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = reported ? '' : ` [${wait.errorCode}]`;

@@ -200,14 +200,14 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   };
 }
 
-/** The drift of the metadata of the Node that the policy `Warn` keeps. */
+/** Returns the drift of the metadata of the Node that the policy `Warn` keeps. */
 function driftLines(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string[] {
   const drift = node ? warnedDrift(machine, machineClass, node) : [];
   if (drift.length === 0) return [];
   return [`${drift.join(', ')}: the drift policy is Warn, so mcm keeps the change`];
 }
 
-/** The reasons that prevent a replacement. Objects are read only for a machine that may become Failed. */
+/** Returns the reasons that prevent a replacement. Objects are read only for a machine that may become Failed. */
 async function holdsOf(
   target: MachineTarget,
   machine: Machine,
@@ -228,7 +228,7 @@ function alternativeOf(machine: Machine): string | undefined {
   return alternativeText(alternative);
 }
 
-/** The progress of a machine that has not joined. */
+/** Returns the progress of a machine that has not joined. */
 function creationStepsOf(machine: Machine, node: Node | undefined): readonly CreationStep[] | undefined {
   const { metadata, status } = machine;
   const last = status?.lastOperation;
@@ -236,7 +236,7 @@ function creationStepsOf(machine: Machine, node: Node | undefined): readonly Cre
   return metadata.deletionTimestamp || born ? undefined : creationSteps(machine, node);
 }
 
-/** The kind of the cloud's error, and the person or component that can fix the cause. */
+/** Returns the kind of the cloud's error, and the person or component that can fix the cause. */
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;
@@ -254,7 +254,7 @@ export interface DrainPreview {
   readonly unread: readonly string[];
 }
 
-/** The state of the drain of a machine, or a preview if the machine is not in deletion. */
+/** Returns the state of the drain of a machine, or a preview if the machine is not in deletion. */
 export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
   const machine = await getMachine(target);
   const unread = new Set<string>();

@@ -4,7 +4,7 @@ import type { Node } from '@mcm/kube';
 /** States in which the machine-config-daemon needs a user to continue. */
 const STUCK: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 
-/** The state of the machine configuration of a node. `configOf` returns undefined if the node is up to date. */
+/** Returns the state of the machine configuration of a node, or undefined if the node is up to date. */
 export function configOf({ metadata: { annotations = {} } }: Node): string | undefined {
   const { [Annotations.ConfigDaemonState]: state, [Annotations.ConfigDaemonReason]: reason } = annotations;
   if (STUCK.includes(state))

@@ -8,7 +8,7 @@ type Condition = NonNullable<NonNullable<MachineDeployment['status']>['condition
  */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 
-/** The conditions that report a problem, most specific first. `Available` is the least specific condition. */
+/** Returns the conditions that report a problem, most specific first. `Available` is the least specific condition. */
 export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {
   const rank = ({ type }: Condition): number => USUAL.indexOf(type);
   return (status?.conditions ?? [])
@@ -16,11 +16,14 @@ export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condi
     .sort((a, b) => rank(a) - rank(b));
 }
 
-/** Whether a condition reports a wait that a user has requested: for a window, a freeze or a node that postpones. */
+/**
+ * Returns true if a condition reports a wait that a user has requested: for a window, a freeze or a node that
+ * postpones.
+ */
 export const isIntendedWait = ({ type, reason }: Condition): boolean =>
   type === MachineDeploymentConditions.RolloutWaiting && reason !== 'InvalidWindow';
 
-/** The most specific problem of a deployment as one sentence. `problemOf` returns undefined if there is no problem. */
+/** Returns the most specific problem of a deployment as one sentence, or undefined if there is no problem. */
 export function problemOf(deployment: Pick<MachineDeployment, 'status'>): string | undefined {
   const [worst] = problemsOf(deployment);
   return worst && (worst.message ?? worst.reason ?? worst.type);

@@ -14,8 +14,8 @@ const BY_HAND = 'manual (no event or annotation of a controller contains another
 const BY_CLOUD = 'interruption by the cloud';
 
 /**
- * The cause of a deletion, from the event of its MachineSet or from the machine. `deletionCauseOf` returns undefined if
- * the machine is not in deletion, or if the caller may not read the objects.
+ * Returns the cause of a deletion, from the event of its MachineSet or from the machine. The result is undefined if the
+ * machine is not in deletion, or if the caller may not read the objects.
  */
 export async function deletionCauseOf(
   { client, namespace }: Target,

@@ -36,7 +36,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
 /** The maximum number of pods in the line of a blocker. The list above this line contains all pods. */
 const NAMED = 5;
 
-/** Lines for pods and volumes that need no action, with their deadlines. */
+/** Returns lines for pods and volumes that need no action, with their deadlines. */
 function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): string[] {
   const leaving = pods.filter(({ fate }) => fate === 'leaving');
   const ends = leaving.flatMap((pod) => (pod.ends ? [pod.ends] : []));
@@ -67,7 +67,7 @@ function named(names: readonly string[], noun: string): string {
   return `${noun}${names.length > 1 ? 's' : ''} ${names.slice(0, NAMED).join(', ')}${more}`;
 }
 
-/** Lines for the reasons that block the drain. Pods with the same reason are grouped. */
+/** Returns lines for the reasons that block the drain. Pods with the same reason are grouped. */
 function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   const groups = new Map<string, string[]>();
   for (const { text, hint, pods = [] } of blockers) {

@@ -4,7 +4,7 @@ import { brief } from './brief.ts';
 /** The maximum number of printed console lines. The ConfigMap contains all lines. */
 const CONSOLE_LINES = 15;
 
-/** The evidence of a machine: the newest evidence in full, and earlier evidence by name. */
+/** Returns the evidence of a machine: the newest evidence in full, and earlier evidence by name. */
 export function evidenceLines(kept: readonly KeptEvidence[], namespace: string): string[] {
   const [newest, ...earlier] = kept;
   if (!newest) return [];
@@ -26,7 +26,7 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
   ];
 }
 
-/** Lines for VMs that are kept after the deletion of their machine, for an investigation. */
+/** Returns lines for VMs that are kept after the deletion of their machine, for an investigation. */
 export const keptVmLines = (kept: readonly KeptVm[], namespace: string): string[] =>
   kept.map(
     ({ providerID, until, configMap }) =>

@@ -37,8 +37,8 @@ export interface ReplacementContext {
 }
 
 /**
- * The reasons that prevent a replacement now. Each reason completes a sentence with "as long as". `replacementHolds`
- * has no side effects.
+ * Returns the reasons that prevent a replacement now. Each reason completes a sentence with "as long as".
+ * `replacementHolds` has no side effects.
  */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
   const { deployment } = context;

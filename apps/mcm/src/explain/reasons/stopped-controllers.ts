@@ -20,7 +20,7 @@ export function waitUnder<T extends Wait>(wait: T, controllers: readonly Control
   return { ...rest, doing: `${MACHINES} is not working; last report: ${wait.doing}` } as T;
 }
 
-/** A clause for a sentence with "as long as", if no controller replaces machines. */
+/** Returns a clause for a sentence with "as long as", if no controller replaces machines. */
 export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
   doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} is not working`];
 

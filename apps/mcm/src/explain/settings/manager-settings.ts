@@ -12,7 +12,7 @@ export interface ManagerSettings {
   readonly remark: string | undefined;
 }
 
-/** The settings if the flags are not known. */
+/** Returns the settings if the flags are not known. */
 export const assumedSettings = (why: string): ManagerSettings => ({
   safeguards: SAFEGUARD_DEFAULTS,
   remark: `assuming the default flags of the manager: ${why}`,

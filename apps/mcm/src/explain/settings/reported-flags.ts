@@ -32,7 +32,7 @@ export async function readToldFlags(client: KubeClient, namespace: string, name:
 const taken = <T>(value: unknown, fallback: T): T =>
   typeof value === typeof fallback && Array.isArray(value) === Array.isArray(fallback) ? (value as T) : fallback;
 
-/** The published value, or the fallback if the value is missing or has a wrong type. */
+/** Returns the published value, or the fallback if the value is missing or has a wrong type. */
 export const reportedFlag = <T>(reported: Readonly<Record<string, unknown>>, name: string, fallback: T): T =>
   taken(reported[name], fallback);
 
@@ -41,7 +41,7 @@ export const reportedValues = <F extends Flags>(reported: Readonly<Record<string
     Object.entries(flags).map(([name, { fallback }]) => [name, taken(reported[name], fallback)]),
   ) as FlagValues<F>;
 
-/** The states of features. `on` contains the defaults. */
+/** Returns the states of features. `on` contains the defaults. */
 export function reportedFeatures<N extends string>(
   reported: Readonly<Record<string, unknown>>,
   on: Readonly<Record<N, boolean>>,

@@ -18,9 +18,9 @@ const KEEP = '__keep__';
 /** The marker for the condition of a whole object. */
 export const WHEN = '__when__';
 
-/** A template for `key:` with the content of the value. An empty value produces no text. */
+/** Returns a template for `key:` with the content of the value. An empty value produces no text. */
 const field = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${FIELD}${key}`]: value });
-/** A template for `key:` with the text of the value. An empty text produces no text. */
+/** Returns a template for `key:` with the text of the value. An empty text produces no text. */
 const scalar = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${SCALAR}${key}`]: value });
 const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: value });
 const items = (value: string): readonly object[] => [{ [MORE]: value }];

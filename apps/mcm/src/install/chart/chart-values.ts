@@ -30,7 +30,7 @@ const enabled = (on: boolean, about: string): Value => value(about, on, { type: 
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
   group(about, { enabled: enabled(on, 'Installs these objects.'), ...fields });
 
-/** The schema of an object that allows only these fields. */
+/** Returns the schema of an object that allows only these fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
   type: 'object',
   additionalProperties: false,
@@ -128,7 +128,7 @@ const AFFINITY = closed({ nodeAffinity: ANYTHING, podAffinity: ANYTHING, podAnti
 const PULL_SECRETS = { type: 'array', items: closed({ name: TEXT }, ['name']) };
 const VOLUMES = { type: 'array', items: { type: 'object', required: ['name'], properties: { name: TEXT } } };
 
-/** The repository of an image without its tag. */
+/** Returns the repository of an image without its tag. */
 export const repositoryOf = (image: string): string => image.replace(/:[^:/]*$/, '');
 
 function imageGroup(container: Container, program: string): Group {
@@ -393,7 +393,9 @@ function textOf(fields: Fields, indent = ''): string {
     .join('');
 }
 
-/** The file values.yaml with a comment for each value. The defaults are those of an installation without Helm. */
+/**
+ * Returns the file values.yaml with a comment for each value. The defaults are those of an installation without Helm.
+ */
 export const valuesText = (): string => textOf(values());
 
 const schemaOf = (fields: Fields): object =>
@@ -419,7 +421,7 @@ const rowsOf = (fields: Fields, path = ''): readonly (readonly [path: string, va
     isGroup(entry) ? rowsOf(entry.fields, `${path}${name}.`) : [[`${path}${name}`, entry] as const],
   );
 
-/** The README of the chart: installation, and a table of the values. */
+/** Returns the README of the chart: installation, and a table of the values. */
 export function chartReadme(): string {
   const fields = values();
   const sections = Object.entries(fields)

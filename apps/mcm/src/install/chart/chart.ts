@@ -75,7 +75,7 @@ ${templated(fleetBinding(SYMBOLIC, '{{ $cluster }}'))}{{- end }}
 {{- end }}
 `;
 
-/** The files of the Helm chart, by their path in the folder of the chart. */
+/** Returns the files of the Helm chart, by their path in the folder of the chart. */
 export function chartFiles(version: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const about = {

@@ -3,7 +3,7 @@ import { grafanaFiles } from '../grafana/files.ts';
 import { chartFiles } from './chart.ts';
 import { kustomizeFiles } from './kustomize.ts';
 
-/** All generated files of `deploy/`, by their path in the workspace. */
+/** Returns all generated files of `deploy/`, by their path in the workspace. */
 export const deployFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ...[...grafanaFiles()].map(([path, text]): [string, string] => [`deploy/grafana/${path}`, text]),

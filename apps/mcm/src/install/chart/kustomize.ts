@@ -4,7 +4,7 @@ import { yamlStream } from '../../output/format.ts';
 import { installSections } from '../objects/objects.ts';
 import { DEFAULT_INSTALL, NOT_IN_FLEET, separated } from '../objects/settings.ts';
 
-/** The files of the kustomize base, by their path in the folder. Each optional part is a component. */
+/** Returns the files of the kustomize base, by their path in the folder. Each optional part is a component. */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
   const sections = installSections(DEFAULT_INSTALL);
   const base = sections.filter(({ optional }) => optional !== true);
@@ -45,7 +45,8 @@ interface Operation {
 }
 
 /**
- * The JSON patch operations that change a value to a new value. The new value must have no additional fields or items.
+ * Returns the JSON patch operations that change a value to a new value. The new value must have no additional fields or
+ * items.
  */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
   if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];

@@ -45,7 +45,7 @@ export const timeseries = (
   queries: queries.map(([expr, legend]) => ({ expr, legend })),
 });
 
-/** One figure. */
+/** Returns one figure. */
 export const stat = (
   title: string,
   description: string,
@@ -143,7 +143,7 @@ const variable = ({ name, label, query }: BoardSpec['variables'][number]) => ({
   current: { text: ['All'], value: ['$__all'] },
 });
 
-/** The dashboard in the import format of Grafana. */
+/** Returns the dashboard in the import format of Grafana. */
 export function boardJson({ uid, title, description, variables, links, rows }: BoardSpec): string {
   const panels: object[] = [];
   let top = 0;

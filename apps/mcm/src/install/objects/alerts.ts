@@ -23,7 +23,9 @@ const alert = (
   annotations: { summary, runbook: `${RUNBOOKS}/${name}.md` },
 });
 
-/** The increase of a counter. `increase` ignores the first value of a new series, so the query adds this value. */
+/**
+ * Returns the increase of a counter. `increase` ignores the first value of a new series, so the query adds this value.
+ */
 const rises = (counter: string, time: string): string =>
   `((${counter} unless ${counter} offset ${time}) or increase(${counter}[${time}]))`;
 
@@ -151,10 +153,10 @@ const ALERTS: readonly Alert[] = [
 ];
 
 /**
- * The alerts with links to their runbooks.
+ * Returns the alerts with links to their runbooks.
  *
  * @param baseUrl The address of the folder that contains `docs/runbooks`. If `baseUrl` is undefined, alerts contain
- * only the path.
+ *   only the path.
  */
 export const alertsWithLinks = (baseUrl: string | undefined): readonly Alert[] =>
   baseUrl === undefined

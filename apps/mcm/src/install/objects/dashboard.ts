@@ -90,7 +90,7 @@ const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): obj
   };
 };
 
-/** The role for users who may log in. An operator binds the role to them. */
+/** Returns the role for users who may log in. An operator binds the role to them. */
 const userRole = (namespace: string): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -98,7 +98,7 @@ const userRole = (namespace: string): object => ({
   rules: [{ nonResourceURLs: ['/dashboard'], verbs: ['get'] }],
 });
 
-/** The Deployment of the dashboard, with a ServiceAccount that can only read. */
+/** Returns the Deployment of the dashboard, with a ServiceAccount that can only read. */
 export const dashboardObjects = (settings: InstallSettings): readonly object[] => {
   const { namespace } = settings;
   return [

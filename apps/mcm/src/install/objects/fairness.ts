@@ -42,10 +42,10 @@ export const fairness = (settings: InstallSettings): readonly object[] => [
   flowSchema(settings.name, settings.accounts.manager, settings),
 ];
 
-/** The same share for a separate machine controller with its own ServiceAccount. */
+/** Returns the same share for a separate machine controller with its own ServiceAccount. */
 export const separateFairness = (settings: InstallSettings): object =>
   flowSchema(CONTROLLER_APP, settings.accounts.controller, settings);
 
-/** The same share for a fleet. */
+/** Returns the same share for a fleet. */
 export const fleetFairness = (settings: InstallSettings): object =>
   flowSchema(FLEET_APP, settings.accounts.fleet, settings);

@@ -31,7 +31,7 @@ const CLUSTER_RULES: readonly Rule[] = [
   ...new Map([...MANAGER_RULES, ...CONTROLLER_RULES].map((rule) => [JSON.stringify(rule), rule])).values(),
 ];
 
-/** The name of the ClusterRole that a RoleBinding in the namespace of each cluster refers to. */
+/** Returns the name of the ClusterRole that a RoleBinding in the namespace of each cluster refers to. */
 const clusterRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-cluster`, namespace);
 
 /** Gives a fleet its permissions in the namespace of one cluster. */
@@ -44,8 +44,8 @@ export const fleetBinding = (settings: InstallSettings, cluster: string): object
 });
 
 /**
- * The roles of a fleet. A RoleBinding in each namespace of a cluster grants the ClusterRole for clusters. The fleet has
- * no access to other namespaces.
+ * Returns the roles of a fleet. A RoleBinding in each namespace of a cluster grants the ClusterRole for clusters. The
+ * fleet has no access to other namespaces.
  */
 const fleetRoles = (settings: InstallSettings): readonly object[] => {
   const { namespace, accounts } = settings;
@@ -65,7 +65,7 @@ const fleetRoles = (settings: InstallSettings): readonly object[] => {
   ];
 };
 
-/** The objects of a fleet: its roles, its share of the API server, and its pods. */
+/** Returns the objects of a fleet: its roles, its share of the API server, and its pods. */
 export const fleetObjects = (settings: InstallSettings): readonly object[] => [
   ...fleetRoles(settings),
   ...fleetWorkload(settings),

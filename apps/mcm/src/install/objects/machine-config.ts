@@ -182,7 +182,7 @@ const budget = ({ namespace }: InstallSettings): object => ({
   spec: { maxUnavailable: 1, selector: { matchLabels: CONFIG_SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** All objects of the machine-config-controller, except its roles in the target cluster. */
+/** Returns all objects of the machine-config-controller, except its roles in the target cluster. */
 export const machineConfigObjects = (settings: InstallSettings): readonly object[] => [
   ...machineConfigCrds,
   ...configRoles(settings),

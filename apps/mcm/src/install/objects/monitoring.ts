@@ -18,7 +18,7 @@ const endpointOf = (port: string) => ({
 /** PodMonitors have no field for a token file. The chart adds `authorization` with a Secret that contains a token. */
 const podEndpointOf = (port: string) => ({ port, scheme: 'https', tlsConfig: { insecureSkipVerify: true } });
 
-/** A role for the ServiceAccounts that read metrics. */
+/** Returns a role for the ServiceAccounts that read metrics. */
 export const metricsReader = (settings: InstallSettings): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -26,7 +26,7 @@ export const metricsReader = (settings: InstallSettings): object => ({
   rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
 });
 
-/** The Grafana dashboards, and objects for clusters with the Prometheus operator. */
+/** Returns the Grafana dashboards, and objects for clusters with the Prometheus operator. */
 export function monitoring(settings: InstallSettings): readonly object[] {
   const { name, namespace } = settings;
   const labels = labelsOf(settings);

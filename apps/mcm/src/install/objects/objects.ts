@@ -22,14 +22,14 @@ export interface InstallSection {
   readonly optional?: boolean;
 }
 
-/** The ServiceAccount, the share of the API server, and the workload of a separate machine controller. */
+/** Returns the ServiceAccount, the share of the API server, and the workload of a separate machine controller. */
 const separateController = (settings: InstallSettings): readonly object[] => [
   ...separateAccount(settings),
   separateFairness(settings),
   ...separateWorkload(settings),
 ];
 
-/** All objects of an installation, in the order in which they are applied. */
+/** Returns all objects of an installation, in the order in which they are applied. */
 export const installSections = (settings: InstallSettings): readonly InstallSection[] => [
   { name: 'crds', cluster: 'control', objects: crds },
   { name: 'fairness', cluster: 'control', objects: fairness(settings) },

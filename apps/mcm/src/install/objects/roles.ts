@@ -104,7 +104,7 @@ const ownerOf = (settings: InstallSettings, program: keyof InstallSettings['acco
   labels: labelsOf(settings),
 });
 
-/** A role with its binding to a ServiceAccount in the namespace `subject`. */
+/** Returns a role with its binding to a ServiceAccount in the namespace `subject`. */
 export function role(
   kind: 'Role' | 'ClusterRole',
   name: string,
@@ -132,11 +132,11 @@ const serviceAccount = (name: string, { namespace, ...settings }: InstallSetting
   metadata: { name, namespace, labels: labelsOf(settings) },
 });
 
-/** The permission to create reviews, which authorize clients that read the metrics of a program. */
+/** Returns the permission to create reviews, which authorize clients that read the metrics of a program. */
 const accessRole = (name: string, { namespace }: InstallSettings, owner: RoleOwner): readonly object[] =>
   role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner);
 
-/** The roles in the control cluster. Each program has a separate role. */
+/** Returns the roles in the control cluster. Each program has a separate role. */
 export const controlRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace, accounts } = settings;
   const manager = ownerOf(settings, 'manager');

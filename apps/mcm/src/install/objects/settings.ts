@@ -93,8 +93,8 @@ export const labelsOf = (settings: Pick<InstallSettings, 'app'>): Readonly<Recor
 });
 
 /**
- * The name of a cluster-wide object: the name and the namespace of the installation. A namespace contains no dots, so
- * these names are unique.
+ * Returns the name of a cluster-wide object: the name and the namespace of the installation. A namespace contains no
+ * dots, so these names are unique.
  */
 export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
 

@@ -40,7 +40,7 @@ export interface SecuredContainer {
   readonly resources: Resources;
 }
 
-/** A container with probes and limits, and without privileges. */
+/** Returns a container with probes and limits, and without privileges. */
 export const securedContainer = ({ name, image, flags, ports, port, more = [], resources }: SecuredContainer) => ({
   name,
   image,
@@ -78,7 +78,7 @@ interface Pods {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The pods of the manager, and of the machine controller unless it runs separately. */
+/** Returns the pods of the manager, and of the machine controller unless it runs separately. */
 const sharedPods = (settings: InstallSettings): Pods => ({
   name: settings.name,
   account: settings.accounts.manager,
@@ -87,8 +87,8 @@ const sharedPods = (settings: InstallSettings): Pods => ({
 });
 
 /**
- * The pods of a separate machine controller. The label of these pods differs from the label of the manager's pods, so that no
- * selector matches both.
+ * Returns the pods of a separate machine controller. The label of these pods differs from the label of the manager's
+ * pods, so that no selector matches both.
  */
 const separatePods = (settings: InstallSettings): Pods => ({
   name: CONTROLLER_APP,
@@ -132,7 +132,7 @@ const controllerContainer = (settings: InstallSettings): object =>
     resources: settings.resources.controller,
   });
 
-/** The template of pods. */
+/** Returns the template of pods. */
 const templateOf = (
   { account, selector, labels }: Pods,
   containers: readonly object[],
@@ -158,7 +158,7 @@ const templateOf = (
   },
 });
 
-/** A Deployment of controllers. Only one of its replicas is the leader. */
+/** Returns a Deployment of controllers. Only one of its replicas is the leader. */
 const deploymentOf = ({ namespace, replicas }: InstallSettings, pods: Pods, containers: readonly object[]): object => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -171,9 +171,7 @@ const deploymentOf = ({ namespace, replicas }: InstallSettings, pods: Pods, cont
   },
 });
 
-/**
- * The Deployment of the manager, and of the machine controller unless it runs separately.
- */
+/** Returns the Deployment of the manager, and of the machine controller unless it runs separately. */
 export const deployment = (settings: InstallSettings): object =>
   deploymentOf(settings, sharedPods(settings), [
     managerContainer(settings),
@@ -196,7 +194,7 @@ const CONTROLLER_PORT = {
   targetPort: PORTS.controller.secure,
 } as const;
 
-/** The Service for webhook calls of the API server and for clients that read metrics. */
+/** Returns the Service for webhook calls of the API server and for clients that read metrics. */
 export const service = (settings: InstallSettings): object => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -263,7 +261,10 @@ export const networkPolicy = (settings: InstallSettings): object =>
     settings.isSeparate ? [] : cloudEgress(settings),
   );
 
-/** The objects of a separate machine controller. Prometheus finds their Service by the label of the installation. */
+/**
+ * Returns the objects of a separate machine controller. Prometheus finds their Service by the label of the
+ * installation.
+ */
 export const separateWorkload = (settings: InstallSettings): readonly object[] => {
   const pods = separatePods(settings);
   const { namespace } = settings;
@@ -280,7 +281,7 @@ export const separateWorkload = (settings: InstallSettings): readonly object[] =
   ];
 };
 
-/** The pods of a fleet. */
+/** Returns the pods of a fleet. */
 const fleetPods = ({ accounts }: InstallSettings): Pods => ({
   name: FLEET_APP,
   account: accounts.fleet,
@@ -288,7 +289,10 @@ const fleetPods = ({ accounts }: InstallSettings): Pods => ({
   labels: labelsOf({ app: FLEET_APP }),
 });
 
-/** The containers of a fleet. The name of a replica is the ordinal of its pod, so a new pod serves the same clusters. */
+/**
+ * Returns the containers of a fleet. The name of a replica is the ordinal of its pod, so a new pod serves the same
+ * clusters.
+ */
 function fleetContainers({ namespace, kubeconfigs, images, flags, resources, fleetNamespaces }: InstallSettings) {
   const flagsOf = (secure: number): ContainerFlags => ({
     namespace,
@@ -312,7 +316,7 @@ function fleetContainers({ namespace, kubeconfigs, images, flags, resources, fle
   }));
 }
 
-/** The StatefulSet of a fleet, with its Service, its budget and its network policy. */
+/** Returns the StatefulSet of a fleet, with its Service, its budget and its network policy. */
 export const fleetWorkload = (settings: InstallSettings): readonly object[] => {
   const pods = fleetPods(settings);
   const { namespace, replicas } = settings;

@@ -6,7 +6,7 @@ import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-/** The emulator of a cloud. The accounts that may call the emulator are in its environment. */
+/** Returns the emulator of a cloud. The accounts that may call the emulator are in its environment. */
 const emulator = (data: DataDir, provider: string, account: object): ProgramOf => ({
   name: `${provider}-emulator`,
   module: '@mcm/cloud-emulators/main',

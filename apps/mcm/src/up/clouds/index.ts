@@ -13,14 +13,14 @@ const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
   gcp: gcpProvider,
 };
 
-/** The provider of `mcm up`, by its name or by the module of its driver. */
+/** Returns the provider of `mcm up`, by its name or by the module of its driver. */
 export function providerFor(name: string, data: DataDir): Provider {
   const known = PROVIDERS.find((each) => each === name);
   return (known === undefined ? thirdPartyProvider(name) : ALL[known])(data);
 }
 
 /**
- * The name of a provider, or the path of the driver module in `--provider`.
+ * Returns the name of a provider, or the path of the driver module in `--provider`.
  * @throws {UserError} if the driver does not exist
  */
 export const providerName = (text: string, from: string): string =>

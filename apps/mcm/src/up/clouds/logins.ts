@@ -111,10 +111,10 @@ export function awsLogins(data: DataDir, address: string): Logins {
 const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
 const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 
-/** The domain of Google Cloud, or the domain of a private cloud if the user has set it. */
+/** Returns the domain of Google Cloud, or the domain of a private cloud if the user has set it. */
 const universeDomain = (): string => process.env.GOOGLE_CLOUD_UNIVERSE_DOMAIN || 'googleapis.com';
 
-/** The JSON of an account for a Secret. Credentials of a private cloud contain its domain. */
+/** Returns the JSON of an account for a Secret. Credentials of a private cloud contain its domain. */
 export const gcpAccount = (account: object): string =>
   JSON.stringify({ ...account, universe_domain: universeDomain() });
 

@@ -18,11 +18,11 @@ export interface Provider {
   /** One of {@link PROVIDERS}, or the path of a driver module. */
   readonly name: string;
   readonly cloud: ProgramOf;
-  /** The program of the machine controller. `machineController` must be called after the start of the cloud. */
+  /** Returns the program of the machine controller. `machineController` must be called after the start of the cloud. */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
-  /** The data of the Secret of the first class, without `userData`. */
+  /** Returns the data of the Secret of the first class, without `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
-  /** The data of Secrets with further credentials for the same cloud, without `userData`. */
+  /** Returns the data of Secrets with further credentials for the same cloud, without `userData`. */
   readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
   /** Whether the credentials already contain user data. */
   readonly keepsUserData?: boolean;

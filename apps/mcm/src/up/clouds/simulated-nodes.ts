@@ -97,7 +97,7 @@ export async function simulateNodes(options: SimulatedNodeOptions): Promise<void
   void informer.run(signal);
 }
 
-/** The VM of a machine. `instanceOf` returns undefined while the VM is being created. */
+/** Returns the VM of a machine, or undefined while the VM is being created. */
 function instanceOf({ metadata, spec }: Machine, userData: string): Instance | undefined {
   const name = metadata.labels?.[Labels.Node];
   if (!spec.providerID || !name) return undefined;

@@ -28,8 +28,8 @@ interface Manifest {
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /**
- * The closest folder with a package.json or a configuration. If no folder has one of these files, the result is the
- * given folder.
+ * Returns the closest folder with a package.json or a configuration. If no folder has one of these files, the result is
+ * the given folder.
  */
 function packageOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
@@ -77,7 +77,7 @@ export function findDriver(text: string, from: string): DriverPlace {
 }
 
 /**
- * A program of the conformance package that the driver's package uses. A second copy of that package would have
+ * Returns a program of the conformance package that the driver's package uses. A second copy of that package would have
  * different error classes.
  */
 function programOf({ module, folder }: DriverPlace, name: string): string {
@@ -91,15 +91,15 @@ function programOf({ module, folder }: DriverPlace, name: string): string {
   }
 }
 
-/** Whether a driver is an example of the conformance package itself. */
+/** Returns true if a driver is an example of the conformance package itself. */
 function isKit(folder: string): boolean {
   const file = join(folder, 'package.json');
   return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Manifest).name === '@mcm/conformance';
 }
 
 /**
- * The possible configurations of a driver. A folder with several drivers has one file for each driver, for example
- * `toy.yaml` for `toy-driver.ts`.
+ * Returns the possible configurations of a driver. A folder with several drivers has one file for each driver, for
+ * example `toy.yaml` for `toy-driver.ts`.
  */
 export function configPlaces({ module, folder }: DriverPlace): readonly string[] {
   const own = `${basename(module, extname(module)).replace(/-driver$/, '')}.yaml`;
@@ -118,8 +118,8 @@ function configOf({ module, folder }: DriverPlace): ConformanceConfig {
 }
 
 /**
- * A third-party driver. If its module exports `openCloud`, this function opens the cloud in a separate process. A
- * driver without `openCloud` uses the real cloud. The class and the Secret come from `conformance.yaml`.
+ * Returns a third-party driver. If its module exports `openCloud`, this function opens the cloud in a separate process.
+ * A driver without `openCloud` uses the real cloud. The class and the Secret come from `conformance.yaml`.
  */
 export const thirdPartyProvider =
   (module: string): ProviderFor =>

@@ -147,7 +147,7 @@ function takeLock(root: string): DatabaseSync | undefined {
   }
 }
 
-/** The text of a file. `readIfThere` returns undefined if the file does not exist. */
+/** Returns the text of a file, or undefined if the file does not exist. */
 export const readIfThere = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 
