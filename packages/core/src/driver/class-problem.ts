@@ -4,14 +4,15 @@ import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
 
 /**
- * Reads the provider spec of a class in the same way as a creation, without a Secret, a cluster or a cloud.
+ * Parses and validates the provider spec of a class, as the creation of a VM does. The function needs no Secret,
+ * cluster or cloud.
  * @throws MachineError that names each invalid field
  */
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;
 
 /**
- * Returns why no VM can be created from the provider spec, as in the event `InvalidClass`. `providerSpecProblem`
- * returns undefined if the provider spec is valid.
+ * Returns the reason why the provider spec of a class is invalid, with a hint. Returns undefined if the provider spec
+ * is valid. The event `InvalidClass` has the same text.
  */
 export function providerSpecProblem(read: ReadProviderSpec, machineClass: MachineClass): string | undefined {
   try {

@@ -2,7 +2,7 @@ import { constants, createSign, type KeyObject } from 'node:crypto';
 
 /** The header and claims of a JSON Web Token (RFC 7519). */
 export interface JwtParts {
-  /** Both algorithms need an RSA key. */
+  /** The signature algorithm. Both algorithms need an RSA key. */
   readonly algorithm: 'RS256' | 'PS256';
   /** Fields of the header in addition to `alg` and `typ`. */
   readonly header?: Readonly<Record<string, unknown>>;
@@ -12,6 +12,7 @@ export interface JwtParts {
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /**
+ * Creates and signs a JSON Web Token.
  * @param key A private RSA key: PEM, or a key object
  * @throws Error whose message may contain the key
  */

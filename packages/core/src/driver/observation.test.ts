@@ -272,7 +272,7 @@ test.each(['works', 'is refused'])(
     throttles = false;
     const next = create(invoker, 'm').catch(() => undefined);
     await clock.ended(next, { maxMs: 10_000 });
-    // Ten calls per second succeeded before, so the limit allows eight calls per second.
+    // Ten calls per second succeeded before the cloud throttled, so the limit allows eight calls per second.
     expect((begun.at(-1) ?? 0) - (begun.at(-2) ?? 0)).toBe(125);
   },
 );

@@ -21,24 +21,24 @@ export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
   readonly machineName: string;
-  /** UID of the Machine. A repeated `create` finds the VM by this UID. */
+  /** The UID of the Machine. A repeated `create` finds the VM by this UID. */
   readonly uid: string;
-  /** The user data as text, with U+FFFD for bytes that are not UTF-8. */
+  /** The user data as text, with U+FFFD for invalid UTF-8. */
   readonly userData: string;
   readonly userDataBytes: Uint8Array;
   readonly createdAt?: string;
   readonly owner?: string;
-  /** The reason why the VM does not run and will not start, such as `being deleted`. */
+  /** The reason why the VM does not run and will not start again, such as `being deleted`. */
   ending?: string;
   initialized: boolean;
   stopped?: boolean;
-  /** Size and zone of the VM, such as `small b`. */
+  /** The size and the zone of the VM, such as `small b`. */
   readonly offering: string;
 }
 
 /**
- * Returns the provider ID that the cloud controller of the fake cloud writes to the Node. The provider ID of the cloud
- * controller contains the zone and differs from the ID of the driver.
+ * Returns the provider ID that the cloud controller manager of the fake cloud writes to the Node. This provider ID
+ * contains the zone and differs from the provider ID of the driver.
  */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
@@ -54,7 +54,10 @@ export type FakeMethod =
   | 'evidence'
   | 'watchInterruptions';
 
-/** A failure of a later call of the fake driver. With `after`, the call takes effect, but its response is lost. */
+/**
+ * A failure of a later call of the fake driver. With `after`, the call takes effect in the cloud, but its response is
+ * lost.
+ */
 export interface FakeFailure {
   readonly code: MachineCode;
   readonly message?: string;
@@ -64,31 +67,30 @@ export interface FakeFailure {
 
 /** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** If `initializes` is absent, the driver has no `initialize` method. */
+  /** True if the driver has a method `initialize`. */
   readonly initializes?: boolean;
   /**
-   * `gate` is called at the start of each call and before each response. A test can wait, throw or stop the process in
-   * `gate`.
+   * Is called at the start of each call and before each response. A test can wait, throw or stop the process in `gate`.
    */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
-  /** If `accepts` is absent, the cloud accepts all credentials. */
+  /** Returns true if the cloud accepts the credentials. By default, the cloud accepts all credentials. */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
-  /** If `console` is absent, the driver has no `evidence` method. */
+  /** Returns the console output of a VM. Without `console`, the driver has no method `evidence`. */
   readonly console?: (vm: FakeVm) => string;
-  /** The default is the name of the machine. */
+  /** Returns the Node name for a machine. By default, the Node name is the name of the machine. */
   readonly nodeName?: (machineName: string) => string;
-  /** Returns true for VMs that a list omits, because an eventually consistent cloud may omit new VMs. */
+  /** Returns true for a VM that `list` omits. An eventually consistent cloud may omit new VMs. */
   readonly hides?: (vm: FakeVm) => boolean;
-  /** If `stops` is absent, the driver cannot stop and start VMs. */
+  /** True if the driver can stop and start VMs. */
   readonly stops?: boolean;
   readonly onPower?: (vm: FakeVm) => void;
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** If `announces` is absent, the driver does not watch for interruptions. */
+  /** True if the driver watches for interruptions. */
   readonly announces?: boolean;
   /** Returns true if an offering such as `small b` has capacity. By default, all offerings have capacity. */
   readonly room?: (offering: string) => boolean;
-  /** `zonal` is true if lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
+  /** If `zonal` is true, lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
   readonly zonal?: boolean;
   readonly now?: () => string;
 }
@@ -104,14 +106,14 @@ const credentials = z.looseObject({ userData: z.string().optional(), key: z.stri
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**
- * A cloud in memory for tests. The VMs of the fake cloud exist independently of drivers, and calls fail on request.
- * Tests should check `vms` and `made` instead of the calls.
+ * A cloud in memory for tests. The VMs exist independently of drivers, and calls fail on request. Tests should check
+ * `vms` and `made` instead of the calls.
  */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;
   readonly #vms = new Map<string, FakeVm>();
   readonly #failures = new Map<FakeMethod, FakeFailure[]>();
-  /** Every VM that was ever created, by the UID of its machine. More than one VM for a UID is an error. */
+  /** Every VM that was ever created. Two VMs with the same UID are an error. */
   readonly made: FakeVm[] = [];
   readonly calls: Record<FakeMethod, number> = {
     create: 0,
@@ -126,7 +128,7 @@ export class FakeCloud {
   };
   readonly notices: InterruptionNotice[] = [];
   #announced = Promise.withResolvers<void>();
-  /** The offerings of all create calls for machines without a VM, in their order. */
+  /** The offerings of all `create` calls for machines without a VM, in the order of the calls. */
   readonly asked: { readonly machine: string; readonly offering: string; readonly refused: boolean }[] = [];
   #next = 0;
 
@@ -138,7 +140,7 @@ export class FakeCloud {
     return [...this.#vms.values()];
   }
 
-  /** Makes one later call fail for each failure in the list. */
+  /** Adds failures. Each failure applies to one later call of the method. */
   fail(method: FakeMethod, ...failures: readonly FakeFailure[]): this {
     this.#failures.set(method, [...(this.#failures.get(method) ?? []), ...failures]);
     return this;
@@ -153,7 +155,7 @@ export class FakeCloud {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /** Announces notices of interruptions. Each notice stays in the queue until a driver removes it. */
+  /** Announces notices of interruptions. Each notice stays in the queue until a driver removes the notice. */
   announce(...notices: readonly InterruptionNotice[]): void {
     this.notices.push(...notices);
     this.#announced.resolve();
@@ -223,7 +225,7 @@ export class FakeCloud {
     return result;
   }
 
-  /** As in real clouds, a machine without a provider ID is looked up by its name too. */
+  /** Finds the VMs of a machine. As in real clouds, a machine without a provider ID is also looked up by its name. */
   #look({ machine, owner, formerOwners, spec }: MachineRequest<FakeSpec, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
     const found = this.#find(uid, machine.spec.providerID);

@@ -1,10 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The priorities of calls to a cloud that limits their rate, the highest one first. */
+/** The priorities of cloud calls that wait for a rate limit. The highest priority is first. */
 export const LANES = ['delete', 'health', 'create', 'audit'] as const;
 export type Lane = (typeof LANES)[number];
 
-/** The lane of the calls that an operation sends, and the time that these calls waited for the rate. */
+/**
+ * The lane of an operation's cloud calls. `onWaited` receives the time in milliseconds that each call waited for the
+ * rate limit.
+ */
 export interface LaneOfCalls {
   readonly lane: Lane;
   readonly onWaited?: ((ms: number) => void) | undefined;
@@ -13,10 +16,13 @@ export interface LaneOfCalls {
 const current = new AsyncLocalStorage<LaneOfCalls>();
 
 /**
- * Runs an operation whose calls all wait in one lane. All calls of the operation wait in its lane. A driver needs no
- * code for lanes.
+ * Runs an operation and puts all its cloud calls into one lane. An `AsyncLocalStorage` contains the lane, so a driver
+ * needs no code for lanes.
  */
 export const inLane = <T>(lane: LaneOfCalls, operation: () => Promise<T>): Promise<T> => current.run(lane, operation);
 
-/** Calls outside of an operation, for example logins, have the same priority as checks of machines. */
+/**
+ * Returns the lane of the current operation. Calls outside of an operation, for example logins, are in the lane
+ * `health`.
+ */
 export const laneOfCalls = (): LaneOfCalls => current.getStore() ?? { lane: 'health' };

@@ -55,7 +55,7 @@ test('200 calls at 5 a second take at most one and a half times the 40 s of the 
   await clock.runUntil(() => done === 200, { maxMs: 600_000 });
   await Promise.all(calls);
   expect(clock.now().getTime() - since).toBeLessThan(60_000);
-  expect(refused()).toBeLessThan(200 + 60); // The assertion allows the first burst, and later a few calls above the rate.
+  expect(refused()).toBeLessThan(200 + 60); // The limit allows the first burst and, later, a few extra calls.
 });
 
 test('a wait that the cloud requests applies, and a caller that stops waiting leaves the queue', async () => {
@@ -107,8 +107,8 @@ test('however often a cloud throttles, one call is sent every two seconds', asyn
 });
 
 /**
- * Runs calls of several lanes against a cloud that accepts five calls per second. Returns the number of seconds until
- * each lane is done.
+ * Runs calls of several lanes against a cloud that accepts five calls per second. Returns the seconds until the last
+ * call of each lane ends.
  */
 async function lanesAt(counts: Readonly<Partial<Record<Lane, number>>>): Promise<Partial<Record<Lane, number>>> {
   const clock = new VirtualClock();
@@ -164,7 +164,7 @@ test('the wait of a call is reported with its lane, and a call without a wait re
 test('a signal that aborts while its call leaves does not remove another waiting call', async () => {
   const clock = new VirtualClock();
   const leaving = new AbortController();
-  /** Aborts the first call in the same turn in which the timer releases the call. */
+  /** Aborts the signal of the first call immediately after the timer releases this call. */
   const rate = new LearnedRate({
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),

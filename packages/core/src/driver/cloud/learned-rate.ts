@@ -2,26 +2,32 @@ import type { Clock } from '@mcm/kube';
 import { boundedWait } from '../contract/retry-after.ts';
 import { LANES, laneOfCalls } from './lanes.ts';
 
-/** After a throttle, the rate limit becomes this fraction of the last rate without a throttle. */
+/**
+ * After the cloud throttles a call, the rate limit becomes this fraction of the call rate that the cloud accepted
+ * before.
+ */
 const CUT = 0.8;
 /**
- * Growth of the rate limit per second without a throttle. The growth is a fraction of the rate limit, and at least this
- * number of calls.
+ * While the cloud throttles no calls, the rate limit grows by this fraction every second. The growth per second is at
+ * least `GROWTH_AT_LEAST` calls.
  */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
-/** Minimum of the rate limit in calls per second. */
+/** The lowest rate limit, in calls per second. */
 const SLOWEST = 0.5;
 /**
- * The rate limit is reduced at most once in this time, in milliseconds. Refusals within this time belong to calls that
- * were sent before the last reduction.
+ * Minimum time between two reductions of the rate limit, in milliseconds. Calls that the cloud throttles within this
+ * time were sent before the last reduction.
  */
 const CUT_REST_MS = 1_000;
-/** The rate limit ends after this time without a throttle. */
+/** The rate limit is removed when the cloud has throttled no call for this time, in milliseconds. */
 const FORGET_AFTER_MS = 600_000;
 const WINDOW_MS = 1_000;
 
-/** Every n-th call comes from a lane with a lower priority, so that no lane waits forever. */
+/**
+ * Every n-th call from the queue is a call with a lower priority. Without this rule, calls with a low priority could
+ * wait forever.
+ */
 const LOWER_EVERY = 8;
 
 interface Waiter {
@@ -31,13 +37,13 @@ interface Waiter {
 }
 
 /**
- * A rate limit for calls that adapts to the refusals of the cloud. Until the cloud throttles, there is no rate limit.
- * After a throttle, the rate limit starts a little below the last rate without a throttle, and grows every second.
- * Calls wait in the order of their lanes. Within a lane, calls wait in the order of their arrival.
+ * Limits the rate of calls to a cloud, and adapts the limit when the cloud throttles calls. No limit applies until the
+ * cloud throttles the first call. The limit then starts a little below the rate that the cloud accepted before, and
+ * grows every second. Calls wait in the order of their lanes. Within a lane, calls wait in the order of their arrival.
  */
 export class LearnedRate {
   readonly #clock: Clock;
-  /** The waiting calls in the order of their lanes and arrival. */
+  /** The waiting calls, sorted by lane and arrival. */
   readonly #waiting: Waiter[] = [];
   #tickets = 0;
   #turns = 0;
@@ -52,7 +58,7 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** The allowed calls per second. `limit` is undefined without a limit. */
+  /** The allowed calls per second. The value is undefined if no limit applies. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();
@@ -73,7 +79,7 @@ export class LearnedRate {
     const waiter: Waiter = { go: resolve, rank: LANES.indexOf(lane), ticket: ++this.#tickets };
     const giveUp = (): void => {
       const at = this.#waiting.indexOf(waiter);
-      // If the call has already left the queue, its abort must not remove the next waiting call.
+      // An aborted call may already have left the queue. In this case, no other call may be removed.
       if (at >= 0) this.#waiting.splice(at, 1);
       reject(signal.reason);
     };
@@ -92,7 +98,7 @@ export class LearnedRate {
     while ((this.#worked[0] ?? now) < now - WINDOW_MS) this.#worked.shift();
   }
 
-  /** @param retryAfterMs The wait that the cloud requested, if any */
+  /** @param retryAfterMs The wait time that the cloud requested, in milliseconds. The default is 0. */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
     this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));
@@ -114,7 +120,7 @@ export class LearnedRate {
     if (limit !== undefined) this.#nextFree = this.#now() + 1_000 / limit;
   }
 
-  /** Removes the call that may be sent now. */
+  /** Removes the next call from the queue and returns the call. Returns undefined if the queue is empty. */
   #next(): Waiter | undefined {
     this.#turns++;
     const [first] = this.#waiting;
@@ -140,19 +146,19 @@ export class LearnedRate {
   }
 }
 
-/** One {@link LearnedRate} for each kind of call, for clouds that limit each kind on its own. */
+/** Contains one {@link LearnedRate} for each kind of call, for clouds that limit each kind of call separately. */
 export class LearnedRates {
   readonly #clock: Clock;
   readonly #most: number;
   readonly #rates = new Map<string, LearnedRate>();
 
-  /** @param most The maximum number of rates. Above this number, the oldest rate is removed. */
+  /** @param most The maximum number of kinds. Above this number, the oldest rate limit is removed. */
   constructor(clock: Clock, most: number = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
     this.#most = most;
   }
 
-  /** Returns the rate of this kind, which `of` creates at its first call. */
+  /** Returns the rate limit for a kind of call, and creates the rate limit at the first call. */
   of(kind: string): LearnedRate {
     const known = this.#rates.get(kind);
     if (known) return known;

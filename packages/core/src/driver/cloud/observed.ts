@@ -7,7 +7,7 @@ import type { ObserveApi } from '../contract/driver.ts';
  */
 export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promise<T>;
 
-/** @param observe Receives each request when the request ends. */
+/** @param observe Is called at the end of each request, with its name, its duration in milliseconds and its error. */
 export const observedCalls =
   (clock: Clock, observe: ObserveApi | undefined): ObservedCall =>
   async (service, work) => {

@@ -4,7 +4,7 @@ import { SharedLookup } from './shared-lookup.ts';
 
 const never = new AbortController().signal;
 
-/** The test decides when the requests are answered. */
+/** Creates a lookup whose requests stay pending until the test answers them. */
 function held() {
   const clock = new VirtualClock();
   const asked: string[][] = [];

@@ -2,7 +2,10 @@ import { type Clock, sleep } from '@mcm/kube';
 
 /** The default maximum number of values in one request. EC2 allows at most this number of values in one filter. */
 const MOST = 200;
-/** Look-ups during this time share the next request. */
+/**
+ * A request normally starts at least this time after the previous request, in milliseconds. Lookups that start within
+ * this time share one request.
+ */
 const GATHER_MS = 2_000;
 
 const NEVER = new AbortController().signal;
@@ -15,8 +18,8 @@ interface Waiting<T> {
 
 /**
  * Combines lookups that differ in one value into shared requests. While a request is in progress, all new lookups wait
- * for the next request. The data of a lookup is never older than its start, and lookups of a thousand machines need
- * five requests.
+ * for the next request, so no lookup returns data from before its start. Lookups of a thousand machines need five
+ * requests.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;
@@ -29,9 +32,10 @@ export class SharedLookup<T> {
   #last: readonly string[] = [];
 
   /**
-   * @param ask returns all instances with the values. The signal of `ask` aborts when no caller waits any more.
+   * @param ask returns all instances that match one of the values. The signal of `ask` aborts when no caller waits for
+   * the result.
    * @param most the maximum number of values in one request
-   * @param answersTo returns the value of an instance
+   * @param answersTo returns the lookup value of an instance
    */
   constructor(
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>,
@@ -45,7 +49,7 @@ export class SharedLookup<T> {
     this.#answersTo = answersTo;
   }
 
-  /** Rejects with the error of the request, or with the reason of the signal. */
+  /** Returns the instances with the value. Rejects with the error of the request, or with the reason of the signal. */
   find(value: string, signal: AbortSignal): Promise<readonly T[]> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<readonly T[]>();
@@ -74,7 +78,10 @@ export class SharedLookup<T> {
     this.#running = false;
   }
 
-  /** The request is sent immediately if it is full, or if a single caller repeats its lookup. */
+  /**
+   * Waits until the minimum time between two requests has passed, so that more lookups can join the next request. A
+   * full request is sent immediately. A lookup that a single caller repeats is also sent immediately.
+   */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);

@@ -1,18 +1,21 @@
 import type { Clock } from '@mcm/kube';
 import { singleFlight } from './single-flight.ts';
 
-/** A token as the token service returned it. */
+/** An access token, as the token service returned the token. */
 export interface Token {
   readonly value: string;
-  /** Milliseconds since 1970. */
+  /** The expiry of the token, in milliseconds since 1970. */
   readonly until: number;
 }
 
 /** Caches the token of one identity until shortly before its expiry. */
 export interface TokenSource {
-  /** @throws the error of the token request, or the reason of the signal */
+  /**
+   * Returns a valid token from the cache, or requests a new token.
+   * @throws the error of the token request, or the reason of the signal
+   */
   get(signal: AbortSignal): Promise<string>;
-  /** Reports that the cloud refused this token, so that the next call requests a new token. */
+  /** Reports that the cloud refused a token. The next call of `get` then requests a new token. */
   refused(value: string): void;
 }
 

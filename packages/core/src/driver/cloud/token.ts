@@ -19,34 +19,34 @@ export class TokenUnavailable extends Error {
   }
 }
 
-/** A request for a token. */
+/** The parameters of a request for an access token. */
 export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of a POST request; without a body, the request is a GET. */
+  /** The body of a POST request. A request without a body is a GET request. */
   readonly body?: string;
   readonly schema: z.ZodType<T>;
   /**
-   * Returns the error text for a refusal from its cause and code. The rest of the request and of the response may
-   * contain secrets.
+   * Formats the error message of a failed token request. The parameter contains the cause and the error code, but no
+   * other part of the response, because the response may contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /**
-   * If `strict` is true, a response without a token counts as a refusal. A metadata server always sends a token, so a
-   * response without a token comes from another server.
+   * If `strict` is true, a response without a token counts as a permanent refusal. Set `strict` for a metadata server.
+   * A metadata server always sends a token, so a response without a token comes from another server.
    */
   readonly strict?: boolean;
   readonly now: Date;
 }
 
-/** Token services tolerate this difference between clocks, in milliseconds. */
+/** Maximum difference between two clocks that token services tolerate, in milliseconds. */
 const TOLERATED_SKEW_MS = 240_000;
 
-/** A request to a metadata server for a text, such as the name of a role. */
+/** The parameters of a request to a metadata server for a text, such as the name of a role. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
-  /** HTTP method; by default GET, or POST with a body. */
+  /** The HTTP method. The default is GET, or POST for a request with a body. */
   readonly method?: string;
 };
 
@@ -56,8 +56,8 @@ interface Answered {
 }
 
 /**
- * Requests a token and validates the response. Errors contain only the code of a refusal, because the response may
- * contain a token or parts of the request.
+ * Requests a token and validates the response. Error messages contain only the error code of the response, because the
+ * response may contain a token or parts of the request.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
@@ -66,12 +66,12 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const reported = schema.safeParse(json(text));
   if (reported.success) return reported.data;
   const why = say(`status ${status}, but the response contains no token`);
-  // An HTML page does not come from the metadata server, but from another server such as a proxy.
+  // An HTML page comes from another server, such as a proxy, and not from the metadata server.
   throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
 
 /**
- * Sends a request for a text.
+ * Requests a text from a metadata server and returns the text without white space at the ends.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForText(question: TextQuestion): Promise<string> {
@@ -115,7 +115,8 @@ function codeOf(text: string): string {
 }
 
 /**
- * Returns the likely cause of a refusal if the clocks of this process and the token service differ, or an empty text.
+ * Compares the clocks of this process and the token service. Returns the difference as the likely cause of a refusal.
+ * Returns an empty text if the difference is tolerated or unknown.
  * @param service Name of the service in the text
  * @param date Header `Date` of the response
  */

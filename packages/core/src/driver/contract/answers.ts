@@ -3,13 +3,16 @@ import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
 /**
- * A driver in JavaScript, or its cloud, may return values of wrong types. Only values of the declared types may be
- * stored.
+ * Creates the error for an invalid result of a driver. A driver in JavaScript, or its cloud, may return values of wrong
+ * types, and the controller must not store these values.
  */
 const broken = (driver: string, call: string, what: string): MachineError =>
   new MachineError('Internal', `driver ${driver} returned an invalid result of ${call}: ${what}; fix the driver`);
 
-/** @throws MachineError `Internal` with the missing field */
+/**
+ * Returns the VM that a driver returned if all required fields are valid.
+ * @throws MachineError `Internal` that names the invalid field
+ */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
   const reported: unknown = answer;
   if (!isRecord(reported)) throw broken(driver, call, 'the result must be an object');
@@ -20,8 +23,9 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
 }
 
 /**
- * Refuses the whole list if one entry is invalid, because mcm would treat missing VMs as deleted.
- * @throws MachineError `Internal` with the invalid entry
+ * Returns the list of VMs that a driver returned if all entries are valid. One invalid entry makes the whole list
+ * invalid. Without this rule, the VM of an invalid entry would count as deleted.
+ * @throws MachineError `Internal` that names the invalid entry
  */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {
   const reported: unknown = answer;

@@ -4,16 +4,16 @@ import type { ConfigMap, Draft } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
-/** The report of the driver about the VM of a failed machine. */
+/** The report of a driver about the VM of a failed machine. */
 export interface InstanceEvidence {
-  /** State of the VM in the terms of the cloud, with the reason. */
+  /** The state of the VM and its reason, in the terms of the cloud. */
   readonly state?: string;
   readonly console?: string;
 }
 
 /** A failure of a machine for which mcm stores evidence. */
 export interface Failure {
-  /** The ID stays the same during a failure, so that the evidence of the failure is stored once. */
+  /** The ID of the failure. The ID does not change while the failure lasts, so the evidence is stored only once. */
   readonly id: string;
   readonly reason: string;
   readonly at: Date;
@@ -24,39 +24,45 @@ export interface EvidenceParts {
   readonly machineClass: MachineClass | undefined;
   readonly failure: Failure;
   readonly instance: InstanceEvidence | undefined;
-  /** One sentence for each item of evidence that could not be read. */
+  /** Sentences about the evidence that could not be read, one for each item. */
   readonly gaps: readonly string[];
   readonly known: Known;
 }
 
-/** The labels of evidence objects. A value is a hash if the name is too long for a label. */
+/** The labels of a ConfigMap with evidence. Each label value is a hash of a name, see `labelOf`. */
 export const EvidenceLabels = {
-  /** On a ConfigMap with the evidence of a failed machine: the class of the machine. */
+  /** The class of the failed machine. */
   Class: 'evidence.machine.sapcloud.io/class',
-  /** On a ConfigMap with the evidence of a failed machine: the name of the machine. */
+  /** The name of the failed machine. */
   Machine: 'evidence.machine.sapcloud.io/machine',
 } as const;
 
 /**
- * Maximum lengths of the texts in a ConfigMap with evidence, in characters. A text over its maximum length loses its
- * start. The sum of all maximum lengths is far below the 1 MiB limit of a ConfigMap.
+ * Maximum lengths of the texts in a ConfigMap with evidence, in characters. If a text is too long, its start is
+ * removed. The sum of all maximum lengths is far below the 1 MiB limit of a ConfigMap.
  */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
-/** The label value is a hash, because a name can be longer than a label value. */
+/**
+ * Returns the label value for a name. The label value is a hash, because names can be longer than the maximum of a
+ * label value.
+ */
 export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Returns the name of the ConfigMap. A second attempt to store the same failure gets the same name. */
+/**
+ * Returns the name of the ConfigMap with the evidence. The name depends only on the machine and the failure, so a
+ * second attempt to store the evidence uses the same name.
+ */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
 }
 
 /**
- * Returns the ConfigMap for a failure. Secrets are removed before the texts are truncated, so that no part of a secret
- * remains.
+ * Returns the ConfigMap with the evidence of a failure. Secrets are removed before long texts are truncated, because
+ * the redaction cannot find a truncated secret.
  */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
@@ -85,7 +91,10 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   };
 }
 
-/** The ConfigMap has the class as its owner, because the evidence must exist after the machine is deleted. */
+/**
+ * Returns the owner reference for a ConfigMap with evidence. The owner is the class and not the machine, because the
+ * evidence must remain when the machine is deleted.
+ */
 export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
   apiVersion: `${machineClasses.group}/${machineClasses.version}`,
   kind: machineClasses.kind,
@@ -100,7 +109,7 @@ const conditionLines = (conditions: readonly NodeCondition[]): string =>
     )
     .join('\n') || 'none: no node has joined';
 
-/** Returns the end of a text, from the start of a line. */
+/** Returns the end of a text that is longer than the limit. The result starts at the beginning of a line. */
 function newest(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(-limit);

@@ -2,33 +2,37 @@ import type { Machine, MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
 import type { InstanceEvidence } from './bundle.ts';
 
-/** The input of every driver call; the driver's zod schemas have validated `Spec` and `Credentials`. */
+/**
+ * The input of every driver call. `Spec` and `Credentials` have already passed the validation by the zod schemas of the
+ * driver.
+ */
 export interface DriverRequest<Spec, Credentials> {
   readonly machineClass: MachineClass;
   readonly spec: Spec;
   readonly credentials: Credentials;
   /**
-   * The signal aborts when the deadline of the call passes or the process stops. After the signal aborts, the call must
-   * reject within a second.
+   * The signal aborts when the deadline of the call passes or the process stops. The call must then reject within a
+   * second.
    */
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * The control cluster of the caller, if known. `create` tags the VM with its owner (see `ownerTags`), and `list`
-   * returns this tag.
+   * The control cluster of the caller, if known. `create` writes the owner to a tag of the VM (see `ownerTags`), and
+   * `list` returns the owner.
    */
   readonly owner?: string | undefined;
   /**
-   * Control clusters that the caller's control cluster replaces. VMs with the tags of former owners belong to the
-   * caller's control cluster.
+   * Former control clusters that the control cluster of the caller replaced. VMs with the tags of former control
+   * clusters belong to the control cluster of the caller.
    */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observeApi?: ObserveApi;
 }
 
 /**
- * @param service The name of the request in the driver's metrics.
- * @param error The failure, if any.
+ * Is called at the end of each request to the cloud.
+ * @param service The name of the request in the metrics of the driver.
+ * @param error The failure. The value is undefined if the request succeeded.
  */
 export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
@@ -41,19 +45,22 @@ export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, C
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   readonly userData: Uint8Array;
   /**
-   * Reports in a few words why the creation takes long. The status of the Machine shows the reported text until the
-   * call ends.
+   * Reports the reason for a long creation in a few words. The status of the Machine shows the reason until the call
+   * ends.
    */
   readonly waitsFor?: (what: string) => void;
 }
 
 /** Input for stopping a VM. */
 export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
-  /** `hibernate` is true if the cloud must keep the memory of the VM. Only drivers with `hibernates` get this value. */
+  /**
+   * If `hibernate` is true, the cloud must keep the memory of the VM. Only a driver whose field `hibernates` is true
+   * gets this request.
+   */
   readonly hibernate: boolean;
 }
 
-/** An address of a VM, with a type of Node addresses such as `InternalIP`. */
+/** An address of a VM. The types are the types of Node addresses, such as `InternalIP`. */
 export interface Address {
   readonly type: string;
   readonly address: string;
@@ -69,24 +76,21 @@ export interface Instance {
 /** A VM that `status` returns. */
 export interface FoundInstance extends Instance {
   /**
-   * Creation time of the VM, RFC 3339, if known. If a machine has several VMs, the machine controller adopts the oldest
-   * one.
+   * The creation time of the VM in RFC 3339, if known. If a machine has several VMs, the machine controller adopts the
+   * oldest VM.
    */
   readonly createdAt?: string | undefined;
   /**
-   * `ending` is set if the VM does not run and will not start by itself. `ending` is the reason, such as `being
-   * deleted`. A machine without a VM does not adopt a VM with `ending`, but waits until this VM is gone. In a small
-   * cluster, an unreachable machine is replaced if its VM has `ending`.
+   * The reason why the VM does not run and will not start again, such as `being deleted`. The value is undefined for
+   * any other VM. A machine without a VM does not adopt a VM with this field, but waits until the VM is gone. In a
+   * small cluster, mcm replaces an unreachable machine only if its VM has this field.
    */
   readonly ending?: string | undefined;
 }
 
-/** A created VM, with the state that the driver wants to store. */
+/** A VM that `create` returns, and provider state for the status of the Machine. */
 export interface CreatedInstance extends Instance {
-  /**
-   * State of the provider that the controller stores in `status.lastKnownState`. The controller does not interpret the
-   * state of the provider.
-   */
+  /** Provider state that the controller stores in `status.lastKnownState` without interpretation. */
   readonly lastKnownState?: string;
 }
 
@@ -94,7 +98,7 @@ export interface CreatedInstance extends Instance {
 export interface ListedInstance {
   readonly providerId: string;
   readonly machineName: string;
-  /** Creation time of the VM, RFC 3339, if known. A new VM is never treated as an orphan. */
+  /** The creation time of the VM in RFC 3339, if known. A new VM is never treated as an orphan. */
   readonly createdAt?: string;
   /** The control cluster that created the VM, if known (see `ownerOf`). */
   readonly owner?: string;
@@ -124,34 +128,34 @@ export interface InterruptionNotice {
    * The time at which the cloud acts, RFC 3339. `deadline` is absent if the cloud acts at once or the time is unknown.
    */
   readonly deadline?: string | undefined;
-  /** The reason in the words of the cloud. */
+  /** The description of the cloud for the notice. */
   readonly detail: string;
 }
 
 /**
  * The result of processing a notice.
  *
- * - `done`: the notice is recorded or has no effect, and the driver removes the notice from its source.
- * - `later`: the VM is not recorded yet, or a request failed, and the driver reports the notice again.
+ * - `done`: the notice is recorded or has no effect. The driver removes the notice from the queue of the cloud.
+ * - `later`: the VM is not recorded yet, or a request failed. The driver reports the notice again later.
  */
 export type NoticeAnswer = 'done' | 'later';
 
 /** Input of a call that waits for notices. */
 export interface InterruptionRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
-  /** Records a notice. The promise of `notify` never rejects. */
+  /** Records a notice in the control cluster. The returned promise never rejects. */
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
 }
 
-/** The part of a PersistentVolume's spec with the ID of the volume in the cloud. */
+/** The part of a PersistentVolume's spec that contains the volume ID of the cloud. */
 export interface VolumeSource {
   readonly csi?: { readonly driver: string; readonly volumeHandle: string };
   readonly [source: string]: unknown;
 }
 
 /**
- * The calls of one cloud. Every method is idempotent, because the caller repeats a call if its response is lost.
- * Methods throw `MachineError`. A method is absent if the driver does not support it. The UID of the Machine identifies
- * the VM, so a repeated `create` finds the first VM.
+ * The calls to one cloud. A method is absent if the driver does not support the operation. Every method is idempotent,
+ * because the caller repeats a call if its response is lost. For example, a repeated `create` finds the first VM by the
+ * UID of the Machine. Methods throw `MachineError`.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
@@ -163,57 +167,60 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   create(request: CreateRequest<Spec, Credentials>): Promise<CreatedInstance>;
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks up the VM of a machine. Before the first `create`, the lookup also uses the name of the machine, because
-   * another controller may have created the VM without recording it. The result contains no VMs of other control
-   * clusters and no VMs that have ended, see `isOthers`.
+   * Looks up the VM of a machine. Before the first `create`, the driver also looks up VMs by the name of the machine,
+   * because another controller may have created an unrecorded VM. The result contains no VMs of other control clusters
+   * (see `isOthers`) and no VMs that have ended.
    * @throws `NotFound`: the cloud confirms that no VM exists; `Uninitialized`: a VM exists, but `initialize` has not
    * succeeded; `OutOfRange`: several VMs match. `Uninitialized` and `OutOfRange` contain the VMs
    * (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
-   * Deletes the VM with its NICs and disks. The promise resolves when the cloud reports the VM as deleted or absent.
-   * With an earlier resolution, the running kubelet could register the Node again. A long deletion may reject with
-   * `DeadlineExceeded`, and the caller repeats the call.
+   * Deletes the VM with its NICs and disks. The promise resolves when the cloud reports that the VM is deleted or
+   * absent. Before that time, the kubelet of the VM could still register the Node again. A long deletion may reject
+   * with `DeadlineExceeded`, and the caller repeats the call.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**
    * Stops the VM of a machine and keeps its disks, addresses and identity. The promise resolves when the cloud reports
-   * the VM as stopped, so that its kubelet sends no further requests. `status` and `list` still find a stopped VM. A
+   * that the VM is stopped. The kubelet then sends no further requests. `status` and `list` still find a stopped VM. A
    * driver with `stop` must have `start`.
-   * @throws `NotFound`: the cloud confirms that there is no VM
+   * @throws `NotFound`: the cloud confirms that no VM exists
    */
   stop?(request: StopRequest<Spec, Credentials>): Promise<void>;
   /**
-   * Starts the stopped VM of a machine. The promise resolves when the cloud reports the VM as running. If the VM is
-   * still stopping, the driver waits and then starts the VM, or the call rejects with `Unavailable`. A driver with
+   * Starts the stopped VM of a machine. The promise resolves when the cloud reports that the VM is running. If the VM
+   * is still stopping, the driver either waits and then starts the VM, or rejects with `Unavailable`. A driver with
    * `start` must have `stop`.
-   * @throws `NotFound`: the cloud confirms that there is no VM; `ResourceExhausted`: no capacity, and the VM stays
+   * @throws `NotFound`: the cloud confirms that no VM exists; `ResourceExhausted`: no capacity, and the VM stays
    * stopped
    */
   start?(request: MachineRequest<Spec, Credentials>): Promise<void>;
   /** `hibernates` is true if `stop` can keep the memory of the VM. */
   readonly hibernates?: boolean;
   /**
-   * Returns the state and console output of a VM that failed to join or became unhealthy. The call for evidence changes
-   * nothing. The controller removes secrets from the evidence. Truncated console output must begin at the start of a
-   * line. The call for evidence has a time limit of 15 s.
+   * Returns the state and the console output of a VM that failed to join or became unhealthy. The method changes
+   * nothing in the cloud. The time limit is 15 seconds. Truncated console output must begin at the start of a line. The
+   * controller removes secrets from the result.
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /**
-   * Waits at most about 20 s for notices about VMs of the class's account, and reports each notice to `notify`. The
-   * controller repeats `watchInterruptions` after each return. After an error, the delay before the next call grows. A
-   * notice may be reported several times, late, and in any order. The driver removes a notice from a queue only after
+   * Waits at most about 20 s for notices about VMs in the account of the class, and reports each notice to `notify`.
+   * The controller repeats the call after each return. After each error, the delay before the next call grows. A driver
+   * may report a notice several times, late, and in any order. The driver removes a notice from its queue only after
    * the answer `done`.
    */
   watchInterruptions?(request: InterruptionRequest<Spec, Credentials>): Promise<void>;
   /**
-   * Identifies the source of notices of a class, such as a region and its credentials. One call to `watchInterruptions`
-   * serves all classes with the same source.
+   * Returns an ID for the source of notices of a class, for example for a region and its credentials. All classes with
+   * the same source share one call of `watchInterruptions`.
    */
   interruptionSource?(machineClass: MachineClass): string | undefined;
-  /** Returns all VMs of the class's cluster and role, from all pages. */
+  /** Returns all VMs with the cluster and the role of the class. The driver must read all pages of the result. */
   list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
-  /** Returns the cloud's IDs of volumes, in the same order. The ID is undefined for a volume of another cloud. */
+  /**
+   * Returns the cloud IDs of volumes, in the order of the parameter. The ID of a volume from another cloud is
+   * undefined.
+   */
   volumeIds?(sources: readonly VolumeSource[]): readonly (string | undefined)[];
 }

@@ -4,45 +4,45 @@ import { boundedWait } from './retry-after.ts';
 
 export type { MachineCode };
 
-/** The error of a driver. Any error of another class is treated as `Unknown`. */
+/** The error that drivers throw. mcm treats an error of any other class as `Unknown`. */
 export class MachineError extends Error {
   override readonly name = 'MachineError';
   readonly code: MachineCode;
-  /** The wait that the cloud requests, in milliseconds, at most one hour. */
+  /** The wait time that the cloud requests, in milliseconds. The maximum is one hour. */
   readonly retryAfterMs: number | undefined;
 
   /**
-   * `credentialsRefused` is true if the cloud refuses the credentials, with any code. After refused credentials, the
-   * caller may try other credentials.
+   * If `credentialsRefused` is true, the cloud refuses the credentials. The caller may then try other credentials. The
+   * field is independent of the error code.
    */
   readonly credentialsRefused: boolean;
 
-  /** `throttled` is true if the cloud throttles the call. mcm then slows down all calls with the same credentials. */
+  /** If `throttled` is true, the cloud throttles calls. mcm then slows down all calls with the same credentials. */
   readonly throttled: boolean;
 
   /**
-   * `unexpected` is true if the driver threw an error of another class, because of a bug in the driver or in one of its
-   * libraries.
+   * If `unexpected` is true, the driver threw an error that is not a `MachineError`. The likely cause is a bug in the
+   * driver or in one of its libraries.
    */
   readonly unexpected: boolean;
 
   /**
-   * The field that the user must change, if the message does not contain it. The value is `secret` for the Secrets of
-   * the class, or a path in the class. mcm adds the field to the message. Set `place` only for errors before any
-   * request to the cloud.
+   * The field that the user must change, if the message does not name the field. The value is `secret` for the Secrets
+   * of the class, or the path of a field in the class. mcm adds the field to the message. Set `place` only for errors
+   * that occur before the first request to the cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
   /**
-   * The VMs of the machine, for `Uninitialized` (one VM) or `OutOfRange` (several VMs). A machine without a recorded VM
-   * adopts one of the found VMs.
+   * The VMs of the machine: one VM for `Uninitialized`, several VMs for `OutOfRange`. A machine without a recorded VM
+   * adopts one of these VMs.
    */
   readonly found: readonly FoundInstance[];
 
-  /** `unsent` is true if the class or its Secrets are invalid, so that mcm did not call the driver. */
+  /** If `unsent` is true, mcm did not call the driver, because the class or its Secrets are invalid. */
   readonly unsent: boolean;
 
-  /** @param options.throttled The default is true for `Unavailable` with a wait time from the cloud */
+  /** @param options.throttled The default is true if the code is `Unavailable` and the cloud requests a wait time. */
   constructor(
     code: MachineCode,
     message: string,
@@ -75,7 +75,9 @@ export class MachineError extends Error {
   }
 }
 
-/** An object without a prototype, or with a `toString` that throws, must not cause a second error. */
+/**
+ * Returns the text of a thrown value. The conversion itself can throw, for example for an object without a prototype.
+ */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

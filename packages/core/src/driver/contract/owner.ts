@@ -2,13 +2,13 @@ import type { Machine } from '@mcm/api';
 import { MachineError } from './errors.ts';
 
 /**
- * Tag or label of a VM with the control cluster that created it: the UID of the namespace of the Machines. Two control
- * clusters with the same cloud account and cluster tag list each other's VMs. Without the owner tag, a control cluster
- * would delete the VMs of another control cluster as orphans.
+ * The key of the VM tag or label that identifies the control cluster. The value is the UID of the namespace of the
+ * Machines. Two control clusters with the same cloud account and cluster tag list each other's VMs. Without the owner
+ * tag, a control cluster would delete the VMs of another control cluster as orphans.
  */
 export const OWNER_TAG = 'mcm-control-cluster';
 
-/** The tags that a driver adds to a new VM. */
+/** Returns the tags that a driver adds to a new VM. Returns no tags if the control cluster is unknown. */
 export const ownerTags = ({ owner }: { readonly owner?: string | undefined }): Readonly<Record<string, string>> =>
   owner === undefined ? {} : { [OWNER_TAG]: owner };
 
@@ -19,8 +19,8 @@ interface Asked {
 }
 
 /**
- * Returns true if a VM has the tag of another control cluster. The machine controller neither adopts nor deletes a VM
- * of another control cluster. If the control cluster of the process is unknown, the function returns false for all VMs.
+ * Returns true if the tags of a VM name another control cluster. The machine controller neither adopts nor deletes such
+ * a VM. Returns false for all VMs if the current control cluster is unknown.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;
@@ -29,8 +29,8 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 }
 
 /**
- * Throws if a VM belongs to another control cluster, for clouds with unique VM names. A machine that is being deleted
- * gets `NotFound`, because the VM with its name is not its own.
+ * Throws if a VM belongs to another control cluster. Drivers of clouds with unique VM names call this function. For a
+ * machine that is being deleted, the code is `NotFound`, because the VM with its name belongs to another machine.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */
 export function refuseOthers(asked: Asked, tags: unknown): void {
@@ -42,7 +42,7 @@ export function refuseOthers(asked: Asked, tags: unknown): void {
   );
 }
 
-/** Returns the owner of a listed VM from its tags. */
+/** Returns the control cluster from the tags of a VM. Returns an empty object if the owner tag is missing. */
 export function ownerOf(tags: unknown): { readonly owner?: string } {
   const owner = typeof tags === 'object' && tags !== null && OWNER_TAG in tags ? tags[OWNER_TAG] : undefined;
   return typeof owner === 'string' && owner !== '' ? { owner } : {};

@@ -1,19 +1,19 @@
 /**
- * The maximum time that a cloud or a proxy can make mcm wait, in milliseconds. All machines of an account share this
+ * The maximum wait time that mcm accepts from a cloud or a proxy, in milliseconds. All machines of an account share one
  * wait.
  */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** Headers with a wait in milliseconds, from Azure, older Azure services, and AWS. */
+/** Headers with a wait time in milliseconds: from Azure, from older Azure services, and from AWS. */
 const IN_MS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];
 
 export const boundedWait = (ms: number | undefined): number | undefined =>
   ms === undefined || Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
 
 /**
- * Returns the wait time that a response requests: `Retry-After` (RFC 9110: seconds or a date), or a header of the cloud
- * in milliseconds.
- * @returns milliseconds, more than 0 and at most one hour; undefined if no wait is requested
+ * Returns the wait time that a response requests. The wait time is in the header `Retry-After` (RFC 9110, seconds or a
+ * date), or in a cloud-specific header (milliseconds).
+ * @returns milliseconds, more than 0 and at most one hour; undefined if the response requests no wait
  */
 export function retryAfterOf(headers: { get(name: string): string | null }, now: Date): number | undefined {
   const ms = IN_MS.map((name) => headers.get(name)).find((value) => value !== null);

@@ -19,9 +19,9 @@ type Source<Spec, Credentials> = Pick<
 >;
 
 /**
- * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is cached for
- * each version of a class, because every reconcile of a waiting machine reads it.
- * @returns undefined without alternatives; in this case, a shortage applies to the whole class
+ * Returns a function that finds the offerings of a machine: the first choice, then the alternatives in their order.
+ * Every reconcile of a waiting machine needs the offerings, so the result is cached for each version of a class.
+ * @returns undefined for a machine without alternatives. A capacity shortage then applies to the whole class.
  */
 export function createChoices<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
@@ -41,14 +41,14 @@ export function createChoices<Spec, Credentials>(
     known.set(machineClass, ofClass);
     const choices = ofClass.get(id) ?? choicesOf(driver, { machineClass, data: secrets.data, text, account, zone });
     ofClass.set(id, choices);
-    // The capacity of a zone is tracked separately, even if the zone is the only offering.
+    // mcm tracks the capacity of each zone, even if the zone is the only offering.
     return choices.length > (zone ? 0 : 1) ? choices : undefined;
   };
 }
 
 /**
- * The key of an account is a hash, so that it contains no secret. User data is excluded from the hash, because it
- * differs between pools of one account.
+ * Returns a key for the cloud account. The key is a hash of the credentials, so the key contains no secret. The user
+ * data is not part of the hash, because pools of one account have different user data.
  */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
@@ -62,8 +62,8 @@ interface Input {
   readonly text: string;
   readonly account: string;
   /**
-   * The zone for which the machine was created. If a machine was created for a zone, all its offerings are in this
-   * zone.
+   * The zone for which the machine was created, or undefined. If the zone is set, all offerings of the machine are in
+   * this zone.
    */
   readonly zone: Alternative | undefined;
 }
@@ -88,7 +88,7 @@ function choicesOf<Spec, Credentials>(
   });
 }
 
-/** Alternatives without a zone and subnet apply to every zone. */
+/** Restricts the alternatives to a zone. An alternative without a zone and a subnet applies to every zone. */
 const within = (zone: Alternative | undefined, alternatives: readonly Alternative[]): readonly Alternative[] =>
   zone === undefined
     ? alternatives

@@ -33,7 +33,10 @@ export function checkClass<Spec, Credentials>(
   return [noUserData, ...problems];
 }
 
-/** If the class itself is invalid, only the problem of the class is reported. */
+/**
+ * Returns the problems of a class's alternatives. Returns no problems if the class itself is invalid, because
+ * `checkClass` reports this problem.
+ */
 export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

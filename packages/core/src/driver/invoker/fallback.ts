@@ -7,9 +7,9 @@ const MOST = 5;
 export const isRefusal = ({ credentialsRefused }: MachineError): boolean => credentialsRefused;
 
 /**
- * Returns classes whose credentials may work for the VM when the cloud refuses the credentials of its class. A user who
- * replaces credentials often gives the deployment a new class. The classes of the deployment's other machines come
- * first, and then all classes of the namespace. In both groups, newer classes come first.
+ * Returns other classes whose credentials may work when the cloud refuses the credentials of a machine's class. A user
+ * who replaces credentials often creates a new class for the deployment. The classes of the deployment's other machines
+ * come first, then all classes of the namespace. Within each group, newer classes come first.
  */
 export function fallbackClasses(machine: Machine, own: MachineClass, caches: FallbackCaches): readonly MachineClass[] {
   const deployment = machine.metadata.labels?.[Labels.DeploymentName];
@@ -26,7 +26,7 @@ export function fallbackClasses(machine: Machine, own: MachineClass, caches: Fal
   return [...pool, ...others.filter((other) => !pool.includes(other))].slice(0, MOST);
 }
 
-/** The cache of machines has the index `class` by the name of their class. */
+/** The cache of machines must have the index `class`, by the name of the class. */
 export interface FallbackCaches {
   readonly classes: Pick<Informer<MachineClass>, 'store'>;
   readonly machines: Pick<Informer<Machine>, 'store'>;

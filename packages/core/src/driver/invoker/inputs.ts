@@ -5,14 +5,20 @@ import { dataVersion, secretKeysOf } from '../schemas/credentials.ts';
 const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
-/** The generation of the class, which a change of the metadata does not change. */
+/**
+ * Returns the versions of a class and its Secrets. The version of the class is its generation, which does not change
+ * with the metadata.
+ */
 function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
   const { uid, generation = 0 } = machineClass.metadata;
   return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
 }
 
-/** The versions contain the recorded offering, so a retry with a new offering does not wait. */
+/**
+ * Returns the versions of all inputs of a machine's creation. The versions include the recorded offering, so a retry
+ * with another offering starts without a delay.
+ */
 export function inputsOfMachine(
   machine: Machine,
   machineClass: MachineClass | undefined,

@@ -32,7 +32,7 @@ import { scrub } from './stages/scrub.ts';
 
 const KIND = machineClasses.kind;
 
-/** Wraps a driver. Each error becomes a MachineError without secrets. */
+/** Creates the invoker of a driver. The invoker converts each error to a MachineError without secrets. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, log } = options;
   const lookup = lookupOf(caches, driver.credentialsSchema);
@@ -119,7 +119,7 @@ type ForMachine<Spec, Credentials> = <T>(
   work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
 ) => Promise<T>;
 
-/** A driver has either both power calls or no power call. */
+/** Returns the power calls `stop` and `start`. A driver must have both methods or neither. */
 const powerCalls = <Spec, Credentials>(
   driver: InvokerOptions<Spec, Credentials>['driver'],
   forMachine: ForMachine<Spec, Credentials>,
@@ -159,7 +159,10 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** The class and the Secrets are read by a stage of the call, and only if the call needs them. */
+/**
+ * Describes a driver call for a machine. A later stage reads the class and the Secrets, and only if the call needs
+ * them.
+ */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -221,7 +224,7 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/** A machine whose class has an unsupported kind gets no new VM. */
+/** The error for a machine whose class reference has an unsupported kind. mcm creates no VM for such a machine. */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 
@@ -233,21 +236,22 @@ async function create<Spec, Credentials>(
 ): Promise<CreatedInstance> {
   const { machine, machineClass } = request;
   const rendered = await render(userDataOf(secrets, machine.metadata.name, machineClass)).catch((thrown: unknown) => {
-    // The error comes from the target cluster, not from the cloud. The error omits its cause, so that it does not look
-    // like a network problem of the cloud.
+    // The error comes from the target cluster and not from the cloud. The new error has no cause, because the cause
+    // could look like a network problem of the cloud.
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
-  // The requests for the bootstrap token may take long, so this process may have lost the Lease meanwhile.
+  // Rendering the user data may take long, because of requests for the bootstrap token. Meanwhile, another process may
+  // have become the leader.
   await confirmLeader(fence, 'create');
-  // A Buffer is printed as text, so the redaction can find the user data. A plain array of bytes would be printed as a
-  // list of numbers.
+  // The redaction finds a Buffer in an error, because a Buffer is printed as text. A plain byte array would be printed
+  // as a list of numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // An error of the cloud may contain the rendered user data in base64. Only `create` knows the rendered data, so the
-    // rendered data is removed here.
+    // An error of the cloud may quote the rendered user data in base64. No later stage knows the rendered user data, so
+    // `create` must remove it.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

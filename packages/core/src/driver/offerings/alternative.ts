@@ -4,10 +4,7 @@ import { MachineError } from '../contract/errors.ts';
 /** The purchase option of a VM: on-demand or spot. */
 export type Market = 'spot' | 'on-demand';
 
-/**
- * An alternative offering for the VMs of a class. A field that the alternative lacks has the value of the provider
- * spec.
- */
+/** An alternative offering for the VMs of a class. A field that is absent has the value of the provider spec. */
 export interface Alternative {
   readonly machineType?: string | undefined;
   readonly zone?: string | undefined;
@@ -21,8 +18,8 @@ export type AlternativeField = keyof Alternative;
 export interface Choice {
   readonly record: string;
   /**
-   * Key of an offering in its account, from the provider, the account and the fields of the cloud. Pools with the same
-   * key share a shortage.
+   * The key of an offering, from the provider, the account, and the cloud fields of the offering. Pools with the same
+   * key share a capacity shortage.
    */
   readonly key: string;
   /** Text for messages, such as `machineType m6i.large`. */
@@ -37,8 +34,8 @@ const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Mark
 const MOST = 20;
 
 /**
- * A list of alternatives, or the problems of the list, one sentence each. If the list has a problem, `alternatives` is
- * empty.
+ * The alternatives from an annotation, and the problems of the annotation, one sentence each. If the annotation has a
+ * problem, `alternatives` is empty.
  */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
@@ -51,7 +48,7 @@ const KEY = Annotations.CapacityAlternatives;
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Parses the annotation with the alternatives. An absent or empty annotation means that there are no alternatives. */
+/** Parses the annotation with the alternatives. Returns no alternatives if the annotation is absent or empty. */
 export function parseAlternatives(text: string | undefined, supported = FIELDS): ParsedAlternatives {
   if (text === undefined || text.trim() === '') return NONE;
   const list = parseJson(text);
@@ -90,14 +87,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Returns the text that is recorded on a Machine for an offering. The text for the first choice is `{}`. */
+/** Returns the text that mcm records on a Machine for an offering. The text for the first choice is `{}`. */
 export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
 
 /**
- * Returns the offering that is recorded on a Machine. For the first choice and for a machine without a record,
- * `recordedAlternative` returns undefined.
- * @throws MachineError `InvalidArgument` if a user edited the record. With a wrong offering, the driver could miss the
- * VM or create a second VM.
+ * Returns the offering that is recorded on a Machine. Returns undefined for the first choice and for a machine without
+ * a record.
+ * @throws MachineError `InvalidArgument` if a user changed the record to an invalid value. With a wrong offering, the
+ * driver could miss the VM or create a second VM.
  */
 export function recordedAlternative(machine: Machine): Alternative | undefined {
   const { metadata } = machine;
@@ -111,17 +108,11 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
   );
 }
 
-/**
- * Returns the offering of a machine like {@link recordedAlternative}, but returns undefined if a user edited the
- * record.
- */
+/** Returns the offering that is recorded on a Machine. Returns undefined if the record is missing or invalid. */
 export const offeringOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.CapacityOffering);
 
-/**
- * Returns the zone for which the machine was created. `zoneOfferingOf` returns undefined if the machine may be in any
- * zone.
- */
+/** Returns the zone for which the machine was created. Returns undefined if the machine may be in any zone. */
 export const zoneOfferingOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.ZoneOffering);
 
@@ -130,7 +121,10 @@ function alternativeIn({ metadata }: Machine, key: string): Alternative | undefi
   return isMap(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }
 
-/** The list of the machine takes precedence over the list of its class. */
+/**
+ * Returns the text of the alternatives. The annotation of the machine takes precedence over the annotation of its
+ * class.
+ */
 export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
 

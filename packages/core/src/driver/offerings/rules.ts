@@ -2,7 +2,7 @@ import { Annotations, type MachineClass } from '@mcm/api';
 import { MachineError } from '../contract/errors.ts';
 import { type Alternative, type AlternativeField, parseAlternatives } from './alternative.ts';
 
-/** The values on which the capacity for an account depends. */
+/** The values that determine the capacity of a cloud for an account. */
 export interface Offering {
   readonly region: string;
   readonly zone: string;
@@ -11,21 +11,21 @@ export interface Offering {
   readonly market: string;
 }
 
-/** How a driver applies alternatives to its provider spec. All functions are pure. */
+/** Defines how a driver applies alternatives to its provider spec. All functions are pure. */
 export interface AlternativeRules<Spec> {
   readonly fields: readonly AlternativeField[];
   /** Returns the provider spec with the fields of the alternative. */
   apply(spec: Spec, alternative: Alternative): Spec;
   /**
-   * Returns why the alternative cannot work with the provider spec, as `zone: … ; …`. The text starts with the field
-   * and ends with the fix.
+   * Returns the problems of an alternative with the provider spec, as `zone: … ; …`. The text starts with the field and
+   * ends with the fix.
    */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
   /** Returns the offering of a provider spec. Provider specs with equal offerings share their capacity. */
   offering(spec: Spec): Offering;
   /**
-   * Returns the part of the cloud that `list` searches for the spec, such as a zone. Alternatives in another part of
-   * the cloud need a separate listing. If `listing` is absent, one listing contains the VMs of all alternatives.
+   * Returns the part of the cloud that `list` searches for a provider spec, such as a zone. mcm sends a separate
+   * listing for each part. If `listing` is absent, one listing returns the VMs of all alternatives.
    */
   listing?(spec: Spec): string;
 }
@@ -47,7 +47,10 @@ export function alternativeProblems<Spec>(
   });
 }
 
-/** If the list of alternatives contains any problem, the result is empty, so that no VM gets an unintended offering. */
+/**
+ * Returns the alternatives from the annotation. Returns no alternatives if the annotation has any problem, because a VM
+ * must not get an unintended offering.
+ */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,
   text: string | undefined,
@@ -60,7 +63,10 @@ export function usableAlternatives<Spec>(
 const problemOf = <Spec>(rules: AlternativeRules<Spec>, spec: Spec, alternative: Alternative): string | undefined =>
   rules.problem?.(spec, alternative);
 
-/** @throws MachineError `Unimplemented` if the driver supports no alternatives */
+/**
+ * Returns the provider spec with the fields of an alternative.
+ * @throws MachineError `Unimplemented` if the driver supports no alternatives
+ */
 export function specWith<Spec>(
   rules: AlternativeRules<Spec> | undefined,
   spec: Spec,

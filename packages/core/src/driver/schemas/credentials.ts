@@ -6,19 +6,20 @@ import type { SecretValues } from '../secrets/secret-value.ts';
 
 /** The merged and decoded Secrets of a class. */
 export interface ClassSecrets {
-  /** Credentials and user data as text. User data that is not UTF-8 is only in `userData`. */
-  readonly data: Readonly<Record<string, string>>;
-  /** The user data with the same bytes as in the Secret. */
-  readonly userData?: Uint8Array | undefined;
-  /** All values that no stored text may contain. */
-  readonly hidden: SecretValues;
   /**
-   * Problems of the Secrets, one sentence each. A call that needs the Secrets fails with the sentences in `problems`.
+   * Credentials and user data as text. `userData` contains the exact bytes, because user data is not always valid
+   * UTF-8.
    */
+  readonly data: Readonly<Record<string, string>>;
+  /** The user data, byte for byte as in the Secret. */
+  readonly userData?: Uint8Array | undefined;
+  /** The secret values that mcm removes from each text before the text is stored. */
+  readonly hidden: SecretValues;
+  /** Problems of the Secrets, one sentence each. A call that needs the Secrets fails with these sentences. */
   readonly problems: readonly string[];
 }
 
-/** Returns the keys of the Secrets, starting with the Secret that contains the user data. */
+/** Returns the keys `namespace/name` of the class's Secrets. The Secret with the user data is first. */
 export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   [machineClass.secretRef, machineClass.credentialsSecretRef].flatMap((reference) =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
@@ -35,13 +36,13 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;
   readonly userData?: Uint8Array | undefined;
-  /** Keys of the Secrets whose values are not UTF-8. */
+  /** Keys whose values are not valid UTF-8. */
   readonly noText: readonly string[];
 }
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** The decoded Secret is cached, because every call reads it. */
+/** Decodes a Secret and caches the result, because every call reads the Secret. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;
@@ -66,7 +67,10 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/** A change of the metadata of a Secret, such as a finalizer, does not change this version. */
+/**
+ * Returns a hash of the data of a Secret. The hash does not change with the metadata of the Secret, for example with a
+ * finalizer.
+ */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -79,11 +83,14 @@ export function dataVersion(secret: Secret): string {
 }
 
 /**
- * Merges the Secrets of a class; `credentialsSecretRef` takes precedence over `secretRef`. User data may be any bytes,
- * and credentials must be UTF-8. Keys that are neither user data nor credentials are skipped if their values are not
- * UTF-8.
- * @param find Returns the Secret of a key
- * @param isCredential Returns true if the driver reads the key; by default, the driver reads all keys
+ * Merges the Secrets of a class. `credentialsSecretRef` takes precedence over `secretRef`.
+ *
+ * - User data may be any bytes.
+ * - Credentials must be valid UTF-8.
+ * - A value with any other key is ignored if it is not valid UTF-8.
+ *
+ * @param find Returns the Secret with the key `namespace/name`
+ * @param isCredential Returns true if the driver reads this key of a Secret. By default, the driver reads all keys.
  */
 export function readSecrets(
   machineClass: MachineClass,
@@ -112,7 +119,10 @@ export function readSecrets(
   };
 }
 
-/** @throws MachineError if there is no user data, because no VM can be created without it */
+/**
+ * Returns the user data for a machine.
+ * @throws MachineError if the Secrets contain no user data, because a VM cannot be created without user data
+ */
 export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): Uint8Array {
   const { userData } = secrets;
   if (userData !== undefined) return userData;

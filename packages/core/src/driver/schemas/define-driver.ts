@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Driver } from '../contract/driver.ts';
 import type { AlternativeRules } from '../offerings/rules.ts';
 
-/** The driver's methods that get a class and its Secrets. */
+/** The methods of a driver whose input contains a class and its Secrets. */
 export type DriverCall =
   | 'create'
   | 'initialize'
@@ -19,49 +19,48 @@ export type DriverCall =
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
-  /** `machine` is absent for a listing and for a wait for notices. */
+  /** The machine of the call. The field is absent for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
-  /** Merged and decoded data of the class's Secrets. */
+  /** The merged and decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** A class and its Secrets in the driver's types, after validation. */
+/** A class and its Secrets after validation, in the types of the driver. */
 export interface DecodedInput<Spec, Credentials> {
   readonly spec: Spec;
   readonly credentials: Credentials;
 }
 
-/** A driver with the schemas of its input. */
+/** A driver and the schemas of its input. */
 export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Credentials> {
-  /** Schema of `MachineClass.providerSpec`. */
+  /** The schema of `MachineClass.providerSpec`. */
   readonly providerSpec: z.ZodType<Spec>;
-  /** Schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
+  /** The schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * `decode` replaces the schemas, for drivers with special rules, texts or codes. `decode` is called before every call
-   * to the cloud. `foldGoJson` decodes a provider spec in the same way as Go.
+   * Validates the input instead of the schemas, for drivers with special rules, messages or error codes. mcm calls
+   * `decode` before every call to the cloud. `foldGoJson` decodes a provider spec in the same way as Go.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
   /**
-   * Returns further problems of a class and its Secret that can be found without the cloud, one sentence each. mcm
-   * reports them on the class before it creates any VM.
-   * mcm reports these problems on the class before it creates any VM.
+   * Returns further problems of a class and its Secret, one sentence each. The method must not call the cloud. mcm
+   * reports the problems on the class before mcm creates a VM.
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
-   * Applies the alternatives of a class to its provider spec. If the driver refuses a creation with
-   * `ResourceExhausted`, it must leave no VM, so that the next call can use an alternative.
+   * Applies alternatives to a provider spec. If the driver refuses a creation with `ResourceExhausted`, the driver must
+   * leave no VM, because the next call may use an alternative.
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**
-   * `spacesRequests` is true if the driver limits the rate of its requests itself, with a `LearnedRate` for each
-   * account. If `spacesRequests` is false, the invoker limits the calls, based on `MachineError.throttled`.
+   * True if the driver limits the rate of its requests itself, with a `LearnedRate` for each account. If
+   * `spacesRequests` is false, mcm limits the calls when errors have `MachineError.throttled`.
    */
   readonly spacesRequests?: boolean;
 }
 
-/** Declares a driver. TypeScript infers its types from its schemas. */
+/** Declares a driver. TypeScript infers the types of the driver from its schemas. */
 export const defineDriver = <Spec, Credentials>(
   definition: DriverDefinition<Spec, Credentials>,
 ): DriverDefinition<Spec, Credentials> => definition;

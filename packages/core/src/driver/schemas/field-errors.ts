@@ -1,4 +1,4 @@
-/** Escape sequences of `strconv.Quote` in Go. */
+/** The escape sequences of Go's `strconv.Quote`. */
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
   '\\': '\\\\',
@@ -11,7 +11,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\v': '\\v',
 };
 
-/** Characters that `strconv.Quote` does not escape. */
+/** Matches characters that Go's `strconv.Quote` does not escape. */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
 function escapedInGo(char: string): string {
@@ -25,7 +25,9 @@ function escapedInGo(char: string): string {
 /** Quotes a text in the same way as `%q` in Go. */
 const quotedInGo = (text: string): string => `"${[...text].map(escapedInGo).join('')}"`;
 
-/** Writes JSON in the same way as Go, which escapes characters of HTML and JavaScript. */
+/**
+ * Formats a value as JSON in the same way as Go. Go also escapes characters that have a meaning in HTML and JavaScript.
+ */
 const jsonOfGo = (value: unknown): string =>
   JSON.stringify(value).replaceAll(
     /[<>&\u2028\u2029]/g,
@@ -33,7 +35,7 @@ const jsonOfGo = (value: unknown): string =>
   );
 
 /**
- * Collects problems of fields. The messages of `FieldErrors` are those of the validation library of Kubernetes
+ * Collects problems of fields. The messages are equal to the messages of the Kubernetes validation library
  * (apimachinery `field.Error`).
  */
 export class FieldErrors {
@@ -48,7 +50,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Invalid value: ${shown}: ${detail}`);
   }
 
-  /** Reports a value of a text type that Go declares. Go writes the value of a declared text type as JSON. */
+  /** Adds a problem of a field whose Go type is a named string type. Go formats the value of such a field as JSON. */
   invalidConstant(path: string, value: string, detail: string): void {
     this.#errors.push(`${path}: Invalid value: ${jsonOfGo(value)}: ${detail}`);
   }
@@ -58,7 +60,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Unsupported value: ${quotedInGo(value)}: supported values: ${known}`);
   }
 
-  /** Reports a value that Go reads through a pointer. Go writes a value behind a pointer as JSON. */
+  /** Adds a problem of a field whose Go type is a pointer. Go formats the value of such a field as JSON. */
   unsupportedPointer(path: string, value: string, supported: readonly string[]): void {
     const known = supported.map(quotedInGo).join(', ');
     this.#errors.push(`${path}: Unsupported value: ${jsonOfGo(value)}: supported values: ${known}`);
@@ -72,7 +74,10 @@ export class FieldErrors {
     return this.#errors;
   }
 
-  /** Returns all problems as one text; several problems are in brackets, without duplicates. */
+  /**
+   * Returns all problems as one text, or undefined without problems. Several problems are in brackets. Duplicates are
+   * removed.
+   */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

@@ -6,8 +6,8 @@ import { pathText } from './decode.ts';
 export interface Folded {
   readonly value: unknown;
   /**
-   * Keys that the schema does not declare, such as `.networkInterfaces[0].subnet`, each with the most similar known
-   * key.
+   * The keys that the schema does not declare, such as `.networkInterfaces[0].subnet`. `nearest` is the most similar
+   * known key.
    */
   readonly unknown: readonly { readonly path: string; readonly nearest?: string }[];
 }
@@ -20,7 +20,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
 }
 
-/** Zero values of Go types. Go does not distinguish an absent value from the zero value of these types. */
+/** The zero values of Go types. Go does not distinguish an absent value of these types from the zero value. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
 
 const unwrap = (definition: Definition): Definition =>
@@ -29,8 +29,8 @@ const unwrap = (definition: Definition): Definition =>
 const zeroOf = (definition: Definition): unknown => (definition.type === 'object' ? {} : ZERO[definition.type]);
 
 /**
- * Returns the value that Go would decode, for example an empty object for null. An absent value stays absent, so that
- * the schema refuses it.
+ * Decodes a value in the same way as Go, for example null as an empty object. An absent value stays absent, so that the
+ * schema can reject the missing field.
  */
 export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
   const unknown: { path: string; nearest?: string }[] = [];
@@ -38,13 +38,13 @@ export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
 }
 
 /**
- * Parses JSON to the value that Go would decode, for example an empty object for null. An absent value stays absent, so
- * that the schema refuses it.
+ * Decodes a value in the same way as Go, for example null as an empty object. Returns undefined for an absent value, so
+ * that the schema can reject the missing field.
  */
 export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
 
-/** One sentence for each zod issue. */
+/** Returns one sentence for each zod issue. */
 export const specTypeProblems = (
   providerSpec: unknown,
   issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
@@ -100,6 +100,6 @@ function foldObject(
   return result;
 }
 
-/** As in Go, the long s (U+017F) in a key is equal to the letter s. */
+/** Normalizes a key for the comparison without letter case. As in Go, the long s (U+017F) is equal to the letter s. */
 const folded = (key: string): string => key.replaceAll('\u017f', 's').toLowerCase();
 const sameFold = (a: string, b: string): boolean => folded(a) === folded(b);

@@ -3,7 +3,7 @@ import type { MachineError } from '../contract/errors.ts';
 import { secretKeysOf, secretNames } from './credentials.ts';
 import { noSecret, pathText } from './decode.ts';
 
-/** A refusal of the cloud that concerns all machines of the class. */
+/** A refusal of the cloud that affects all machines of a class. */
 export interface Problem {
   readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
   readonly hint: string;
@@ -23,14 +23,17 @@ const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
 /** Names of fields that contain a location in a cloud. */
 const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
 const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
-/** A value that is shorter than this length can occur in a sentence by chance. */
+/**
+ * Minimum length of a field value that is searched in an error message. A shorter value can occur in the message by
+ * chance.
+ */
 const SHORTEST_VALUE = 4;
 const MOST_FIELDS = 3;
 const DEEPEST_CAUSE = 8;
 
 /**
- * Returns a hint for a call that the cloud refused because of its class or Secret. For a refusal with any other cause,
- * `problemOf` returns undefined.
+ * Returns a hint for a call that the cloud refused because of the class or its Secret. Returns undefined for any other
+ * cause.
  * @param error The error of the driver with its causes
  * @param call Name of the driver's method
  */
@@ -40,19 +43,19 @@ export function problemOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Problem | undefined {
-  // The method `check` reports this problem on the class.
+  // The method `check` of the invoker reports this problem on the class.
   if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
   if (network !== undefined) return { reason: 'CloudUnreachable', hint: networkHint(network, machineClass) };
-  // In a creation, `NotFound` means that the class refers to a missing object, such as an image or a network.
+  // For `create`, `NotFound` means that the class refers to a missing object, such as an image or a network.
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
   return { reason: 'CloudRefuses', hint: `check ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
-/** `placeOf` returns undefined if the message already names the field. */
+/** Returns a hint about the field that the user must change. Returns undefined if the error has no `place`. */
 export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
   if (place === undefined) return undefined;
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
@@ -76,7 +79,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
   return `the controller cannot reach the cloud (${code}); check ${where}the endpoint in Secret or environment, and the network`;
 }
 
-/** Searches the error and its causes for a code of a network error. */
+/** Searches the error and its causes for a network error code. Returns undefined if there is no such code. */
 function networkCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
@@ -99,7 +102,7 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Names of error codes are not names of fields. */
+/** Returns true if the message contains the value as a whole word. The names of error codes do not count as values. */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

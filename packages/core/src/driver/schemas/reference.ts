@@ -8,7 +8,7 @@ export interface DriverReference {
   readonly secret: JsonSchema;
 }
 
-/** The parts of JSON Schema that zod generates. */
+/** The part of JSON Schema that zod generates. */
 export interface JsonSchema {
   readonly type?: string | undefined;
   readonly description?: string | undefined;
@@ -41,7 +41,7 @@ interface Row {
   readonly about: string;
 }
 
-/** Formats one table for the provider spec and one table for the Secret, in Markdown. */
+/** Formats a Markdown page with one table for the provider spec and one table for the Secret. */
 export function referenceText({ provider, providerSpec, secret }: DriverReference): string {
   return [
     `# Reference: provider \`${provider}\``,

@@ -1,6 +1,6 @@
-/** Go's white space differs from JavaScript's: it contains U+0085 and not U+FEFF. */
+/** White space in Go. Unlike white space in JavaScript, the set contains U+0085 and does not contain U+FEFF. */
 const SPACE = '[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+';
 const ENDS = new RegExp(`^${SPACE}|${SPACE}$`, 'g');
 
-/** Removes white space at both ends of a text, as `strings.TrimSpace` of Go does. */
+/** Removes white space at both ends of a text, as Go's `strings.TrimSpace` does. */
 export const trimSpace = (text: string): string => text.replace(ENDS, '');

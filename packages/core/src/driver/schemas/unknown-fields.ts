@@ -3,7 +3,10 @@ import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
-/** A schema that is not an object may read any key, so `declaredKeys` returns undefined. */
+/**
+ * Returns the keys that a schema declares. Returns undefined if the schema is not an object, because such a schema may
+ * read any key.
+ */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };
   return shape && new Set(Object.keys(shape));
@@ -11,7 +14,7 @@ export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined
 
 /**
  * Returns one sentence for each field of a provider spec that the driver does not know. An unknown field is not an
- * error, because another version of the driver may know the field, and the original ignores it.
+ * error. Another version of the driver may know the field, and the original ignores unknown fields.
  */
 export function unknownFields<Spec, Credentials>(
   driver: Pick<DriverDefinition<Spec, Credentials>, 'name' | 'providerSpec'>,

@@ -107,7 +107,10 @@ test('no secret, token or line of user data survives in any encoding (fuzz)', ()
 });
 
 const LONG = 60_000;
-/** The limit is far above the cost of a linear scan of this text, and far below the cost of a quadratic scan. */
+/**
+ * Maximum CPU time of the search. The maximum is far above the cost of a linear scan of this text, and far below the
+ * cost of a quadratic scan.
+ */
 const MOST_CPU_MS = 2_000;
 test.each<[what: string, part: string]>([
   ['line breaks', '\n'],

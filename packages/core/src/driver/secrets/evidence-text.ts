@@ -3,29 +3,32 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { allNeedlesOf, partsOfLine } from './redact.ts';
 import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
-/** Values to remove from texts before they are stored. */
+/** The secret values that are removed from texts before the texts are stored. */
 export interface Known {
-  /** Decoded data of the Secrets of one or several classes, with the user data. */
+  /** The decoded data of the Secrets of one or several classes, including user data. */
   readonly secrets: SecretValues | readonly SecretValues[];
   readonly tokens: readonly string[];
 }
 
 const HIDDEN = '***';
-/** Minimum length of a secret to remove. A value below the minimum length is often an ordinary word. */
+/** Minimum length of a secret value. The redaction ignores shorter values, because they are often ordinary words. */
 const SHORTEST_SECRET = 6;
-/** Minimum length of a part of user data to remove. A part below the minimum length is often an ordinary word. */
+/**
+ * Minimum length of a part of the user data. The redaction ignores shorter parts, because they are often ordinary
+ * words.
+ */
 const SHORTEST_LINE = 12;
-/** Minimum length of an encoded part to remove. A part below the minimum length occurs in base64 by chance. */
+/** Minimum length of an encoded part. The redaction ignores shorter parts, because they occur in base64 by chance. */
 const SHORTEST_ENCODED = 9;
 
 /**
- * Patterns of secrets from any source. The cost of each pattern must be linear, because a console may contain long runs
- * of blanks or token prefixes. Each lookbehind with whitespace has a lookahead before it.
+ * Patterns that match secrets from any source. The cost of each pattern must be linear, because a console may contain
+ * long runs of blanks or token prefixes. In a pattern, a lookahead must precede each lookbehind with white space.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, // bootstrap token
-  /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, // A JSON web token, or the start of one
+  /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, // the start of a JSON Web Token, or a complete token
   /\b(AKIA|ASIA)[A-Z0-9]{16}\b/g,
   /(?=[^\s"'])(?<=\bauthorization["']?\s*[:=]\s*["']?(bearer|basic)\s+)[^\s"']+/gi,
   /(?=[\w.~+/-]{12})(?<=\b(bearer)\s+)[\w.~+/-]{12,}=*/gi,
@@ -34,12 +37,12 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets. Known values are removed as a whole, by line, encoded (base64, URL, JSON), wrapped
- * or colored.
+ * Returns the text without secrets. The function finds each secret value as a whole, by line, encoded (base64, URL,
+ * JSON), wrapped and colored.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
-/** Returns a function that removes the secrets from many texts. */
+/** Returns a function that removes secrets from texts. For many texts, the function prepares the search only once. */
 export function scrubber(known: Known): (text: string) => string {
   const pieces = piecesOf(known);
   const needles = [
@@ -50,7 +53,7 @@ export function scrubber(known: Known): (text: string) => string {
     LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(hide(text, pieces), needles));
 }
 
-/** Without whitespace. */
+/** Returns the parts of all secret values, without white space. */
 function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
   const pieces = new Set<string>();
   const add = (piece: string, shortest: number): void => {
@@ -79,7 +82,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** Bytes that are not text have no lines, so the base64 of these bytes is removed in parts of this length, in bytes. */
+/** Length of the parts in which binary user data is searched, in bytes. Binary data has no lines. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {
@@ -91,8 +94,8 @@ function binaryPieces(value: SecretValue): readonly string[] {
 }
 
 /**
- * Returns the parts of a text's base64 that do not depend on the position of the text in a longer text, for all three
- * alignments. The first and last characters of base64 depend on the neighboring bytes.
+ * Returns the parts of a value's base64 that do not depend on the neighboring bytes, for all three alignments. The
+ * first and last characters of base64 depend on the neighboring bytes.
  */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);
@@ -104,11 +107,11 @@ function inBase64(piece: SecretValue): readonly string[] {
   });
 }
 
-/** A console wraps lines and colors words, so these characters may occur inside of a secret. */
+/** Characters that may occur inside of a secret in the output of a console. A console wraps lines and colors words. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
 
-/** Hides a secret even if it contains whitespace or escape sequences. */
+/** Replaces secrets in a text, even if a secret contains white space or escape sequences. */
 function hide(text: string, pieces: ReadonlySet<string>): string {
   const { bare, at } = withoutBlanks(text);
   const ranges: [number, number][] = [];
@@ -127,7 +130,10 @@ function hide(text: string, pieces: ReadonlySet<string>): string {
   return result + text.slice(done);
 }
 
-/** `at` is the position of each character in the original. */
+/**
+ * Removes white space and escape sequences from a text. `at` maps a position in the result to the position in the
+ * original text.
+ */
 function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
   const starts: { readonly bare: number; readonly text: number }[] = [];
   let bare = '';

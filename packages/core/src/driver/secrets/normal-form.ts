@@ -1,13 +1,15 @@
 import { bytesOf, type SecretValue } from './secret-value.ts';
 
 /**
- * The normal form of a text, in which secrets can be found. The normal form has no whitespace and no escape sequences
- * of terminals, XML, JSON, URLs and programming languages. Letters of the normal form are in lower case. Each character
- * of the normal form is one byte of UTF-8, because URLs escape single bytes.
+ * The normal form of a text, in which secrets are easier to find:
+ *
+ * - The normal form has no white space and no escape sequences of terminals, XML, JSON, URLs and programming languages.
+ * - All letters are in lower case.
+ * - Each character is one byte of UTF-8, because URLs escape single bytes.
  */
 export interface NormalForm {
   readonly text: string;
-  /** Start and end of each character in the original text. */
+  /** The start and end of each character in the original text. */
   readonly from: Uint32Array;
   readonly to: Uint32Array;
 }
@@ -43,7 +45,7 @@ const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin
 /** Maximum depth of nested escapes, such as JSON in JSON in XML. */
 const DEEPEST = 4;
 
-/** Builds the normal form, which is never longer than the text in UTF-8. */
+/** Builds the normal form of a text. The normal form is never longer than the text in UTF-8. */
 class Builder {
   readonly #chunks: string[] = [];
   readonly #from: Uint32Array;
@@ -117,12 +119,14 @@ export function normalForm(text: string): NormalForm {
 }
 
 /**
- * Minimum length of an encoded value to remove. A value below the minimum length occurs in base64 or hexadecimal text
- * by chance.
+ * Minimum length of an encoded value. The redaction ignores shorter values, because they occur in base64 or hexadecimal
+ * text by chance.
  */
 const SHORTEST_ENCODED = 6;
 
-/** Returns the search texts for a secret: plain, hexadecimal, and base64 at any position in a longer text. */
+/**
+ * Returns the search texts for a secret: the plain text, the hexadecimal text, and the base64 text at any alignment.
+ */
 export function needlesOf(value: SecretValue, shortest: number): readonly string[] {
   const bytes = bytesOf(value);
   const text = typeof value === 'string' ? normalForm(value).text : '';
@@ -134,8 +138,8 @@ export function needlesOf(value: SecretValue, shortest: number): readonly string
 }
 
 /**
- * Returns the parts of base64 that do not depend on the position of the bytes, for all three alignments. The first and
- * last characters of base64 depend on the neighboring bytes.
+ * Returns the parts of a value's base64 that do not depend on the neighboring bytes, for all three alignments. The
+ * first and last characters of base64 depend on the neighboring bytes.
  */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {
@@ -143,13 +147,13 @@ function inBase64(bytes: Buffer): readonly string[] {
     const inner = encoded
       .slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
       .toLowerCase();
-    // The normal form has no whitespace, so padding and line breaks do not matter. A text may contain the base64
-    // characters `+` and `/` unescaped, or as `-` and `_`.
+    // The normal form has no white space, and the search text has no padding. A text may contain the base64 characters
+    // `+` and `/` as `-` and `_`.
     return inner.length < SHORTEST_ENCODED ? [] : [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }
 
-/** Replaces each part of the text whose normal form contains a needle by `***`. */
+/** Replaces each part of a text by `***` if the normal form of the part contains a needle. */
 export function hideNeedles(text: string, needles: Iterable<string>): string {
   const form = normalForm(text);
   const ranges: [number, number][] = [];

@@ -4,23 +4,26 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * Removes secrets from texts before they are stored, because clouds, proxies and libraries quote requests in their
- * errors. Secrets are values of Secret objects in many encodings, and text that looks like a credential.
+ * This file removes secrets from texts before the texts are stored. Clouds, proxies and libraries quote requests in
+ * their errors. Secrets are the values of Secret objects in many encodings, and texts that look like credentials.
  */
 
-/** Minimum length of a secret to remove. A value below the minimum length is often an ordinary word. */
+/** Minimum length of a secret value. The redaction ignores shorter values, because they are often ordinary words. */
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
-/** Returns the minimum length of a secret to remove, because a value below this length is often a common word. */
+/** Returns the minimum length of a secret value for a key of a Secret. The redaction ignores shorter values. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
-/** User data is split at its placeholders, because only these parts are the same for all machines. */
+/**
+ * Matches the placeholders in user data. The redaction searches the parts between placeholders, because each machine
+ * has other values for the placeholders.
+ */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /**
- * The key of a value that a placeholder sets, such as `","nodeName":"`. The key before a placeholder contains no
- * secret, and it occurs in other JSON texts, for example in the journal.
+ * Matches a key before a placeholder, such as `","nodeName":"`. Such a key is not secret and also occurs in other JSON
+ * texts, for example in the journal.
  */
 const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
 
@@ -30,7 +33,7 @@ export function partsOfLine(line: string): readonly string[] {
 }
 
 /**
- * Keys of a key file (JSON) with secret values. The values of other keys of a key file, such as account names and
+ * Matches the keys with secret values in a JSON key file. Other values of a key file, such as account names and
  * addresses, may appear in errors.
  */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
@@ -45,11 +48,14 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/** Clouds receive user data in base64, and may quote this base64 in errors. */
+/**
+ * Returns a value in plain text and in base64. Clouds receive user data in base64 and may quote the base64 text in
+ * errors.
+ */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
-/** Maximum depth to which a key file is searched. */
+/** Maximum depth of the search in a JSON key file. */
 const DEEPEST_KEY = 8;
 
 function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator<string> {
@@ -63,7 +69,10 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/** Drivers parse the key file, so an error may contain a single value of the file. */
+/**
+ * Returns the secret values inside of a JSON key file. Drivers parse the key file, so an error may contain a single
+ * value of the file.
+ */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
@@ -73,13 +82,13 @@ function within(value: string, depth = 0): readonly string[] {
   }
 }
 
-/** Matches a word that is not an ordinary word. */
+/** Matches a word with letters and digits. Ordinary words and URLs do not match. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
-/** A short line of user data with one word that is not an ordinary word. */
+/** Matches a short line that consists of one word with letters and digits. */
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** Returns the secret part of a line. Most lines of user data contain only ordinary words, and no secret. */
+/** Returns the secret part of a line of user data. Most lines contain only ordinary words and no secret. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
@@ -132,7 +141,7 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 
 type Secrets = SecretValues;
 
-/** Keys of Secrets whose values are ordinary words, so redaction must not remove them. */
+/** Values of Secrets that are ordinary words. The redaction must not remove these values. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
 
 const withoutChoices = (secrets: Secrets): Secrets =>
@@ -140,7 +149,7 @@ const withoutChoices = (secrets: Secrets): Secrets =>
     Object.entries(secrets).filter(([key, value]) => !CHOICES[key]?.includes(textsOf(value)[0]?.trim() ?? '')),
   );
 
-/** All log lines of a logger use the same set of secrets. */
+/** Caches the result for each set of secrets. All log lines of a logger use one set of secrets. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
@@ -152,7 +161,10 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
-/** Needles find secrets that are escaped, in other letter cases, with whitespace, in hexadecimal and in base64. */
+/**
+ * Returns the search texts for secrets. The search texts find secrets with escape sequences, other letter cases and
+ * white space, and in hexadecimal and base64.
+ */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
 ]);
@@ -164,11 +176,11 @@ function without(text: string, pieces: readonly string[]): string {
   return result;
 }
 
-/** A run of base64 characters, also with URL encoding. */
+/** Matches a run of base64 characters, with or without URL encoding. */
 const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
-/** A run of base64 characters without URL encoding. */
+/** Decodes the URL encoding of a base64 text, and replaces the URL-safe characters. */
 const plain = (run: string): string =>
   run
     .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -186,8 +198,8 @@ const denseOf = remembered((secrets) =>
 );
 
 /**
- * Removes runs of text that contain a part of a secret, plain or in base64. Servers truncate texts that they quote, so
- * a response may contain a part of a secret.
+ * Replaces runs of characters that contain a part of a secret, in plain text or in base64. Servers truncate the texts
+ * that they quote, so a response may contain only a part of a secret.
  */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
@@ -209,19 +221,23 @@ const FIELDS =
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   // A private key, complete or truncated.
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, '***'],
-  // Values of headers: `Authorization: Bearer …`, and `x-amz-security-token:…` in AWS's canonical request.
+  // Values of HTTP headers: `Authorization: Bearer …`, and `x-amz-security-token:…` in the canonical request of AWS.
   [/\b(Bearer|Basic|Negotiate)(\s+|%20|\+)[\w.~+/=%-]{16,}/gi, '$1$2***'],
   [/\b(x-amz-security-token|proxy-authorization|set-cookie|cookie)(["']?\s*:\s*["']?)[^\s"'&<>]{6,}/gi, '$1$2***'],
-  // JSON Web Tokens, and other JSON in base64.
+  // JSON Web Tokens, and other JSON texts in base64.
   [/\beyJ[\w+/=-]{12,}(?:\.[\w+/=-]+){0,2}/g, '***'],
-  // Tokens of Google.
+  // Access tokens of Google.
   [/\bya29\.[\w.-]{8,}/g, '***'],
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Rendered user data contains a bootstrap token, which is in no Secret of the class.
+  // Bootstrap tokens. Rendered user data contains a bootstrap token, and the Secrets of the class do not contain this
+  // token.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
-/** Removes values of the Secrets, their lines and parts, and text that looks like a credential. */
+/**
+ * Returns the text without the values of the Secrets, without parts of these values, and without texts that look like
+ * credentials.
+ */
 export function redact(text: string, secrets: Secrets): string {
   const needles = allNeedlesOf(secrets);
   const plainly = withoutParts(without(text, allPiecesOf(secrets)), secrets);
@@ -231,13 +247,13 @@ export function redact(text: string, secrets: Secrets): string {
 }
 
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** A word below this length is an authentication scheme, a parameter name, or a date. */
+/** Minimum length of a secret word in a header. Shorter words are authentication schemes, parameter names or dates. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
-/** Fields with credentials in a form-encoded request for a token. */
+/** Matches the form fields with credentials in a token request. */
 const CONFIDENTIAL_FIELD = /(secret|assertion|token)$/i;
 
-/** The parts of a request that an answer may quote. */
+/** The parts of a request that its response may quote. */
 export interface Sent {
   readonly headers: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;
@@ -245,12 +261,12 @@ export interface Sent {
 
 /**
  * Removes the credentials of a request from the text of its response. An issued token has no recognizable form, so only
- * the sender of the request can remove it. Call `withoutSent` before the response text becomes an error.
+ * the sender of the request can remove the token. Call this function before an error contains the response text.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
   const words = reported.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
-  // The response may contain only the value of `Signature=…`.
+  // The response may quote only the value after `Signature=`.
   const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
   const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
   const confidential = [...values.filter(({ length }) => length >= SHORTEST_WORD), ...fields.filter(Boolean)];
@@ -259,7 +275,7 @@ export function withoutSent(text: string, { headers, form = {} }: Sent): string 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Objects of libraries can refer to each other in cycles, so the depth is limited. */
+/** Maximum depth of the search in log fields. Objects of libraries can refer to each other in cycles. */
 const DEEPEST = 5;
 
 /** Returns a logger that removes the values of the Secrets from messages and fields. */
@@ -268,7 +284,7 @@ export function redactingLogger(log: Logger, secrets: Secrets): Logger {
     if (typeof value === 'string') return redact(value, secrets);
     if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
     if (typeof value !== 'object' || value === null) return value;
-    // A logger would print a byte array as a list of numbers.
+    // A byte array is replaced, because a logger would print the bytes as a list of numbers.
     if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
     if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
     return cleanFields(value as Fields, depth + 1);

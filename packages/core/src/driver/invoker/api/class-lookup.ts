@@ -13,15 +13,16 @@ export interface ClassLookup {
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
   /**
-   * A missing Secret also causes errors of the schema, so call this function before the schema is applied.
+   * Returns the Secrets if they have no problems. Call this function before the validation by the schema, because a
+   * missing Secret also causes schema errors.
    * @throws MachineError about the Secrets
    */
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
 /**
- * Creates the lookup of classes and Secrets. An object counts as missing only if the process has permission to read
- * it.
+ * Creates the lookup of classes and Secrets. If the process has no permission to read an object, the lookup reports the
+ * missing permission instead of a missing object.
  * @param credentialsSchema The keys that the driver reads from a Secret
  */
 export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {

@@ -48,7 +48,7 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
 };
 
 /**
- * `OnOverdue` is called when a driver call ignores its signal. With this callback, the caller waits until the driver
+ * Is called when a driver call ignores its aborted signal. If the callback exists, the caller waits until the driver
  * call ends, see `withDeadline`.
  */
 export type OnOverdue = (error: MachineError) => void;
@@ -56,8 +56,8 @@ export type OnOverdue = (error: MachineError) => void;
 export type OnWaiting = (what: string) => void;
 
 /**
- * Calls a driver for a machine or a class. Each call parses the class and the Secrets, has a deadline, and returns
- * errors without secrets.
+ * Calls a driver for a machine or a class. For each call, the invoker validates the class and the Secrets, sets a
+ * deadline, and removes secrets from errors.
  */
 export interface DriverInvoker {
   readonly can: {
@@ -72,20 +72,20 @@ export interface DriverInvoker {
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
   /**
-   * Returns the offerings that the machine may have, the first choice first. `choicesOf` returns undefined if the
-   * machine has no alternatives.
+   * Returns the offerings that the machine may use, in order of preference. Returns undefined if the machine has no
+   * alternative offerings.
    */
   choicesOf(machine: Machine): readonly Choice[] | undefined;
   /**
-   * Returns the problems of the alternatives of a class, one sentence each. If an alternative has a problem, the
-   * machines of the class have no alternatives.
+   * Returns the problems of the alternative offerings of a class, one sentence each. If one alternative has a problem,
+   * mcm uses no alternative of the class.
    */
   alternativeProblems(machineClass: MachineClass, text?: string): readonly string[];
   /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
   /**
-   * Returns one sentence for each field of a class that has no effect, with the most similar known field. Fields
-   * without effect are not errors.
+   * Returns one sentence for each field of a class that has no effect, with the most similar known field. Such a field
+   * is not an error.
    */
   unknownFields(machineClass: MachineClass): readonly string[];
   userDataOf(machine: Machine): Uint8Array | undefined;
@@ -101,7 +101,7 @@ export interface DriverInvoker {
   start(machine: Machine, onOverdue?: OnOverdue): Promise<void>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** Returns the data of the Secrets, which no stored text may contain. */
+  /** Returns the data of the machine's Secrets. Texts that mcm stores must not contain this data. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
   /** Waits once for notices of interruptions, see `Driver.watchInterruptions`. */
@@ -110,11 +110,14 @@ export interface DriverInvoker {
     notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,
   ): Promise<void>;
   interruptionSourceOf(machineClass: MachineClass): string | undefined;
-  /** `volumeIdOf` returns undefined if the driver does not know the volume or its kind. */
+  /** Returns the cloud ID of a volume. Returns undefined if the driver does not know the volume or its kind. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }
 
-/** @param machine The machine of the call; undefined for a listing. */
+/**
+ * Is called at the end of each driver call.
+ * @param machine The machine of the call. The value is undefined for a listing.
+ */
 export type ObserveCall = (
   call: keyof DriverTimeouts | 'volumeIds',
   ms: number,
@@ -123,7 +126,7 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** `ObserveWait` is called for each request that waited, because the cloud limits the rate. */
+/** Is called for each request that waited for a rate limit, with the wait time in milliseconds. */
 export type ObserveWait = (lane: Lane, ms: number) => void;
 
 export interface ClassProblem {
@@ -131,7 +134,10 @@ export interface ClassProblem {
   readonly message: string;
 }
 
-/** @param problem Undefined if the call succeeded. */
+/**
+ * Reports the result of a driver call for a class.
+ * @param problem The refusal of the cloud. The value is undefined if the call succeeded.
+ */
 export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
 /** Caches of classes and Secrets, by `namespace/name`. */
@@ -153,30 +159,36 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts | undefined;
-  /** Returns the class with its last valid provider spec, if known. */
+  /** Returns the class with its last valid provider spec. Returns undefined if no valid provider spec is known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /**
-   * The fence that is checked before each call that changes the cloud. `fence` is absent if no other process can be the
+   * The leadership check before each call that changes the cloud. The field is absent if no other process can be the
    * leader.
    */
   readonly fence?: Fence | undefined;
-  /** Returns the control cluster of this process, see `OWNER_TAG`. Without `owner`, VMs do not get the owner tag. */
+  /**
+   * Returns the control cluster of this process, see `OWNER_TAG`. If the control cluster is unknown, new VMs get no
+   * owner tag.
+   */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Control clusters that the control cluster of this process replaces. */
+  /** Former control clusters that the control cluster of this process replaced. */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observe?: ObserveCall | undefined;
-  /** Returns other classes for the same machine, for calls whose credentials the cloud refuses. */
+  /**
+   * Returns other classes for a machine. If the cloud refuses the credentials of the machine's class, the invoker
+   * repeats the call with one of these classes.
+   */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   /**
-   * Returns the offerings that are recorded on machines of a class, for listings. If `recorded` is absent, only the
-   * offerings of the class are listed.
+   * Returns the offerings that are recorded on the machines of a class. Listings search these offerings too. If the
+   * field is absent, listings search only the offerings of the class.
    */
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   readonly observeApi?: ObserveApi | undefined;
   readonly observeWait?: ObserveWait | undefined;
   /**
-   * `observeClass` is called when the cloud refuses a class, and after each successful call. With `observeClass`,
-   * errors of the class or the Secret contain a hint.
+   * Is called when the cloud refuses a class, and after each successful call. If the callback exists, errors of the
+   * class or the Secret contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
   readonly tracer?: DriverTracer | undefined;

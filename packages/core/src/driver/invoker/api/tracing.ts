@@ -16,11 +16,11 @@ export interface DriverTracer {
   ): DriverSpan;
 }
 
-/** OpenTelemetry's `SpanKind.CLIENT` and `SpanStatusCode.ERROR`. */
+/** The values of OpenTelemetry's `SpanKind.CLIENT` and `SpanStatusCode.ERROR`. */
 const CLIENT = 2;
 const ERROR = 2;
 
-/** The OpenTelemetry API registers its objects under this symbol, which contains its major version. */
+/** The OpenTelemetry API registers its global objects under this symbol. The number is the major version of the API. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 interface TracerProvider {
@@ -31,8 +31,8 @@ const isProvider = (value: unknown): value is TracerProvider =>
   typeof value === 'object' && value !== null && 'getTracer' in value && typeof value.getTracer === 'function';
 
 /**
- * Returns the tracer of an OpenTelemetry SDK in the process (`node --import ./telemetry.mjs`), without a dependency on
- * the packages of the SDK.
+ * Returns the tracer of an OpenTelemetry SDK that is loaded into the process (`node --import ./telemetry.mjs`). Returns
+ * undefined without an SDK. mcm therefore needs no dependency on OpenTelemetry packages.
  */
 export function registeredTracer(registry: object = globalThis): DriverTracer | undefined {
   const registered: unknown = Reflect.get(registry, REGISTERED);
@@ -43,7 +43,10 @@ export function registeredTracer(registry: object = globalThis): DriverTracer | 
 
 export interface CallSpan {
   request(service: string, ms: number, failed: boolean): void;
-  /** @param error The error of the call, without secrets. */
+  /**
+   * Ends the span.
+   * @param error The error of the call, without secrets. The value is undefined if the call succeeded.
+   */
   end(error: MachineError | undefined): void;
 }
 

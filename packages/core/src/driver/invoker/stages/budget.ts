@@ -8,12 +8,15 @@ import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { ObserveWait } from '../api/invoker-api.ts';
 import type { Call, DecodedCall, Stage } from './call.ts';
 
-/** Maximum number of accounts with a learned rate limit. Replaced credentials count as another account. */
+/**
+ * Maximum number of accounts with a learned rate limit. After a change of the credentials, the account counts as
+ * another account.
+ */
 const MOST = 200;
 
 /**
- * The learned rate limits of clouds, one for each set of credentials. The deadline of a call includes the time that the
- * call waits for the rate limit.
+ * Contains the learned rate limit for each set of credentials. The wait for the rate limit counts toward the deadline
+ * of the call.
  */
 export class CallBudgets {
   readonly #rates: LearnedRates;
@@ -22,7 +25,10 @@ export class CallBudgets {
     this.#rates = new LearnedRates(clock, MOST);
   }
 
-  /** @throws the error of the call, or the signal's reason */
+  /**
+   * Sends a call when the rate limit of its credentials allows the call.
+   * @throws the error of the call, or the reason of the signal
+   */
   async spend<T>(secrets: Readonly<Record<string, string>>, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const rate = this.#rates.of(accountOf(secrets));
     await rate.take(signal);
@@ -39,7 +45,10 @@ export class CallBudgets {
   }
 }
 
-/** User data is excluded from the key, because it differs between pools with the same credentials. */
+/**
+ * Returns a hash of the credentials as the key of the account. User data is not part of the hash, because pools with
+ * the same credentials have different user data.
+ */
 function accountOf(secrets: Readonly<Record<string, string>>): string {
   const entries = Object.entries(secrets).filter(([key]) => key !== USER_DATA_KEY);
   return createHash('sha256')
@@ -47,7 +56,7 @@ function accountOf(secrets: Readonly<Record<string, string>>): string {
     .digest('base64url');
 }
 
-/** The lanes of operations for machines that are not being deleted. */
+/** The lane of each driver call for a machine that is not being deleted. */
 const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
   create: 'create',
   initialize: 'create',
@@ -60,13 +69,17 @@ const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
   list: 'audit',
 };
 
-/** All calls for a machine that is being deleted have the lane of deletions, because its deletion waits for them. */
+/**
+ * Returns the lane of a call. All calls for a machine that is being deleted are in the lane `delete`, because the
+ * deletion waits for these calls.
+ */
 const laneOfCall = ({ name, machine }: Pick<Call, 'name' | 'machine'>): Lane =>
   machine?.metadata.deletionTimestamp === undefined ? LANE_OF[name] : 'delete';
 
 /**
- * If a driver limits its own requests, `budgetStage` adds no second delay.
- * @param spacesRequests True if the driver limits its own requests
+ * Creates the stage that delays calls according to the rate limit. If the driver limits the rate of its requests
+ * itself, the stage adds no second delay.
+ * @param spacesRequests True if the driver limits the rate of its requests itself
  */
 export const budgetStage = <Spec, Credentials>(
   budgets: CallBudgets,

@@ -7,7 +7,8 @@ import type { OnOverdue } from '../api/invoker-api.ts';
 import type { CallSpan } from '../api/tracing.ts';
 
 /**
- * One stage of a call before it reaches the driver. A stage may refuse the call, delay the call, or change its result.
+ * A stage of a call before the call reaches the driver. A stage may refuse the call, delay the call, or change its
+ * result.
  */
 export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;
 
@@ -15,29 +16,29 @@ export interface Call {
   readonly name: DriverCall;
   /** Text for messages, such as `create of machine m-1`. */
   readonly subject: string;
-  /** `machine` is undefined for a listing. */
+  /** The machine of the call. The value is undefined for a listing. */
   readonly machine: Machine | undefined;
   readonly classNow: () => MachineClass | undefined;
   /** @throws MachineError if the class does not exist or cannot be read */
   readonly requireClass: () => MachineClass;
   readonly secretsNow: () => ClassSecrets;
   /**
-   * The alternative whose part of the cloud a listing searches. If `alternative` is undefined, the listing searches the
-   * part of the cloud where the class or the machine is.
+   * The alternative that determines where a listing searches, such as a zone. If `alternative` is undefined, the
+   * listing searches where the class or the machine is.
    */
   readonly alternative?: Alternative | undefined;
   readonly onOverdue: OnOverdue | undefined;
   readonly progress: Progress;
 }
 
-/** The inner stages of a call write this state, and the outer stages read it after a failure. */
+/** The state of a call. The inner stages write the state, and the outer stages read the state after a failure. */
 interface Progress {
   /**
-   * `sent` is true if the driver has received the request. Any error while `sent` is false comes from the class, its
-   * Secrets or this process.
+   * True if the driver has received the request. While `sent` is false, any error comes from the class, its Secrets or
+   * this process.
    */
   sent: boolean;
-  /** A copy of the Secrets of the request, because the Secret objects may change during the call. */
+  /** A copy of the Secrets of the request. The Secret objects in the cache may change during the call. */
   secrets?: ClassSecrets;
 }
 

@@ -5,7 +5,10 @@ import { withDeadline } from './deadline.ts';
 
 const SECOND = 1_000;
 
-/** @param work The driver's work with its signal */
+/**
+ * Starts a call with a deadline.
+ * @param work The driver call, which receives the signal
+ */
 function begin(work: (signal: AbortSignal, clock: VirtualClock) => Promise<string>, waited = false) {
   const clock = new VirtualClock();
   const stop = new AbortController();

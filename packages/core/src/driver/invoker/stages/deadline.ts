@@ -3,7 +3,7 @@ import { MachineError } from '../../contract/errors.ts';
 import type { DriverTimeouts } from '../api/invoker-api.ts';
 import type { Stage, TimedCall, TracedCall } from './call.ts';
 
-/** A driver must end its call within this time after the signal has aborted, in milliseconds. */
+/** The maximum time between the abort of the signal and the end of the driver call, in milliseconds. */
 const ABORT_GRACE_MS = 30_000;
 
 export interface DeadlineOptions {
@@ -12,17 +12,17 @@ export interface DeadlineOptions {
   readonly stop: AbortSignal;
   readonly what: string;
   /**
-   * `onOverdue` is called when the driver call continues after the deadline and the grace period. With `onOverdue`, the
-   * caller waits until the driver call ends, because it can still change the VM. Without `onOverdue`, the caller stops
-   * waiting.
+   * Is called when the driver call still runs after the deadline and the grace period. If `onOverdue` exists, the
+   * caller waits for the end of the driver call, because the call can still change the VM. If `onOverdue` is absent,
+   * the caller stops waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
 
 /**
  * Runs a driver call with a signal that aborts at the deadline, or when the process stops.
- * @throws MachineError `DeadlineExceeded` after the deadline, `Canceled` after a stop, otherwise the error of the
- * driver
+ * @throws MachineError `DeadlineExceeded` after the deadline, `Canceled` if the process stops, otherwise the error of
+ * the driver
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, stop, what, onOverdue } = options;
@@ -53,8 +53,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The HTTP library of a driver may report an abort as any error. The deadline code replaces this error by the real
-    // reason of the abort.
+    // The HTTP library of a driver may convert an abort into any error. This code restores the reason of the abort.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

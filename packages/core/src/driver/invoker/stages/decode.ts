@@ -18,7 +18,7 @@ export interface DecodeOptions<Spec, Credentials>
   readonly log: Logger;
 }
 
-/** Reads the class and its Secrets immediately before the call. */
+/** Creates the stage that validates the class and its Secrets immediately before the call. */
 export const decodeStage =
   <Spec, Credentials>(options: DecodeOptions<Spec, Credentials>): Stage<TimedCall, DecodedCall<Spec, Credentials>> =>
   async (call, next) => {
@@ -55,7 +55,8 @@ export const decodeStage =
   };
 
 /**
- * Refuses to create a VM in a zone that does not work with the provider spec. Machines that have a VM are not affected.
+ * Throws if the machine must be created in a zone that is invalid for the provider spec. Machines that already have a
+ * VM are not affected.
  * @throws MachineError `InvalidArgument` with the field and the fix
  */
 function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, machine: Machine | undefined): void {
@@ -66,8 +67,8 @@ function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, 
 }
 
 /**
- * mcm must still delete the machines of a class that became invalid. All calls except `create` use the last valid spec
- * of the class (incident 27).
+ * Decodes the class and its Secrets. If the class became invalid, all calls except `create` use its last valid provider
+ * spec. mcm must still delete the machines of an invalid class (incident 27).
  */
 function decode<Spec, Credentials>(
   { driver, former }: DecodeOptions<Spec, Credentials>,

@@ -6,12 +6,13 @@ import { scrub } from './scrub.ts';
 
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
-/** An error with one of these codes shows that the cloud has accepted the class and its credentials. */
+/** Error codes which show that the cloud has accepted the class and its credentials. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
 /**
- * Removes secrets from the error of a driver call, so that the error can be stored. If the user must change the class
- * or its Secret, the stage adds a hint and reports the problem on the class.
+ * Creates the stage that removes secrets from the error of a driver call, so that the error can be stored. If the user
+ * must change the class or its Secret, the stage adds a hint to the error. The stage also reports the problem on the
+ * class.
  */
 export const redactStage =
   <C extends Call>(observeClass: ObserveClass | undefined): Stage<C> =>
@@ -27,8 +28,8 @@ export const redactStage =
   };
 
 /**
- * Marks a permanent error that occurs before the driver is called. Such an error comes from the class or its Secrets,
- * so no VM was created.
+ * Sets `unsent` on a permanent error that occurs before the driver is called. The cause of such an error is the class
+ * or its Secrets, so no VM was created.
  */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;
