@@ -25,7 +25,7 @@ import {
 } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Each row fails if its condition is removed from the code. */
+/** In these tables, each row fails if its condition is removed from the code. */
 
 const FORCED = { 'force-deletion': 'True' };
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -268,7 +268,10 @@ test.each([
   expect(planDeletion(see(reported, { calls }), NOON)).toMatchObject({ actions: [], next: { kind: 'wait' } });
 });
 
-/** mcm sends no request to the cloud for an invalid class. Only the annotation proves that the machine has no VM. */
+/**
+ * A machine of an invalid class. mcm sends no request to the cloud for such a class, so only the annotation proves that
+ * the machine has no VM.
+ */
 const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
 test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
   ['unknown: it is reported', going(), unsent('status'), ['writeStatus']],

@@ -33,7 +33,7 @@ export const nextStep = (o: MachineObservation, now: Date): Plan => {
   return o.blockedBy || o.machine.status?.blockedBy ? withBlockedBy(plan, o, now) : plan;
 };
 
-/** The input of all concerns. A concern is one reason to act on a machine. */
+/** The input of all concerns. A concern is one possible reason to act on a machine. */
 interface Look {
   readonly o: MachineObservation;
   readonly now: Date;
@@ -49,7 +49,8 @@ const decides = (plan: Concern['plan']): Concern => ({ plan, decides: true });
 const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
 
 /**
- * All concerns in the order of their evaluation. The first concern with actions or with `decides` ends the decision.
+ * The concerns in the order of their evaluation. The decision ends at the first concern with actions, or with a plan of
+ * a `decides` concern.
  */
 const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planNodeNotice(o, now)),
@@ -119,12 +120,12 @@ function deletion({ o, now }: Look): Plan | undefined {
 function freeze({ o }: Look): Plan | undefined {
   if (!o.frozen) return undefined;
   const plan = wait('API servers were unreachable: health checks are paused until the servers respond');
-  // A healthy machine needs no action, and an outage must not cause a write for each machine.
+  // A healthy machine needs no action, and an outage must not cause a status write for each machine.
   const phase = o.machine.status?.currentStatus?.phase;
   return phase === 'Running' || phase === 'Available' ? plan : { ...plan, blockedBy: [frozenBlock] };
 }
 
-/** Without the finalizer, a deletion could leave a VM behind. */
+/** Adds the finalizer of mcm. Without the finalizer, the deletion of a Machine could leave its VM behind. */
 function finalizer({ o: { machine } }: Look): Plan | undefined {
   if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   return act('the machine has no finalizer', { do: 'addFinalizer' });
@@ -153,7 +154,10 @@ function creation({ o, now }: Look): Plan | undefined {
   return isBeingCreated(o) ? planCreation(o, now) : undefined;
 }
 
-/** mcm still creates VMs, but does not know whether a machine has joined or is healthy. */
+/**
+ * Plans the steps while mcm cannot read Nodes. mcm still creates VMs, but does not know whether a machine has joined or
+ * is healthy.
+ */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
   if (token) return act('the bootstrap token would expire before the creation timeout', token);
@@ -192,7 +196,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
   const actions: Action[] = [];
   if (patch) actions.push({ do: 'syncNode', patch });
-  // No later step deletes the token, so its deletion comes before the phase Running.
+  // The phase Running must follow the deletion of the token, because no later step deletes the token.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.read) actions.push({ do: 'readNode' });

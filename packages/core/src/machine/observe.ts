@@ -59,7 +59,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const machineClass = invoker.classOf(machine);
   const settings = settingsOf(machine, o.defaults(), machineClass);
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
-  // The cloud will end the VM, so the undrainable policy cannot keep it.
+  // The undrainable policy cannot keep an interrupted VM, because the cloud will end the VM.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
   const nodeOfCreated = caches.target?.nodes.store.get(callMemory.created?.nodeName ?? '');
   const doubt = o.doubt();
@@ -165,7 +165,10 @@ function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'
   return why === undefined ? {} : { nodesUnseen: why };
 }
 
-/** If the class cannot be read, the policy is `Hold`, because the class may forbid a forced drain. */
+/**
+ * Returns the undrainable policy of a machine. If mcm cannot read the class, the policy is `Hold`, because the class
+ * may forbid a forced drain.
+ */
 function policyOf(machine: Machine, machineClass: MachineClass | undefined, { classes }: Caches): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
@@ -173,14 +176,20 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   return { policy: 'Hold', problem: `cannot determine the undrainable policy of the class: ${why}` };
 }
 
-/** After the deletion of the VM has started, missing read permissions no longer block the drain. */
+/**
+ * Removes the reason of missing read permissions from a drain. After the deletion of the VM has started, missing
+ * permissions no longer block the drain.
+ */
 function withMissingPermissionsIgnored(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
   return rest;
 }
 
-/** The MachineClass itself reports errors in its alternatives. */
+/**
+ * Returns problems of the alternatives in the annotation of a Machine. The problems of a class are reported on the
+ * MachineClass.
+ */
 function alternativeWarnings(
   { metadata, spec }: Machine,
   machineClass: MachineClass | undefined,
@@ -191,7 +200,10 @@ function alternativeWarnings(
   return invoker.alternativeProblems(machineClass, own).map((problem) => `metadata.annotations: ${problem}`);
 }
 
-/** A value of the machine replaces the value of its class, so only the effective value is checked. */
+/**
+ * Returns problems of class annotations that apply to a machine. An annotation of the machine overrides the annotation
+ * of the class, so only the effective annotation is checked.
+ */
 function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
   const given = Object.entries(machineClass?.metadata.annotations ?? {});
   const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);
@@ -209,7 +221,10 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
   return name ? caches.machines.store.byIndex('node', name) : [];
 };
 
-/** The user data matters only before the join. The result is cached with the decoded text of the Secret. */
+/**
+ * Returns true if the user data needs a bootstrap token. The user data matters only before the join. The result is
+ * cached with the decoded text of the Secret.
+ */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
   return asksForToken(invoker.userDataOf(machine) ?? new Uint8Array());
@@ -256,8 +271,8 @@ function replacements(
 }
 
 /**
- * Finds the Node in the label of the machine. Without a label, the label or provider ID of the Node must match the
- * machine. A Node of another machine does not match.
+ * Finds the Node that the label of the machine names. Without this label, the function finds the Node by the provider
+ * ID or by the label of the Node. A Node of another machine does not match.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
@@ -320,7 +335,8 @@ function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { 
 }
 
 /**
- * The preferred machine of a Node is the machine with its VM, then the machine in its label, then the oldest machine.
+ * Returns the machine with the best claim to a Node. The first choice is the machine with the VM of the Node, then the
+ * machine in the label of the Node, then the oldest machine.
  */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));

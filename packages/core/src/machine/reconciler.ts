@@ -19,22 +19,22 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly log: Logger;
   readonly journal?: Journal | undefined;
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Receives each observation of a machine, for the spans of its drain. */
+  /** Is called with each observation of a machine, to record the spans of its drain. */
   readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
-  /** Receives the budgets for which a drain waits, and the volumes that move to other nodes. */
+  /** Registers the disruption budgets that block a drain, and the volumes that must be attached to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
 /**
- * Many machines become unreachable at about the same time. A delay combines the reconciles of all machines that the
- * circuit breaker stopped.
+ * Delay of a reconcile that waits for the circuit breaker, in milliseconds. Many machines become unreachable at about
+ * the same time, so the delay combines their reconciles.
  */
 const BREAKER_SWARM_MS = 5_000;
 
 /**
- * Maximum number of steps in one reconcile. After this number, the queue continues the machine later, so that no
- * machine blocks a worker.
+ * Maximum number of steps in one reconcile. The queue continues the machine later, so that one machine does not block a
+ * worker.
  */
 const MAX_ROUNDS = 12;
 
@@ -43,7 +43,10 @@ const nameOf = (action: Action): string => {
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/** Observes a machine, decides, and executes actions until no action remains. The reconciler never sleeps. */
+/**
+ * Observes a machine, decides the next actions, and executes actions until no action remains. The reconciler never
+ * sleeps.
+ */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -88,7 +91,8 @@ export class MachineReconciler {
     if (plan.actions.length > 0) {
       const trace_id = this.#options.traceIdOf?.(machine.metadata.uid);
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because, trace_id };
-      // A repeated decision is a retry or the synchronization of a node, so the log omits it.
+      // The log level of a repeated decision is `debug`. A repeated decision is a retry or the synchronization of a
+      // node.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);
       memory.decided = plan.because;
@@ -128,7 +132,7 @@ export class MachineReconciler {
     }
   }
 
-  /** The status contains errors of a drain or a Node in the words of the original. */
+  /** Performs an action. Errors of a drain or of a Node are written to the status with the texts of the original. */
   async #perform(action: Action, scope: Parameters<Performer['perform']>[1]): Promise<void> {
     const { performer } = this.#options;
     try {

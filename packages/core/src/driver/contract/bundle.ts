@@ -31,9 +31,9 @@ export interface EvidenceParts {
 
 /** The labels of a ConfigMap with evidence. Each label value is a hash of a name, see `labelOf`. */
 export const EvidenceLabels = {
-  /** The class of the failed machine. */
+  /** On a ConfigMap with the evidence of a failed machine: the class of the machine. */
   Class: 'evidence.machine.sapcloud.io/class',
-  /** The name of the failed machine. */
+  /** On a ConfigMap with the evidence of a failed machine: the name of the machine. */
   Machine: 'evidence.machine.sapcloud.io/machine',
 } as const;
 

@@ -13,8 +13,8 @@ export interface AdoptionOptions {
 }
 
 /**
- * Looks for the VM of a machine without a recorded VM. Another controller may have created the VM, and stopped before
- * it recorded the VM.
+ * Looks up the VM of a machine whose provider ID is not recorded. Another controller may have created the VM and
+ * stopped before the VM was recorded.
  * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; otherwise the error of
  * the driver
  */

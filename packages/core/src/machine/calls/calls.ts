@@ -17,35 +17,38 @@ export interface CallsOptions {
   readonly log: Logger;
   readonly wake: (machine: Machine) => void;
   /**
-   * Maximum number of simultaneous calls of each kind. Separate limits keep creations and deletions from delaying each
-   * other.
+   * Maximum number of simultaneous calls of each kind. Creations and deletions have separate limits, so that they do
+   * not delay each other.
    */
   readonly limit?: number;
   readonly observer?: CallObserver;
-  /** Returns the ID of the trace of a machine, for log messages. */
+  /** Returns the trace ID of a machine for log messages. */
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Called once when {@link FAULT_AFTER_FAILURES} consecutive calls failed with an unexpected error. */
+  /** Is called once, when {@link FAULT_AFTER_FAILURES} consecutive calls have failed with an unexpected error. */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
 
 const DEFAULT_LIMIT = 500;
 
 /**
- * A single unexpected error of a driver may be temporary. After this number of consecutive unexpected errors, the
- * driver has a bug, and a retry does not help.
+ * Number of consecutive unexpected errors after which mcm reports a bug of the driver. A single unexpected error may be
+ * temporary.
  */
 export const FAULT_AFTER_FAILURES = 5;
 
-/** A larger difference between the system clock and the monotonic clock means that a user set the system clock. */
+/**
+ * Minimum difference between the system clock and the monotonic clock that counts as a change of the system clock, in
+ * milliseconds.
+ */
 const JUMP_MS = 2_000;
 
 const NOTHING: CallMemory = {};
 
 /**
  * Runs the driver calls of all machines.
- * - No reconcile waits for a call. The end of a call starts the next reconcile of its machine.
- * - There is one call at a time for each machine UID, so `create` and `delete` of one machine never overlap.
- * - A call that ignores its abort signal blocks only its own machine and no longer counts for the limit.
+ * - A reconcile does not wait for a call. The end of a call starts the next reconcile of its machine.
+ * - Each machine UID has at most one running call, so `create` and `delete` of one machine never overlap.
+ * - A call that ignores its abort signal blocks only its own machine and no longer counts toward the limit.
  */
 export class DriverCalls {
   readonly #options: CallsOptions;
@@ -68,8 +71,7 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // Corrects a recorded time after a user has set the system clock. A correction of the recorded time keeps the
-    // length of each wait.
+    // The system clock has changed. The corrected time keeps the remaining wait of the machine.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
@@ -140,14 +142,14 @@ export class DriverCalls {
     this.#options.wake(machine);
   }
 
-  /** Forgets the calls of a machine, and ignores the result of a running call. */
+  /** Removes the recorded calls of a machine. The result of a running call will be ignored. */
   forget(uid: string): void {
     this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
     else this.#memory.delete(uid);
   }
 
-  /** Forgets all calls, because a restore of the API server may have changed the machines. */
+  /** Removes the recorded calls of all machines, because a restore of the API server may have changed the machines. */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);
   }

@@ -9,27 +9,33 @@ import { FirstCalls } from './first-calls.ts';
 export interface CapacityOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The first wait of the flag `--resource-exhausted-retry`, in milliseconds; 0 means 10 minutes. */
+  /**
+   * The first wait of a shortage, in milliseconds (flag `--resource-exhausted-retry`). With 0, the first wait is 10
+   * minutes.
+   */
   readonly firstMs: number;
   readonly wake: (key: Key) => void;
   /** Returns the offerings of a machine. */
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
 
-/** After each failed probe, the wait doubles. The maximum wait is this multiple of the first wait. */
+/**
+ * The maximum wait of a shortage is this multiple of the first wait. Until the maximum, the wait doubles after each
+ * failed probe.
+ */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * Each wait except the first gets a random extension of at most this fraction. With an extension, classes that ran out
- * of capacity at the same time probe at different times.
+ * Maximum random extension of a wait, as a fraction of the wait. With random extensions, classes whose shortages
+ * started together send their probes at different times. The first wait has no extension.
  */
 const JITTER = 0.2;
-/** A shortage ends when this many creations may run at the same time or when no machine waits. */
+/** A shortage ends when this number of creations may run at the same time, or when no machine waits. */
 const OPEN_FROM = 64;
-/** A shortage is removed if there was no probe for this time. */
+/** A shortage is removed if the cloud received no probe for this time, in milliseconds. */
 const FORGET_AFTER_MS = 86_400_000;
 /**
- * The gate expects an announced `create` call for this time. A later call is not expected: either the machine was
- * deleted, or its record failed.
+ * Maximum time between the record of an offering and its `create` call, in milliseconds. After this time, the place of
+ * the machine becomes free. The machine may have been deleted, or the write of the record failed.
  */
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';
@@ -40,15 +46,15 @@ export interface OfferingShortage {
   readonly retryAt: Date;
 }
 
-/** An offering, or a pair of class and zone, that may have no capacity. */
+/** A source of capacity: an offering, or a class in a zone. */
 interface Place {
   readonly key: string;
   /**
-   * The shortage of a class applies only to these versions. For an offering, this value is constant, because a shortage
-   * of an offering applies to all classes.
+   * The versions of the class and its Secrets. A shortage of a class applies only to these versions. For an offering,
+   * the value is empty, because a shortage of an offering applies to all classes.
    */
   readonly inputs: string;
-  /** `choice` is absent if the shortage is about a class in a zone. */
+  /** The offering. The field is absent for a class in a zone. */
   readonly choice?: Choice;
 }
 
@@ -56,7 +62,7 @@ interface Entry extends Place {
   error: MachineError;
   failures: number;
   retryAt: number;
-  /** Number of creations that may run at the same time: 1 at first, and twice as many after each success. */
+  /** Number of creations that may run at the same time. The number starts at 1 and doubles after each success. */
   allowed: number;
   readonly probing: Set<string>;
   readonly waiting: Set<Key>;
@@ -64,19 +70,19 @@ interface Entry extends Place {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/** Key of a class in a zone, for machines without alternatives. */
+/** Returns the key of a class in a zone, for machines without alternatives. */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
  * Applies an error `ResourceExhausted` to all machines that need the same capacity. Machines without alternatives share
- * the capacity of their class and zone, and machines with alternatives share the capacity of an offering.
- * - After one refusal, all machines that need the capacity wait. One waiting machine at a time retries, with growing
- *   waits.
+ * the capacity of their class and zone. Machines with alternatives share the capacity of an offering.
+ * - After one refusal, all machines that need the capacity wait. One waiting machine at a time sends a probe, which is
+ *   a `create` call. The waits between probes grow.
  * - Each success doubles the number of machines that may call `create` at the same time.
  * - A change of the class or its Secret ends the shortage of the class.
- * - A new process starts without known shortages. For machines with the error in their status, the new process first
- *   sends one probe.
+ * - A new process knows no shortages. If the status of a machine contains the error, the first `create` call of the
+ *   machine is a probe.
  */
 export class CapacityGate {
   readonly #options: CapacityOptions;
@@ -159,7 +165,7 @@ export class CapacityGate {
     const reported = machine.status?.lastOperation;
     const place = this.#placeOf(machine, inputs);
     this.#intents.delete(uid);
-    // If the machine has alternatives, the error in its status may be about another offering.
+    // If the machine has alternatives, the error in its status may belong to another offering.
     const entry =
       this.#find(machine, inputs) ??
       (reported?.errorCode === 'ResourceExhausted' && !place.choice
@@ -198,8 +204,8 @@ export class CapacityGate {
   }
 
   /**
-   * Only a refused probe changes a known shortage. All refused calls that are no probes started before the shortage was
-   * known.
+   * Records a refused `create` call. If a shortage is known, only a refused probe changes the shortage. Any other
+   * refused call started before the shortage was known.
    */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;

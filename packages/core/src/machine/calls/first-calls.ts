@@ -1,10 +1,10 @@
 import type { Clock, Key } from '@mcm/kube';
 
-/** Maximum time for which machines wait for the result of the first call of another machine. */
+/** Maximum time for which machines wait for the first call of another machine, in milliseconds. */
 const WAIT_MS = 120_000;
 /**
- * A success proves the capacity of an offering for this time. After this time, one machine must make the first call
- * again.
+ * After a successful call, an offering counts as available for this time, in milliseconds. Afterwards, one machine must
+ * make a first call again.
  */
 const PROVEN_MS = 600_000;
 
@@ -17,9 +17,8 @@ interface FirstCall {
 const NONE: ReadonlySet<Key> = new Set();
 
 /**
- * Coordinates the first calls for offerings without a recent result. One machine calls the cloud first, and the
- * remaining machines wait for its result. An offering without capacity causes one refused call, and not one call for
- * each machine.
+ * Coordinates the first `create` call for an offering without a recent result. One machine calls the cloud, and all
+ * other machines wait for the result. If the offering has no capacity, the cloud refuses only one call.
  */
 export class FirstCalls {
   readonly #clock: Clock;

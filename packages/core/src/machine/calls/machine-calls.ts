@@ -16,7 +16,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
 }
 
 /**
- * Makes the driver calls for machines. `MachineCalls` derives the input of each call from its machine, and checks the
+ * Makes the driver calls for machines. `MachineCalls` builds the input of each call from the machine, and checks the
  * result.
  */
 export class MachineCalls {
@@ -86,8 +86,9 @@ export class MachineCalls {
 }
 
 /**
- * mcm could not find a VM without an ID, or a Node without a name, again. A result without ID or name is a bug of the
- * driver.
+ * Throws if the result of a driver has no provider ID or no Node name. Without these values, mcm could not find the VM
+ * and its Node again.
+ * @throws MachineError `Internal`
  */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {
   if (providerId && (nodeName || !hasTarget)) return;

@@ -32,7 +32,10 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly memory: Pick<Scope['memory'], 'drain'>;
 }
 
-/** Counts direct reads of Nodes whose machines change their health often. */
+/**
+ * Counts the direct reads of Nodes. mcm reads a Node directly if the health of its machine changes often. `stale`
+ * counts the reads that differ from the cache.
+ */
 export interface Rechecks {
   readonly all: number;
   readonly stale: number;
@@ -59,8 +62,8 @@ export class NodeActions {
   }
 
   /**
-   * Two requests are necessary, for the metadata and for the status. The record of the applied values is in `main`, so
-   * server-side apply comes first.
+   * Writes metadata and status of a Node in separate requests. Server-side apply is the first request, because the
+   * patch `main` contains the record of the applied values.
    */
   async sync(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
@@ -75,7 +78,7 @@ export class NodeActions {
     if (patch.status) this.#record(await patchNodeStatus(this.#nodes(), node, 'merge', patch.status, { signal }));
   }
 
-  /** Number of labels and annotations that mcm did not apply, because another client owns them. */
+  /** Number of labels and annotations that mcm did not apply, because another client owns these fields. */
   get yields(): number {
     return this.#yields;
   }
@@ -103,9 +106,7 @@ export class NodeActions {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
 
-  /**
-   * Cordons the Node and adds a condition with the reason. Two requests are necessary, for the spec and for the status.
-   */
+  /** Cordons a Node and adds a condition with the reason. The spec and the status need separate requests. */
   async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -140,7 +141,10 @@ export class NodeActions {
     });
   }
 
-  /** The condition is removed last, so that another process still finds the cordon after a crash. */
+  /**
+   * Uncordons a Node. The last request removes the condition, so that another process still recognizes the cordon of
+   * mcm after a crash.
+   */
   async uncordon({ o: { node }, signal }: Scope): Promise<void> {
     if (!node) return;
     const change = { spec: { unschedulable: false } } as const;
@@ -157,8 +161,8 @@ export class NodeActions {
   }
 
   /**
-   * Sends one delete request for each attachment, even if the server refuses one of the requests. While a volume is
-   * attached, its pod cannot start on another node.
+   * Deletes volume attachments. The method sends all requests, even if the server refuses one of them. While a volume
+   * is attached to the old node, its pod cannot start on another node.
    */
   async deleteAttachments(
     scope: Scope,
@@ -166,8 +170,8 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // If the volume is attached again to a Node with the same name, the new attachment has the same name. The UID as a
-    // precondition protects a new attachment with the same name.
+    // A volume that is attached again to a Node of this name has an attachment with the same name. The precondition on
+    // the UID protects the new attachment.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -184,7 +188,7 @@ export class NodeActions {
     if (open) throw open.error;
   }
 
-  /** Deletes the Node and records its UID, because an outdated cache may still contain the Node. */
+  /** Deletes the Node and records its UID, because an outdated cache may still contain the deleted Node. */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#delete(node, signal);
@@ -205,7 +209,7 @@ export class NodeActions {
     }
   }
 
-  /** With the UID as a precondition, the request cannot delete a new Node with the same name. */
+  /** Deletes the Node and its finalizer. The precondition on the UID protects a new Node with the same name. */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
     if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
@@ -218,8 +222,8 @@ export class NodeActions {
   }
 
   /**
-   * Reads a Node that was registered during the deletion of its VM, before the watch reports the Node. After the
-   * deletion of the Machine, no controller would own a late Node.
+   * Returns true if the kubelet registered a Node during the deletion of its VM. The method reads the Node from the API
+   * server, because the watch may be late. After the deletion of the Machine, no controller would own the Node.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];
@@ -231,8 +235,9 @@ export class NodeActions {
   }
 
   /**
-   * Reads a Node that the cache does not contain, before the deletion of its VM. After an outage, the watch of Nodes
-   * may continue later than the watch of Machines. Without this read, mcm would delete the VM without a drain.
+   * Returns true if the API server has a Node that the cache does not contain. The check runs before the deletion of
+   * the VM, because the watch of Nodes may be late after an outage. Without the check, mcm would delete the VM without
+   * a drain.
    */
   async findsMissed({ o, now, signal }: Scope): Promise<boolean> {
     const { machine, settings } = o;

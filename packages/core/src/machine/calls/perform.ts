@@ -40,7 +40,7 @@ type Rest = Extract<
 >;
 
 /**
- * Executes planned actions. The responses update the caches at once, so the next reconcile sees the writes of this
+ * Executes planned actions. Each response immediately updates the caches, so the next reconcile sees the writes of this
  * process.
  */
 export class Performer {
@@ -160,7 +160,10 @@ export class Performer {
     return this.#options.control.resource(machines, o.machine.metadata.namespace);
   }
 
-  /** With the UID in the patch, the server refuses the request if a new machine has the same name. */
+  /**
+   * Patches a Machine. The patch contains the UID, so that the server refuses the request for a new machine with the
+   * same name.
+   */
   async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
     const { name, uid } = scope.o.machine.metadata;
     const patch = { ...body, metadata: { ...body.metadata, uid } };
@@ -168,7 +171,10 @@ export class Performer {
     this.#options.caches.machines.recordWrite(answer);
   }
 
-  /** A merge patch replaces the whole list of finalizers, so the request contains the observed version. */
+  /**
+   * Writes the finalizers of a Machine. A merge patch replaces the whole list, so the request contains the observed
+   * resource version.
+   */
   #setFinalizers(scope: Scope, finalizers: readonly string[]): Promise<void> {
     const { resourceVersion } = scope.o.machine.metadata;
     return this.#patchMachine(scope, { metadata: { finalizers, resourceVersion } });
@@ -212,7 +218,10 @@ export class Performer {
     }
   }
 
-  /** After a restart, the process looks up whether the event about the drain was already sent. */
+  /**
+   * Sends an event about the drain. After a restart, the recorder first checks whether the API server already has the
+   * event.
+   */
   #reportDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'reportDrain' }>): void {
     this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
     memory.drain = { ...memory.drain, reported: new Set([...(memory.drain.reported ?? []), ...causes]) };
@@ -272,7 +281,10 @@ export class Performer {
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }
 
-  /** Without an eviction API, mcm cannot respect the disruption budgets, so an event lists the deleted pods. */
+  /**
+   * Evicts pods. Without an eviction API, mcm deletes the pods and ignores their disruption budgets. An event then
+   * lists the deleted pods.
+   */
   async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
     const { evictions } = this.#options;
     const { uid } = scope.o.machine.metadata;
@@ -301,7 +313,10 @@ export class Performer {
     scope.memory.drain = { ...scope.memory.drain, responders, respondersAt: scope.now };
   }
 
-  /** Sends one event for each pod, so that a user sees why a pod is missing or a budget is exceeded. */
+  /**
+   * Deletes pods with grace period 0. An event lists the pods, so that a user sees why pods are missing or a budget is
+   * exceeded.
+   */
   #deletePods(scope: Scope, { pods, because }: Extract<Action, { do: 'deletePods' }>): Promise<void> {
     const { attempts } = scope.memory.drain;
     const fresh = pods.filter((pod) => !attempts.has(forcedKey(pod)));

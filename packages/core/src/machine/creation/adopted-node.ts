@@ -4,8 +4,8 @@ import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
 /**
- * The Node of an adopted VM is made schedulable only before the join. After the join, a cordon comes from another
- * client or from a deletion.
+ * Returns true before the Node of the machine has joined. mcm uncordons the Node of an adopted VM only before the join.
+ * A later cordon comes from another client or from a deletion.
  */
 function joins({ status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
@@ -14,10 +14,10 @@ function joins({ status }: Machine): boolean {
 
 /**
  * Plans the work on the Node of an adopted VM.
- * - A former deletion or orphan collection may have cordoned the Node, as its condition `Terminating` shows. The plan
- *   makes a cordoned Node schedulable again.
- * - A user can create a Machine with `spec.providerID`. Not every driver returns a Node name, so such a machine gets
- *   the Node with its provider ID.
+ * - A former deletion or orphan collection may have cordoned the Node and set the condition `Terminating`. The plan
+ *   uncordons the Node.
+ * - A user can create a Machine with `spec.providerID`. If the driver returns no Node name, the machine gets the Node
+ *   with this provider ID.
  */
 export function planAdoptedNode(o: MachineObservation): Plan | undefined {
   const { machine, node } = o;

@@ -13,11 +13,11 @@ export const CREATION_STEPS = [
   'ReadinessTaintsRemoved',
 ] as const;
 
-/** A stage has the state `Unknown` while an earlier stage is incomplete. */
+/** A stage of a creation. The status is `Unknown` while an earlier stage is incomplete. */
 export interface CreationStep {
   readonly type: (typeof CREATION_STEPS)[number];
   readonly status: 'True' | 'False' | 'Unknown';
-  /** An error code or the missing object, as a single word. */
+  /** One word: an error code, or the missing object. */
   readonly reason: string;
   /** The start of the stage, if the stored objects contain this time. */
   readonly since?: string;
@@ -28,8 +28,8 @@ type Finding = Omit<CreationStep, 'type'>;
 const since = (time: string | null | undefined): Pick<CreationStep, 'since'> => (time ? { since: time } : {});
 
 /**
- * Returns the current stages of a creation: creation of the VM, initialization, join (incident 26). The function
- * computes the stages from the stored objects at each call.
+ * Returns the stages of a machine's creation, for example the creation of the VM, the initialization and the join
+ * (incident 26). The function computes the stages from the stored objects.
  */
 export function creationSteps(machine: Machine, node: Node | undefined): readonly CreationStep[] {
   const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));
@@ -81,7 +81,10 @@ const components = (_machine: Machine, node: Node | undefined): Finding =>
     ? { status: 'False', reason: 'TaintOnNode' }
     : { status: 'True', reason: 'NoTaint' };
 
-/** The node readiness controller removes these taints when the rules of the node are fulfilled. */
+/**
+ * Returns the stage of the readiness taints. The node readiness controller removes these taints when the node fulfills
+ * the readiness rules.
+ */
 function readiness(_machine: Machine, node: Node | undefined): Finding {
   const [key] = node ? readinessTaints(node) : [];
   if (key === undefined) return { status: 'True', reason: 'NoTaint' };

@@ -20,9 +20,10 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
 }
 
 /**
- * Plans the next step of a creation. Another controller may have created the VM, so the process looks up a VM with the
- * name of the machine before the first `create`. `create` also finds a VM that the lookup does not show yet, so a crash
- * loses no VM. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
+ * Plans the next step of a creation. Another controller may have created the VM, so mcm looks up a VM with the name of
+ * the machine before the first `create`. `create` returns an existing VM even if the lookup does not find the VM yet.
+ * After a crash, no VM is therefore lost. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
@@ -33,13 +34,13 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * The phase stays empty during the first creation, because the orphan collection of the original recognizes a creation
- * by the empty phase.
+ * Plans the step while a driver call is in progress. During the first creation, the phase stays empty. The orphan
+ * collection of the original recognizes a creation by the empty phase.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
   const { currentStatus, lastOperation } = machine.status ?? {};
-  // A new attempt does not end the shortage, and its start must not cause a write.
+  // The new call does not end the block by the capacity shortage. The start of a call also causes no status write.
   const underway = { ...wait(because), blockedBy: keptBlocks(machine, 'Capacity') };
   if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return underway;
   const description = `${CREATING.description}: ${waitsFor}`;
@@ -48,7 +49,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** The driver ignores its abort signal. The creation continues when the driver's call ends. */
+/** Plans the step while a driver call ignores its abort signal. The creation continues when the call ends. */
 function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const { error } = call.outcome;
@@ -59,8 +60,8 @@ function planOverdue(o: MachineObservation, call: FailedCall): Plan {
 
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // A VM for this machine would be deleted at once, because the owner replaces the machine. The original creates a VM
-  // for a machine that its owner replaces.
+  // If a machine with an owner is Failed, the owner replaces the machine and would immediately delete a new VM. The
+  // original creates a VM for a Failed machine.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
@@ -81,7 +82,10 @@ function planVm(o: MachineObservation, now: Date): Plan {
   return act('the VM exists', { do: 'record', instance: created });
 }
 
-/** After the creation timeout, the machine becomes Failed, because a new VM would have no time to join. */
+/**
+ * Plans the `before-create` hooks. After the creation timeout, the machine becomes Failed, because a new VM would have
+ * no time to join.
+ */
 function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   const timeout = after(o.machine.metadata.creationTimestamp, o.settings.creationTimeoutMs);
   const plan = planHooks(o, 'before-create', now, (because, event) => {
@@ -103,7 +107,10 @@ function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   return { ...plan, next: nextAt(known, now <= timeout ? timeout : undefined) };
 }
 
-/** Adopts a VM with the name of the machine, or returns undefined if the driver cannot look up VMs or found none. */
+/**
+ * Adopts an existing VM with the name of the machine. Returns undefined if the driver cannot look up VMs or found no
+ * VM.
+ */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
@@ -125,8 +132,8 @@ function creationRestarted({ machine }: MachineObservation, now: Date): Action {
 }
 
 /**
- * Returns true if the Node with the name of the new VM belongs to an earlier VM. A Node that refers to the machine or
- * is newer than the machine may have joined before the driver answered.
+ * Returns true if the Node with the name of the new VM belongs to an earlier VM. A Node that refers to the machine, or
+ * is newer than the machine, may have joined before the driver returned. A Node of this kind is not stale.
  */
 function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
   if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
@@ -157,7 +164,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
   return act('another Node has the Node name of the VM', { do: 'writeStatus', status, event });
 }
 
-/** Initializes the VM if the driver supports it, then waits for the Node. */
+/** Initializes the VM if the driver supports the initialization, then waits for the Node. */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
@@ -187,8 +194,8 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Retries `initialize` until the call succeeds. As in the original, a machine whose Node joins becomes Running even if
- * `initialize` failed.
+ * Repeats `initialize` for a Running machine until the call succeeds. As in the original, a machine whose Node joins
+ * becomes Running even if `initialize` failed.
  */
 export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
   const { last, running } = o.calls;
@@ -200,7 +207,10 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
   return act('initializing the VM again', { do: 'call', call: 'initialize' });
 }
 
-/** A new process does not know whether the VM is initialized. */
+/**
+ * Plans the step after a lookup of the VM. A new process needs the lookup, because the process does not know whether
+ * the VM is initialized.
+ */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
@@ -228,8 +238,8 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
 
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // `planShortage` and `planRetry` must use the same time. With different times, each of the two functions would
-  // overwrite the status of the other.
+  // `planShortage` and `planRetry` must write the same time. With different times, each of the two functions would
+  // overwrite the status of the other function.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return (
@@ -237,12 +247,15 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
   );
 }
 
-/** The message of the cloud may contain IDs of requests, and is in the last operation. */
+/**
+ * The reason of a capacity block. The message of the cloud may contain request IDs, so only the last operation contains
+ * the message.
+ */
 const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
 /**
- * Each machine reports the error of the cloud, because clients read the error code of every machine. During a shortage,
- * the creation timeout still applies.
+ * Plans the wait during a capacity shortage. Clients read the error code of every machine, so each machine reports the
+ * error of the cloud. The creation timeout still applies during a shortage.
  */
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
@@ -293,7 +306,10 @@ function failed(o: MachineObservation, { code }: MachineError, at: Date, descrip
   return withPhase(machine.status, { phase: overdue ? 'Failed' : 'CrashLoopBackOff' }, operation, at);
 }
 
-/** Another controller may have written only one of the two fields. */
+/**
+ * Adds the priority annotation and the Node label if one of them is missing. Another controller may have written only
+ * one of the two fields.
+ */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
   const nodeName = instanceOf(calls.last?.outcome)?.nodeName;
@@ -326,7 +342,10 @@ function available(o: MachineObservation, now: Date): MachineStatus {
   return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
 }
 
-/** Merges addresses, sorted by type and address. Addresses that the driver no longer returns stay. */
+/**
+ * Merges the known addresses of a machine with the addresses from the driver. The result contains known addresses that
+ * the driver no longer returns, and is sorted by type and address.
+ */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
   const all = new Map<string, NodeAddress>();

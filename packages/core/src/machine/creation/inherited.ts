@@ -13,8 +13,8 @@ export class InheritedMachines {
   }
 
   /**
-   * Adds machines after a restore of the API server from a backup. No process knows the earlier calls for such
-   * machines.
+   * Treats machines as inherited after a restore of the API server from a backup. No process knows the earlier calls
+   * for these machines.
    */
   takeAll(uids: Iterable<string>): void {
     for (const uid of uids) this.#uids.add(uid);

@@ -20,7 +20,7 @@ export const operation = (description: string, state: MachineState = 'Processing
 
 export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
 
-/** The condition exists only while the policy `Fail` keeps the VM. */
+/** Sets or removes the condition `DrainFailed`. The condition exists only while the policy `Fail` keeps the VM. */
 function withDrainFailed(status: MachineStatus | undefined, message: string | undefined, now: Date): MachineStatus {
   const all = status?.conditions ?? [];
   const type = MachineConditions.DrainFailed;
@@ -35,7 +35,11 @@ function withDrainFailed(status: MachineStatus | undefined, message: string | un
   };
 }
 
-/** @param drainFailed The message of the condition `DrainFailed`. Each other report removes the condition. */
+/**
+ * Plans a status write about a deletion.
+ * @param drainFailed The message of the condition `DrainFailed`. If `drainFailed` is undefined, the status write
+ * removes the condition.
+ */
 export function say(
   o: MachineObservation,
   wanted: Operation,

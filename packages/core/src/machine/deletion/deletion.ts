@@ -28,14 +28,14 @@ import { isVmKept, planKeeping } from './keep-vm.ts';
 const ANNOUNCED_AFTER_MS = 3_000;
 
 /**
- * After these codes of `initialize` or `status`, the deletion continues, because another call would give no further
- * information.
+ * After an error of `initialize` or `status` with one of these codes, the deletion continues. Another call would return
+ * no further information.
  */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
- * Plans the next step of a deletion from the observed Node, pods and VM. While a machine waits, its status contains a
- * text of the original that shows the completed steps. The original can continue a deletion that mcm began, and vice
+ * Plans the next step of a deletion from the observed Node, pods and VM. While a machine waits, the description in its
+ * status ends with a step text of the original. The original can therefore continue a deletion that mcm began, and vice
  * versa. Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
@@ -75,9 +75,9 @@ function planNext(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Stops the deletion of a Failed machine while the circuit breaker is open and before the VM is deleted. The machine
- * may only be unreachable (incident 13). With `force-deletion`, the deletion continues even if the circuit breaker is
- * open.
+ * Pauses the deletion of a Failed machine while the circuit breaker is open, because the machine may only be
+ * unreachable (incident 13). The deletion continues if it has reached the deletion of the VM, or if the machine has the
+ * label `force-deletion`.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -94,7 +94,10 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-/** The status reports a long driver call, because a user waits for the deletion. */
+/**
+ * Plans the wait for a running driver call. The status mentions a call that takes long, because a user waits for the
+ * deletion.
+ */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress and may still create a VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -107,8 +110,8 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
 }
 
 /**
- * The driver ignores its abort signal, so its call continues. A second call could miss a later effect of the overdue
- * call, so the machine waits.
+ * Plans the wait for a driver call that ignores its abort signal. The overdue call can still change the VM after the
+ * end of a second call, so no second call starts.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: FailedCall): Plan {
   const because = `the driver's ${kind} call does not end`;
@@ -118,7 +121,7 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Failed
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/** An annotation records whether the machine was Failed, before the phase changes. */
+/** Sets the phase Terminating. Before the phase changes, an annotation records that the machine was Failed. */
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };
@@ -131,7 +134,7 @@ function begin(o: MachineObservation, now: Date): Plan {
   return act('a user or controller deleted the Machine', { do: 'writeStatus', status });
 }
 
-/** If mcm cannot read the Node, the pods on the VM are unknown, so the deletion waits. */
+/** Delays the deletion while mcm cannot read the Node, because the pods on the VM are then unknown. */
 function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls, nodesUnseen } = o;
   if (nodesUnseen === undefined || isForceDeletion(machine)) return undefined;
@@ -144,7 +147,7 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
 
-/** Without the name of the Node, the drain would not find the pods. */
+/** Looks up the name of the Node. The drain finds the pods of a machine by the name of its Node. */
 function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls } = o;
   if (
@@ -215,7 +218,7 @@ function planRetry(
 const stepOfDrain = ({ machine }: MachineObservation): 'drain' | 'getVmStatus' =>
   hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
 
-/** Hooks that are added during the drain delay the drain too. */
+/** Waits for the `before-drain` hooks. A hook that a user adds during the drain also pauses the drain. */
 function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const step = stepOfDrain(o);
@@ -225,8 +228,8 @@ function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * When the `before-delete` hooks start, the Node is already drained. For a machine without a Node, the status stays at
- * an earlier step, because the VM may register its Node during the wait. mcm then drains this Node.
+ * Waits for the `before-delete` hooks after the drain. If the machine has no Node, the status stays at an earlier step.
+ * The VM may register its Node during the wait, and mcm then drains this Node.
  */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (wasNeverCreated(o)) return undefined;
@@ -278,10 +281,10 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 /**
  * Returns true if the write that cordons the Node may also remove the finalizer of mcm.
  * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. Without the finalizer,
- *   Kubernetes would delete the pods of a deleted Node and ignore their budgets.
- * - An empty Node needs no finalizer. The drain still evicts a pod that was bound before the cordon.
- * - A Node that is being deleted keeps the finalizer until its VM is deleted. If the Node were deleted earlier, a
- *   running kubelet would register the Node again.
+ *   Kubernetes would delete the pods of a deleted Node and ignore their disruption budgets.
+ * - An empty Node needs no finalizer. The drain still evicts a pod that was bound to the Node before the cordon.
+ * - A Node that is being deleted keeps the finalizer until its VM is deleted. Without the finalizer, the running
+ *   kubelet could register the Node again.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
@@ -296,8 +299,8 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     : (blockers[0]?.text ?? `${counted(leaving.length, 'pod')} ${leaving.length === 1 ? 'is' : 'are'} terminating`);
 
 /**
- * Returns why the machine is deleted (O-5). A Failed machine counts as unhealthy even with a Ready Node, because its
- * configuration or its in-place update may have failed.
+ * Returns the reason of the deletion for the condition of the Node (O-5). A Failed machine counts as unhealthy even
+ * with a Ready Node, because its configuration or its in-place update may have failed.
  */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   if (o.deletedForHealth) return 'Unhealthy';
@@ -328,7 +331,7 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const description = isTransient(error.code)
     ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
     : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
-  // The VM may register its Node before the next call. With the earlier step, mcm then drains this Node.
+  // The VM may register its Node before the next call. If the status stays at the earlier step, mcm drains this Node.
   const step = o.hasTarget && !o.node ? stepOfDrain(o) : 'deleteVm';
   return planRetry(o, last, error, DELETE_RETRY[error.code], at(step, description), now);
 }
@@ -349,11 +352,11 @@ const vmNote = (o: MachineObservation): string =>
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
 /**
- * Detaches volumes that remain attached after the deletion of the VM. The deleted VM can no longer write to these
+ * Detaches volumes that are still attached after the deletion of the VM. The deleted VM can no longer write to these
  * volumes.
  *
- * With the taint `out-of-service`, Kubernetes detaches the volumes at once instead of after six minutes. The tainted
- * Node must exist until the volumes are detached. The original detaches volumes while the VM still runs.
+ * With the taint `out-of-service`, Kubernetes detaches the volumes immediately instead of after six minutes. The
+ * tainted Node must exist until the volumes are detached. The original detaches volumes while the VM still runs.
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
@@ -379,8 +382,8 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Deletes the Node and then the Machine, after the VM. If the Node were deleted before the VM, a running kubelet would
- * register the Node again. The Node of a kept VM stays cordoned until the orphan collection deletes it.
+ * Deletes the Node and then the Machine, after the deletion of the VM. While a VM runs, its kubelet would register a
+ * deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes the Node.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('the VM is kept for an investigation', { do: 'removeFinalizer' });

@@ -11,7 +11,10 @@ import { at, operation, say } from './deletion-status.ts';
 /** Minimum time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
-/** mcm skips the status write if the pods on the Node end within this time after the last blocker has gone. */
+/**
+ * Delay of the status write after the last blocker of a drain is gone, in milliseconds. If all pods end within this
+ * time, mcm skips the write.
+ */
 const PASSES_MS = 10_000;
 
 /** A status write about the drain, or the earliest time of the next write. */
@@ -26,7 +29,7 @@ export function describeDrain(o: MachineObservation, drain: DrainObservation, pl
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // This status write sends no event, because the status changes with every pod. For events, see `blockerEvents`.
+  // This status write sends no event, because the status changes with every pod. `blockerEvents` sends the events.
   const drainFailed = plan.undrained === 'Fail' ? plan.blockers.map(({ text }) => text).join('; ') : undefined;
   const actions = say(o, wanted, now, { alike: namesTheSame, drainFailed }).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
@@ -45,10 +48,13 @@ function blocked(blockers: readonly Blocker[]): Operation {
     : operation(at('drain', `Waiting: ${texts(blockers)}.`));
 }
 
-/** Matches the texts that `blocked` returns. */
+/** Matches the status texts about blockers. */
 const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
-/** The status reports the unblocked drain only if the remaining pods take long. */
+/**
+ * Returns the text that replaces the report about blockers when the drain is no longer blocked. mcm writes the text
+ * only if the remaining pods take long.
+ */
 function freed(
   { machine }: MachineObservation,
   { memory }: DrainObservation,
@@ -60,15 +66,18 @@ function freed(
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
-/** A comparison by similarity would miss a changed name in a long text. */
+/**
+ * Returns true if two texts contain the same object names. The similarity of two long texts does not show the change of
+ * a single name.
+ */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
   return names(a) === names(b);
 }
 
 /**
- * After a lost Lease, two processes with separate memories may drain the same machine for a while. The delay limits how
- * often the two processes overwrite the status.
+ * Returns the earliest time of the next status write about the drain. After a lost Lease, two processes may drain the
+ * same machine for a while. The delay limits how often the two processes overwrite the status.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

@@ -14,7 +14,7 @@ interface News {
 
 /**
  * Returns one event for each new cause of a blocked drain. Blockers of the same kind share one event. An event asks a
- * user to act, so mcm does not repeat the event for more pods of the same budget.
+ * user to act, so mcm sends no further event for more pods with the same budget.
  */
 export function blockerEvents(
   { memory, forcedBy }: DrainObservation,

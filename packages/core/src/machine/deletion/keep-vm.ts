@@ -6,17 +6,20 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/** Maximum time that a deletion waits for the record of a kept VM. After this time, mcm deletes the VM. */
+/**
+ * Maximum time that a deletion waits until the record of a kept VM is written, in milliseconds. After this time, mcm
+ * deletes the VM.
+ */
 export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';
 
-/** Returns true if the VM of the machine is kept; its Node also stays, cordoned. */
+/** Returns true if mcm keeps the VM of the machine. The Node of the VM then also stays, and is cordoned. */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
- * Keeps the VM of a Failed machine (incident 30). The record of a kept VM is created before the Machine is deleted,
- * because a crash in between would leave an orphan.
+ * Keeps the VM of a Failed machine (incident 30). The record of the kept VM is written before the Machine is deleted. A
+ * crash after the deletion of the Machine would leave an orphan without a record.
  */
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.keepsVms || !mayBeKept(o, now)) return undefined;
@@ -33,8 +36,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * Returns true if no pod of the VM may already run on another node. On an unreachable VM, pods that were deleted with
- * grace period 0, and pods of a deleted Node, may still run.
+ * Returns true if the VM may be kept, because none of its pods can also run on another node. On an unreachable VM, two
+ * kinds of pods may still run: pods that were deleted with grace period 0, and pods of a deleted Node.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

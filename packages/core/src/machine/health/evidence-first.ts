@@ -6,8 +6,8 @@ import { type Action, act, type Plan, wait } from '../model/plan.ts';
 export const EVIDENCE_BOUND_MS = 30_000;
 
 /**
- * Stores the evidence before the machine is marked as Failed, because its set then deletes the machine. After a crash,
- * the evidence that is already stored is found by its name.
+ * Stores the evidence before mcm marks the machine as Failed, because the MachineSet deletes a Failed machine. After a
+ * crash, mcm finds the stored evidence by its name.
  */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;

@@ -33,8 +33,8 @@ import type { PlannedEvent } from '../model/plan.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from '../model/status.ts';
 
 /**
- * The result of a health check: a status to write, or the time of the next check. `joined` is true if the status
- * records the join of the Node.
+ * The result of a health check: a status to write, or the time of the next check. `joined` is true if the status write
+ * reports that the Node has joined.
  */
 export interface HealthPlan {
   readonly status?: MachineStatus;
@@ -42,7 +42,7 @@ export interface HealthPlan {
   readonly joined?: boolean;
   readonly deadline?: Date | undefined;
   readonly ask?: true;
-  /** `writes` is set if the write counts as flapping, so that mcm may delay the write. */
+  /** The kind of the health write. mcm may delay health writes of this kind if they are too frequent. */
   readonly writes?: HealthWrite;
   readonly read?: true;
   readonly blockedBy?: readonly Blocking[];
@@ -50,14 +50,14 @@ export interface HealthPlan {
 }
 
 /**
- * The conditions of a Pending machine are copied after this delay. The delay saves writes, because the next change of
- * the phase often includes the conditions.
+ * The conditions of a Pending machine are copied from its Node after this delay, in milliseconds. The delay saves
+ * writes, because the next change of the phase often includes the conditions.
  */
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
 /**
- * Checks the health of a machine that has a node label and a phase and is not being deleted. The plan has at most one
- * status write. Source: machine_util.go, reconcileMachineHealth.
+ * Checks the health of a machine that has a node label and a phase and is not being deleted. The plan contains at most
+ * one status write. Source: machine_util.go, reconcileMachineHealth.
  */
 export function planHealth(o: MachineObservation, now: Date): HealthPlan {
   const plan = undamped(o, now);
@@ -71,8 +71,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // An outage can make a healthy machine look unhealthy, but cannot make an unhealthy machine look healthy. A Ready
-  // Node in an outdated cache counts as Ready.
+  // An outage can make a healthy machine look unhealthy, but cannot make an unhealthy machine look healthy. A Node that
+  // is Ready in an outdated cache therefore counts as Ready.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health checks are paused` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -96,7 +96,7 @@ const withMirror = (machine: Machine, node: Node): MachineStatus => ({
 
 const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
 
-/** A change of health does not end a preservation. */
+/** Returns the phase change with the expiry of the preservation. A change of the health must not end a preservation. */
 const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
   phase,
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
@@ -108,7 +108,10 @@ const isWell = ({ node, settings }: MachineObservation): boolean =>
 const isUpdating = (phase: string | undefined): boolean =>
   phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
 
-/** Clusters without the node readiness controller have no readiness taints. */
+/**
+ * Returns true if the Node still has a taint that delays the join. Clusters without the node readiness controller have
+ * no readiness taints.
+ */
 const waitsForTaints = (node: Node): boolean => waitsForCriticalComponents(node) || readinessTaints(node).length > 0;
 
 export const hasJoined = (o: MachineObservation): boolean =>
@@ -136,15 +139,15 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
   if (isUpdating(phase)) return undefined;
   if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
   if (isWell(o)) return checkHealthyMachine(o, base, now);
-  // After a successful update, the Node may still become unhealthy. In the original, the machine would stay in this phase
-  // forever.
+  // After a successful update, the Node may still become unhealthy. In the original, the machine would keep the phase
+  // `InPlaceUpdateSuccessful` forever.
   if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
   return undefined;
 }
 
 /**
- * Returns true if the machine is Failed because its in-place update did not end. For such a machine, a healthy Node
- * does not prove a recovery. In the original, the next health check may set such a machine to Running.
+ * Returns true if the machine is Failed because its in-place update did not end in time. A healthy Node does not prove
+ * that the update has recovered. In the original, the next health check may set the machine to Running.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -174,7 +177,7 @@ function recovered(o: MachineObservation, base: MachineStatus | undefined, now: 
       };
   const { description: message } = operation;
   const event = joined ? {} : { event: { type: 'Normal', reason: 'NodeHealthy', message } as const };
-  // The text contains no duration, so a retry writes the same text.
+  // The description contains no duration, so a retry writes the same text.
   const because = joined ? `Machine ${nameOf(o)} successfully joined the cluster` : message;
   return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because, ...event };
 }
@@ -191,7 +194,9 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/** The Node in the label of the machine belongs to another VM, because a user edited an ID or the label. */
+/**
+ * Returns the reason for a label that names the Node of another VM. A user may have edited a provider ID or the label.
+ */
 function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObservation): string {
   if (nodeOfOther) {
     const { node, ownedBy, own } = nodeOfOther;
@@ -222,8 +227,8 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
   );
 
 /**
- * Events omit healthy conditions, because users read events. The description of the last operation contains all
- * conditions.
+ * Returns the unhealthy conditions for an event. An event omits healthy conditions, because users read events. The
+ * description of the last operation contains all conditions.
  */
 const unhealthyText = (
   { settings }: MachineObservation,
@@ -337,8 +342,8 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
 }
 
 /**
- * If the deployment may not replace another machine now, the machine waits. Changes of the remaining machines of the
- * deployment start the next check.
+ * Marks the machine as Failed, or waits if the deployment must not replace another machine now. A change of another
+ * machine of the deployment starts the next check.
  */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
@@ -376,8 +381,8 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Adds the reason of the wait once, before the last description. The original only logs the reason of the wait. Names
- * and numbers of other machines would cause a write for each change of one machine.
+ * Adds the reason of the wait once, at the start of the last description. The original only logs this reason. The text
+ * contains no names or numbers of other machines, because each change of a machine would then cause a status write.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
@@ -399,7 +404,7 @@ function toFailed(
   };
 }
 
-/** Restarts the health timeout, so that the time of the outage does not count. */
+/** Restarts the health timeout of a machine, so that the time of the outage does not count. */
 export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
   const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
   const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };

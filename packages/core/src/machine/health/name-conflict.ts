@@ -6,27 +6,27 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
 /**
- * A new Node is not deleted for this time if its VM is unknown, or if mcm deleted an earlier Node with the same name.
- * The running kubelet of such a VM would register the Node again.
+ * mcm waits for this time before mcm deletes a new Node whose VM is unknown, in milliseconds. If the VM still runs, its
+ * kubelet would register a deleted Node again. A lookup of the VM can end the wait.
  */
 const LET_BE_MS = 60_000;
 
 /**
- * The time between two lookups for one Node. If the clock of this process is behind the clock of the API server, each
- * lookup seems older than the Node.
+ * The time between two lookups of the VM, in milliseconds. If the clock of this process is behind the clock of the API
+ * server, a lookup may seem older than the Node.
  */
 const LOOKUP_MS = 30_000;
 
 /**
- * Handles a Node with the name of the machine's Node and the ID of an unknown VM. There are four cases:
+ * Handles a Node with the name of the machine's Node and the provider ID of an unknown VM. There are four cases:
  * - A Node that is older than the machine is stale.
  * - A Node without reports of its kubelet is stale.
- * - A newer Node that is Ready may belong to the machine, if a user edited the provider ID of the machine.
- * - A newer Node may come from a deleted VM if its `create` call had no answer. The kubelet of the machine's VM then
- *   uses this Node, so the machine would never join.
+ * - A newer Ready Node may belong to the machine, if a user edited the provider ID of the machine.
+ * - A newer Ready Node may come from a deleted VM whose `create` call returned no response. The kubelet of the
+ *   machine's VM then uses this Node, so the machine would never join.
  *
- * A lookup in the cloud distinguishes the last two cases, because the lookup returns the VM of the machine. Before the
- * join, the lookup runs at once, because a kubelet registers a missing Node only at its start.
+ * A lookup in the cloud distinguishes the last two cases, because the lookup returns the VM of the machine. While the
+ * machine joins, mcm looks up the VM immediately. A kubelet registers a missing Node only when the kubelet starts.
  * @returns undefined without a name conflict
  */
 export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {
@@ -47,7 +47,7 @@ const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.
 
 const leftOver: Plan = act('an earlier VM has a stale Node with the name of the machine', { do: 'deleteStaleNode' });
 
-/** The lookup decides whether the Node is stale. */
+/** Decides from a lookup in the cloud whether the Node is stale. */
 function planReported(
   { calls, machine, driver }: MachineObservation,
   conflictingNode: Node,

@@ -26,7 +26,7 @@ export interface ReachabilityTimings {
   /** Time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`. */
   readonly periodMs: number;
   /**
-   * If an API server is unreachable for longer than this time, the controller freezes. Flag:
+   * The controller freezes if an API server is unreachable for longer than this time. Flag:
    * `--machine-safety-apiserver-statuscheck-timeout`.
    */
   readonly timeoutMs: number;
@@ -35,25 +35,31 @@ export interface ReachabilityTimings {
 /** Default timings of the reachability check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** Minimum time between two probes, which limits the load if the timeout is very short. */
+/** Minimum time between two probes, in milliseconds. The minimum limits the load if the timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 const LAST_PROBE_MS = 1_000;
-/** After an outage, mcm checks no health for this time, so that the caches can update. Source: machine_safety.go. */
+/**
+ * mcm checks no health for this time after an outage, in milliseconds, so that the caches can update. Source:
+ * machine_safety.go.
+ */
 const SETTLE_MS = 30_000;
 const PROBE_NAME = 'dummy-name';
 
-/** Milliseconds between two probes of an API server before a freeze. */
+/** Returns the time between two probes of an API server before a freeze, in milliseconds. */
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/** The maximum age of data for health checks. The age of the data includes the time of one probe. */
+/**
+ * Returns the maximum age of data for health checks, in milliseconds. The age of the data includes the duration of one
+ * probe.
+ */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
-/** State of the reachability check; times are in milliseconds of the monotonic clock. */
+/** The state of the reachability check. Times are in milliseconds of the monotonic clock. */
 export interface Reachability {
-  /** The start of the first failed probe. */
+  /** The start of the first failed probe. The field is absent if the API servers are reachable. */
   readonly downSince?: number;
   readonly frozen: boolean;
 }
@@ -64,7 +70,7 @@ export interface ReachabilityStep {
   readonly nextCheckMs: number;
 }
 
-/** The freeze starts on time even if a probe is still running. */
+/** Returns true if the controller is frozen. The freeze starts on time even if a probe is still running. */
 export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
@@ -72,7 +78,8 @@ export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeo
  * Freezes the controller if an API server was unreachable for longer than the timeout. During such an outage, healthy
  * nodes look unhealthy, and mcm would replace all machines. In the original, a single failed check long after the
  * previous check causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
- * @param failingSince The start of the outage according to this check, or undefined if both servers answered
+ * @param failingSince The start of the outage according to this check. The value is undefined if both servers
+ * responded.
  */
 export function stepReachability(
   state: Reachability,
@@ -94,7 +101,7 @@ export interface ReachabilityOptions {
   readonly caches: Caches;
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
-  /** Probes have separate clients, so that they do not wait for other requests. */
+  /** The clients for probes. Probes have separate clients, so that probes do not wait for other requests. */
   readonly probes: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   readonly namespace: string;
   readonly clock: Clock;
@@ -117,7 +124,10 @@ export class ReachabilityCheck {
     for (const cache of this.#assessed()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
   }
 
-  /** After a restore, an API server with an older state counts as an outage until the cache is verified. */
+  /**
+   * Freezes the controller while a cache is in doubt after a restore of an API server. An API server with an older
+   * state counts as an outage until the cache is verified.
+   */
   #onDoubt(doubted: boolean): void {
     if (doubted) this.#state = { frozen: true, downSince: this.#options.clock.monotonic() };
     else this.#options.check();
@@ -128,7 +138,7 @@ export class ReachabilityCheck {
     return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
   }
 
-  /** Starts the checks, and returns the milliseconds until the first check. */
+  /** Starts the reachability check. Returns the time until the first probe, in milliseconds. */
   begin(): number {
     this.#provenAt = this.#options.clock.monotonic();
     return probeIntervalMs(this.#options.timings);
@@ -139,7 +149,10 @@ export class ReachabilityCheck {
     return isFrozen(this.#state, clock.monotonic(), timings.timeoutMs);
   };
 
-  /** Returns why mcm does not check health now: its data is older than the timeout, or a freeze has just ended. */
+  /**
+   * Returns the reason why mcm does not check health now: the data is too old, or a freeze has just ended. Returns
+   * undefined if health checks are allowed.
+   */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
     if (target === undefined) return undefined;
@@ -186,8 +199,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * An open watch does not prove that an API server is reachable, because new requests can fail while the watch is
-   * open.
+   * Returns the API servers that do not respond. The method sends new requests, because an open watch does not prove
+   * that new requests succeed.
    */
   async #failures(startedAt: number): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
@@ -199,7 +212,7 @@ export class ReachabilityCheck {
     return asked.filter((each) => each !== undefined);
   }
 
-  /** A failing probe must end before the freeze is due. */
+  /** Returns the time limit of a probe. A failing probe must end before the freeze is due. */
   #limitMs(now: number): number {
     const { timeoutMs } = this.#options.timings;
     const { downSince } = this.#state;
@@ -208,8 +221,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Returns the age of the data, because data can become outdated even if the server responds. Without read permission
-   * for Nodes, mcm checks no health, so the age of the Nodes does not count.
+   * Returns the age of the cached data, because data can become outdated even if the server responds. If mcm has no
+   * permission to read Nodes, mcm checks no health. The age of the Nodes then does not count.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -218,7 +231,10 @@ export class ReachabilityCheck {
   }
 }
 
-/** Responses with `NotFound` and `Forbidden` prove that the server is reachable. */
+/**
+ * Probes an API server. Returns the error, or undefined if the server is reachable. The responses `NotFound` and
+ * `Forbidden` also prove that the server is reachable.
+ */
 async function probe(
   cluster: 'control' | 'target',
   { clock, log }: ReachabilityOptions,
@@ -244,7 +260,7 @@ async function probe(
   }
 }
 
-/** Restarts the health timeout of Unknown machines after an outage, so that the outage does not count. */
+/** Restarts the health timeout of Unknown machines after an outage, so that the time of the outage does not count. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

@@ -5,12 +5,15 @@ import { readinessTaints } from '../../settings/conditions.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** Machines in these phases were never available and need no record, because a taint keeps them in these phases. */
+/**
+ * Machines in these phases were never available. A readiness taint keeps these machines in their phase, so no record of
+ * the taint is necessary.
+ */
 const BEFORE_RUNNING: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff']);
 
 /**
- * Records the readiness taints of a Node on its machine, because set and deployment controllers read no taints. A
- * machine with the record of a readiness taint does not count as available. The record is written before the phase
+ * Records the readiness taints of a Node on its machine, because the controllers of MachineSets and MachineDeployments
+ * do not read Nodes. A machine with this record does not count as available. The record is written before the phase
  * Running.
  */
 export function planReadiness({ machine, node }: MachineObservation, now: Date): Plan | undefined {

@@ -6,7 +6,8 @@ import { nextStep } from '../next-step.ts';
 import { at, hc, machine, NOON, node } from '../testing.ts';
 
 /**
- * Returns the phases that the next steps write to a joined machine, until its after-ready hook begins or the step ends.
+ * Returns the phases that the next steps write to a joined machine. The steps end when the `after-ready` hook begins or
+ * no step remains.
  */
 function stepsOf(phase: MachinePhase, annotations: Readonly<Record<string, string>>) {
   const own = machine({
@@ -43,7 +44,7 @@ const HOOK = 'after-ready check owner 1h Block';
 const BEGUN = { [Annotations.HooksBegun]: `after-ready=${at(0)}` };
 const PENDING = { ...BEGUN, [`after-ready.${Annotations.HookSuffix}/check`]: 'owner' };
 
-// In the phase CrashLoopBackOff, the call that created the VM failed, and the VM exists nevertheless.
+// In the phase CrashLoopBackOff, the `create` call failed, but the VM exists.
 test.each<MachinePhase>(['Pending', 'CrashLoopBackOff'])(
   'a joined machine in the phase %s becomes Running only after its after-ready hook',
   (phase) => {

@@ -6,16 +6,15 @@ import { withOperation, withPhase } from '../model/status.ts';
 import { hasJoined } from './health.ts';
 
 /**
- * Returns true if a call to create the VM failed. The VM may exist although the call failed, so its Node may already be
- * Ready.
+ * Returns true if mcm repeats the creation of the VM after a failed call. The VM may exist although the call failed, so
+ * its Node may already be Ready.
  */
 const isRetryingCreation = ({ currentStatus, lastOperation }: MachineStatus): boolean =>
   currentStatus?.phase === 'CrashLoopBackOff' && lastOperation?.type === 'Create';
 
 /**
- * A machine stays Pending until its `after-ready` hooks are finished, so it does not count as available. During
- * `after-ready` hooks, the creation timeout still applies. A machine waits for these hooks even if its VM exists
- * although the call that created the VM failed.
+ * Keeps a machine Pending until its `after-ready` hooks are finished, so the machine does not count as available. The
+ * creation timeout still applies. The hooks also delay a machine whose VM exists although the `create` call failed.
  */
 export function planReadyHooks(o: MachineObservation, now: Date): Plan | undefined {
   const { status } = o.machine;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Reservations } from './reservations.ts';
 
-/** The original uses permits (pkg/util/permits) for the same purpose as these reservations. */
+/** The original uses permits (pkg/util/permits) for the purpose of these reservations. */
 
 test('a reservation counts for the other machines of its group only [S-PM1]', () => {
   const all = new Reservations();

@@ -1,8 +1,7 @@
 /**
- * Machines that mcm is marking as Failed now. The machines of a group share a limit of replacements. The caches show
- * the mark of a Failed machine only after the response to its write. Until the caches show the mark, a reservation
- * blocks the remaining machines of the group. For this purpose, the original blocks workers with permits
- * (pkg/util/permits).
+ * Contains the machines that mcm is marking as Failed now. The machines of a group share a limit of replacements. The
+ * caches show a Failed machine only after the response to the status write. Until then, a reservation counts toward the
+ * limit of the group. The original uses permits for this purpose (pkg/util/permits).
  */
 export class Reservations {
   readonly #byGroup = new Map<string, Set<string>>();

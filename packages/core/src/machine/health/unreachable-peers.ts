@@ -8,15 +8,15 @@ import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 /** The decision about an unreachable machine in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
   /**
-   * The VM exists, but all machines of the cluster are unreachable. The network is the likely cause, so mcm does not
-   * replace the machine.
+   * mcm does not replace the machine. The VM exists, but all machines of the cluster are unreachable, so the network is
+   * the likely cause.
    */
   | { readonly held: OpenBreaker; readonly answer: string }
   | { readonly ask: true }
-  /** A lookup is running, or `next` is the time of the next lookup. */
+  /** A lookup is running, or `waitUntil` is the time of the next lookup. */
   | { readonly waitUntil: Date | undefined }
   /**
-   * `answer` is a sentence about the VM. Without a lookup, or if the cloud did not respond in time, `answer` is
+   * mcm replaces the machine. `answer` is a sentence about its VM. Without a response of the cloud, `answer` is
    * undefined.
    */
   | { readonly replace: true; readonly answer?: string };
@@ -26,17 +26,17 @@ export interface ConfirmationInput {
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
   readonly canLookUp: boolean;
-  /** `peers` is set if the cluster has several machines and all are unreachable. */
+  /** The unreachable machines. The field is set if the cluster has several machines and all of them are unreachable. */
   readonly peers?: OpenBreaker;
 }
 
 /**
  * Decides from a lookup in the cloud whether mcm replaces an unreachable machine. The result of one lookup is valid as
  * long as the machine is unreachable.
- * - If all machines are unreachable and the cloud does not answer, lookups continue for one more health timeout. After
- *   this additional timeout, mcm replaces the machine.
- * - If other machines are reachable, the machine itself is the likely cause. mcm replaces the machine after any
- *   answer.
+ * - If all machines are unreachable and the cloud does not respond, the lookups continue for one more health timeout.
+ *   mcm then replaces the machine.
+ * - If other machines are reachable, the machine itself is the likely cause. mcm then replaces the machine after any
+ *   result of the lookup.
  */
 export function confirm({ machine, settings, calls, canLookUp, peers }: ConfirmationInput, now: Date): Confirmation {
   if (!canLookUp) return { replace: true };

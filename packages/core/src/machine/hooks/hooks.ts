@@ -5,17 +5,20 @@ import { hookBlocks } from '../model/blocked-by.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
 
-/** The actions write the reason of the wait to the status, unless the status already contains the reason. */
+/**
+ * Returns the actions that write the reason of the wait to the status. Returns no actions if the status already
+ * contains the reason.
+ */
 type Report = (because: string, event: PlannedEvent | undefined) => readonly Action[];
 
 const ignores = ({ machine, interruptions }: MachineObservation): boolean =>
   ignoresHooks(machine, interruptions === true);
 
 /**
- * Starts the hooks of a stage, and waits until their owners have finished these hooks. `planHooks` returns undefined if
- * the machine need not wait.
- * - After the timeout of a hook with `Continue`, mcm removes its annotation with a warning.
- * - A hook with `Block` has no limit, and mcm only warns after its timeout.
+ * Starts the hooks of a stage, and waits until the owners of the hooks have finished. Returns undefined if the machine
+ * does not need to wait.
+ * - After the timeout of a hook with the policy `Continue`, mcm removes the annotation of the hook and sends a warning.
+ * - A hook with the policy `Block` has no limit. mcm only sends a warning after the timeout.
  */
 export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
   if (ignores(o)) return undefined;

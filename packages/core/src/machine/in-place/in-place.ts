@@ -22,8 +22,8 @@ export const inPlaceCondition = (node: Node | undefined): Condition | undefined 
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
 /**
- * Phases in which mcm may drain a node for an update. In all phases that are not listed, the machine is being created,
- * deleted or replaced.
+ * The phases in which mcm may drain a node for an update. In all other phases, the machine is being created, deleted or
+ * replaced.
  */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
@@ -47,11 +47,11 @@ interface Wanted {
 const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
 
 /**
- * Returns the condition that the labels of the node require, or undefined if the condition does not change. Source:
- * machine-controller-manager, updateNodeConditionBasedOnLabel.
- * - A node cannot become selected before it is a candidate.
- * - A failed update can start again after a user removes its result and selection. In the original, a failed update
- *   blocks the node forever.
+ * Returns the condition that the labels of the node require. Returns undefined if the condition does not change.
+ * Source: machine-controller-manager, updateNodeConditionBasedOnLabel.
+ * - A node must be a candidate before it can be selected.
+ * - A failed update can start again after a user removes the labels for the result and the selection. In the original,
+ *   a failed update blocks the node forever.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -85,8 +85,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 };
 
 /**
- * Plans the machine controller's part of an in-place update. The controller copies labels to the condition of the node,
- * drains a selected node, and lets the agent start. `planInPlace` returns undefined without an action.
+ * Plans the part of an in-place update that belongs to the machine controller. The controller copies labels to the
+ * condition of the node, drains a selected node, and lets the agent start. Returns undefined without an action.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -115,8 +115,8 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
 }
 
 /**
- * The phase is written before the node. After a crash between the two writes, the next reconcile finds the drained node
- * and completes the step.
+ * Plans the writes after the drain of a node. The phase of the machine is written before the condition of the node.
+ * After a crash between the two writes, the next reconcile finds the drained node and completes the step.
  */
 function drained({ machine }: MachineObservation, now: Date): Plan {
   const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;
@@ -127,7 +127,7 @@ function drained({ machine }: MachineObservation, now: Date): Plan {
   return act(description, { do: 'writeStatus', status }, condition);
 }
 
-/** Reports each reason of a blocked drain once. */
+/** Plans the wait for a blocked drain. Each reason is reported once. */
 function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
   const failed = plan.blockers.find((blocker) => blocker.failed);
   const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);

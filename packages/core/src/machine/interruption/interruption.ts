@@ -8,7 +8,7 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan } from '../model/plan.ts';
 
 /**
- * Copies the interruption that an agent wrote to the Node. The interruption is also copied during a deletion, because
+ * Copies the interruption that an agent wrote to the Node. During a deletion, mcm also copies the interruption, because
  * the drain must end before the VM ends.
  */
 export function planNodeNotice({ machine, node, interruptions }: MachineObservation, now: Date): Plan | undefined {
@@ -26,13 +26,14 @@ export function planNodeNotice({ machine, node, interruptions }: MachineObservat
 }
 
 /**
- * Deletes an interrupted machine, so that its set creates the replacement. Before its drain, the deleted machine waits
- * for the replacement, see `planSuccessor`. mcm collects evidence during this wait, because the notice is short.
+ * Deletes an interrupted machine, so that its MachineSet creates the replacement. The drain of the machine starts only
+ * when the replacement is Running, see `planSuccessor`. mcm collects evidence before the deletion, because the VM ends
+ * soon.
  */
 export function planInterruption(o: MachineObservation, now: Date): Plan | undefined {
   const { machine } = o;
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
-  // Without the finalizer, the deletion of the Machine would leave an orphaned VM.
+  // Without the finalizer, the Machine would disappear immediately and leave an orphaned VM.
   if (!interruption || !machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   if (isOver(interruption, now) && isRunning(o)) {
     const message = `The VM still runs after the deadline of its interruption at ${interruption.deadline.toISOString()}`;

@@ -7,15 +7,15 @@ import { millis } from '../../values/timestamps.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, nextAt, type Plan } from './plan.ts';
 
-/** Minimum time between a new entry and an additional status write for `status.blockedBy`. */
+/** Minimum time between a new block and an additional status write for `status.blockedBy`, in milliseconds. */
 const PAUSE_MS = 5_000;
 
 const withBlocks = ({ blockedBy: _, ...status }: MachineStatus, blocks: readonly Block[]): MachineStatus =>
   blocks.length > 0 ? { ...status, blockedBy: [...blocks] } : status;
 
 /**
- * Adds `status.blockedBy` to a plan: to a status write of the plan, or as an additional write if the machine waits and
- * its blocks changed. A step that is not the last step of a reconcile keeps the blocks of the status.
+ * Adds `status.blockedBy` to a plan. If the plan writes no status and the machine waits, the function adds a status
+ * write for changed blocks. A step that continues with another step keeps the blocks of the status.
  */
 export function withBlockedBy(
   plan: Plan,
@@ -42,7 +42,10 @@ export function withBlockedBy(
 const blockedStatus = (action: Action, blocks: readonly Block[]): Action =>
   action.do === 'writeStatus' ? { ...action, status: withBlocks(action.status, blocks) } : action;
 
-/** Names a budget, a pod or the Node. A blocker of several pods or without a pod concerns the Node. */
+/**
+ * Returns the object that blocks a drain: a disruption budget, a pod or the Node. If a blocker has several pods or no
+ * pod, the object is the Node.
+ */
 function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Blocking['object'] & object {
   const [kind, [key = '']] =
     budgets.length === 1 ? (['PodDisruptionBudget', budgets] as const) : (['Pod', pods] as const);
@@ -52,7 +55,7 @@ function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Block
   return { kind, namespace, name };
 }
 
-/** Pods that are terminating in time are progress, so they are no block. */
+/** Returns the blocks of a drain. Pods that terminate in time are progress, so they are not blocks. */
 export const drainBlocks = ({ blockers }: DrainPlan, nodeName: string): readonly Blocking[] =>
   blockers.map((blocker) => ({ cause: 'Drain', object: objectOf(blocker, nodeName), reason: blocker.text }));
 

@@ -20,8 +20,8 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
 /**
- * Plans one event when the circuit breaker stops the replacement, and one event when the circuit breaker allows it
- * again.
+ * Plans one event when the circuit breaker prevents the replacement of a machine, and one event when the replacement is
+ * possible again.
  */
 export function reportHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);

@@ -1,4 +1,4 @@
-/** Recent health writes of this process for one machine. */
+/** The recent health writes of this process for one machine. */
 export interface HealthWrites {
   readonly unknown: number;
   readonly mirrored: number;
@@ -6,12 +6,15 @@ export interface HealthWrites {
   readonly readAt?: Date;
 }
 
-/** A write that sets the machine to `Unknown`, or a write that copies the conditions of the Node in the same phase. */
+/**
+ * The kind of a health write: `unknown` sets the machine to `Unknown`; `mirrored` copies the conditions of the Node
+ * without a change of the phase.
+ */
 export type HealthWrite = 'unknown' | 'mirrored';
 
 export const FLAPPING_WINDOW_MS = 10 * 60_000;
 /**
- * Number of health writes within the window that are not delayed. When a Node joins, its conditions are copied several
+ * Number of health writes in ten minutes that are not delayed. When a Node joins, its conditions are copied several
  * times.
  */
 const FREE: Readonly<Record<HealthWrite, number>> = { unknown: 1, mirrored: 10 };
@@ -19,15 +22,14 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 const FRESH_MS = 60_000;
 
-/** The requirement before a write: either a delay until a time, or a read of the Node. */
+/** The requirement before a write: a delay until a time, or a read of the Node from the API server. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**
- * Returns the requirement before the next health write, or undefined if the write is allowed now.
+ * Returns the requirement before the next health write. Returns undefined if the write is allowed now.
  *
  * Two processes with different caches of Nodes can overwrite each other's status. After too many writes in ten minutes,
- * a write needs a live read of the Node and a delay of up to one minute. A write that reports a recovery is not
- * delayed.
+ * a write requires a read of the Node and a delay of up to one minute. A write that reports a recovery is not delayed.
  */
 export function dampingOf(writes: HealthWrites | undefined, kind: HealthWrite, now: Date): Damping | undefined {
   if (!writes || isOver(writes, now) || writes[kind] < FREE[kind]) return undefined;
@@ -56,10 +58,10 @@ export interface Reported {
 const FREE_REPEATS = 3;
 
 /**
- * Returns the time until which the same report must wait, or undefined without a wait.
+ * Returns the time of the next write of a repeated report. Returns undefined if the write is allowed now.
  *
  * Two processes can work on one machine for a moment and see different reasons. The delay of a repeated report doubles
- * up to one minute. With this delay, the two processes do not overwrite each other's report without end.
+ * up to one minute. Without this delay, the two processes could overwrite each other's report without end.
  */
 export function repeatAfter(reported: Reported | undefined, text: string, now: Date): Date | undefined {
   if (reported?.text !== text || isOver(reported, now) || reported.repeats < FREE_REPEATS) return undefined;

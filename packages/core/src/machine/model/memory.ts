@@ -14,20 +14,23 @@ export interface KeepingState {
   readonly kept?: KeptVm | undefined;
 }
 
-/** State of one machine in the memory of this process. A restart loses this state, which costs time but never a VM. */
+/**
+ * The state of one machine in the memory of this process. A restart loses this state. The loss costs time, but mcm
+ * loses no VM.
+ */
 export interface MachineMemory {
   drain: DrainMemory;
   /**
-   * UID of the deleted Node of the machine. An outdated cache may still contain the deleted Node, and mcm must not use
-   * it again.
+   * The UID of the Node that mcm deleted. An outdated cache may still contain the deleted Node, and mcm must not use
+   * this Node again.
    */
   releasedNode?: string;
   /**
-   * Resource version of the machine after the removal of its finalizer. An outdated cache may still contain a machine
-   * without its finalizer.
+   * The resource version of the machine after the removal of its finalizer. An outdated cache may still contain the
+   * machine without its finalizer.
    */
   finishedVersion?: string;
-  /** `nodeVanished` is true if the machine's Node was deleted while this process was watching. */
+  /** True if the Node of the machine was deleted while this process was watching Nodes. */
   nodeVanished?: boolean;
   healthWrites?: HealthWrites;
   reported?: Reported;

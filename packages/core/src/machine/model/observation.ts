@@ -21,8 +21,8 @@ export interface ObservedOffering {
   readonly text: string;
   readonly shortage?: Shortage;
   /**
-   * `awaitsFirstCall` is set if another machine makes the first call for the offering. The observed machine waits for
-   * the result, at the latest until the time `awaitsFirstCall`.
+   * The time until which the machine waits for the first `create` call of another machine for this offering. The field
+   * is absent if no other machine makes the first call.
    */
   readonly awaitsFirstCall?: Date;
 }
@@ -42,11 +42,11 @@ export type CallOutcome =
       readonly instance?: Instance;
       readonly lastKnownState?: string | undefined;
       /**
-       * `ending` is set if a lookup found a VM that does not run and will not start by itself. `ending` is a predicate,
-       * such as "is stopped".
+       * A predicate such as "is stopped". The field is set if a lookup found a VM that does not run and will not start
+       * by itself.
        */
       readonly ending?: string | undefined;
-      /** `incomplete` is set if a lookup found the VM but could not confirm that it is initialized. */
+      /** True if a lookup found the VM but could not confirm that the VM is initialized. */
       readonly incomplete?: true | undefined;
     }
   | { readonly ok: false; readonly error: MachineError };
@@ -56,8 +56,8 @@ export interface RunningCall {
   readonly since: Date;
   readonly waitsFor?: string;
   /**
-   * `overdue` is set if the call ignores its abort signal and its grace period has passed. While a call is overdue, no
-   * other call of the machine starts.
+   * The error of a call that ignores its abort signal after the grace period. While a call is overdue, no other call of
+   * the machine starts.
    */
   readonly overdue?: FailedCall;
 }
@@ -66,7 +66,7 @@ export interface SettledCall {
   readonly kind: CallKind;
   readonly at: Date;
   readonly outcome: CallOutcome;
-  /** Number of consecutive failures of this kind of call, including this call; 0 after a success. */
+  /** Number of consecutive failures of this kind of call, including this call. The number is 0 after a success. */
   readonly failures: number;
   readonly inputs: string;
 }
@@ -75,7 +75,7 @@ export interface FailedCall extends SettledCall {
   readonly outcome: Extract<CallOutcome, { ok: false }>;
 }
 
-/** The calls of this process for one machine. After a restart, the record of calls is empty. */
+/** The driver calls of this process for one machine. After a restart, no calls are recorded. */
 export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;
@@ -83,37 +83,44 @@ export interface CallMemory {
   readonly createSent?: true | undefined;
 }
 
-/** The observed state of one machine, from one snapshot of the caches. */
+/** The observed state of one machine. All values come from one snapshot of the caches. */
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** `machineClass` is absent if the cache does not contain the class. */
+  /** The class of the machine. The value is undefined if the cache does not contain the class. */
   readonly machineClass?: MachineClass | undefined;
   readonly inputs: string;
   readonly asksForToken: boolean;
   readonly tokenLivesUntil?: Date | undefined;
   readonly inherited?: boolean;
-  /** `hasTarget` is false with `--target-kubeconfig=none`. mcm then knows no nodes and does no drains. */
+  /**
+   * True if mcm knows a target cluster. With `--target-kubeconfig=none`, the value is false, and mcm neither reads
+   * Nodes nor drains.
+   */
   readonly hasTarget: boolean;
-  /** A part of a sentence with the reason why mcm cannot read the Nodes. `nodesUnseen` is absent if mcm can read the Nodes. */
+  /**
+   * The reason why mcm cannot read the Nodes, as a part of a sentence. The field is absent if mcm can read the Nodes.
+   */
   readonly nodesUnseen?: string;
-  /** The Node in the label of the machine, or the Node whose label contains the machine. */
+  /** The Node that the label of the machine names, or the Node whose label names the machine. */
   readonly node?: Node | undefined;
-  /** The Node with the name of the new VM. This Node may belong to another machine. */
+  /** The Node with the name of the new VM. The Node may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /** A stale Node: it has the name of the machine's Node, but belongs to an earlier VM without a machine. */
+  /**
+   * A stale Node. The stale Node has the name of the machine's Node, but belongs to an earlier VM without a machine.
+   */
   readonly conflictingNode?: Node;
   readonly conflictCameBack?: true | undefined;
   /**
-   * `nodeOfOther` is set if the Node in the label of the machine belongs to another machine. `own` is the Node whose
-   * label contains this machine.
+   * Is set if the label of the machine names the Node of another machine. `own` is the Node whose label names this
+   * machine.
    */
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
-  /** `nodeWasDeleted` is true if mcm saw the deletion of the Node. */
+  /** True if mcm saw the deletion of the Node. */
   readonly nodeWasDeleted?: boolean | undefined;
   /**
-   * `frozen` is true if the API servers were unreachable for too long. In this case, mcm checks no health, and only
-   * deletions continue.
+   * True if the API servers were unreachable for too long. While the controller is frozen, mcm checks no health, and
+   * only deletions continue.
    */
   readonly frozen: boolean;
   readonly doubt?: Doubt | undefined;
@@ -121,7 +128,7 @@ export interface MachineObservation {
   readonly reported?: Reported | undefined;
   readonly calls: CallMemory;
   readonly shortage?: Shortage | undefined;
-  /** The offerings of the machine, the first choice first. `offerings` is absent without alternatives. */
+  /** The offerings of the machine in order of preference. The value is undefined for a machine without alternatives. */
   readonly offerings?: readonly ObservedOffering[] | undefined;
   readonly driver: {
     readonly initialize: boolean;
@@ -129,21 +136,24 @@ export interface MachineObservation {
     readonly stop?: boolean;
     readonly hibernate?: boolean;
   };
-  /** Number of machines of the same deployment that are being replaced, see {@link countReplacements}. */
+  /** Number of machines in the deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
-  /** The maximum of `replacementsInProgress`, by default one. */
+  /** The maximum of `replacementsInProgress`. The default is one. */
   readonly replacementsAllowed?: number;
-  /** `breaker` is set if too many machines became unreachable at the same time as this machine. */
+  /**
+   * The open circuit breaker. The value is set if too many machines became unreachable at the same time as this
+   * machine.
+   */
   readonly breaker?: OpenBreaker | undefined;
   /**
-   * `unconfirmed` is set if the machine is unreachable in a small cluster and the cloud has not confirmed the VM yet.
+   * Is set if the machine is unreachable in a small cluster and the cloud has not confirmed the state of the VM yet.
    */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   readonly cloudSays?: string | undefined;
   readonly held?: boolean | undefined;
-  /** Labels, annotations and taints with the policy `Warn` that another client changed, such as `labels/team`. */
+  /** The labels, annotations and taints with the policy `Warn` that another client changed, such as `labels/team`. */
   readonly drift?: readonly string[] | undefined;
-  /** The drift that was reported last. */
+  /** The drift in the most recent report. */
   readonly reportedDrift?: string | undefined;
   readonly warnings?: readonly string[];
   readonly warned?: string | undefined;
@@ -151,18 +161,18 @@ export interface MachineObservation {
   readonly evidence?: EvidenceState | undefined;
   readonly keepsVms?: boolean;
   readonly keeping?: KeepingState | undefined;
-  /** `deletedForHealth` is true if the machine is being deleted and was Failed when the deletion started. */
+  /** True if the machine is being deleted and was Failed at the start of the deletion. */
   readonly deletedForHealth?: boolean | undefined;
   readonly interruptions?: boolean;
-  /** `readyCondition` is true if a machine without a Node gets the condition `Ready`. */
+  /** True if mcm adds the condition `Ready` to a machine without a Node. */
   readonly readyCondition?: boolean | undefined;
-  /** True if the machine gets `status.blockedBy`. */
+  /** True if mcm writes `status.blockedBy`. */
   readonly blockedBy?: true | undefined;
   /**
-   * `successor` is set while an interrupted machine of a set is being deleted. The value of `successor` states whether
-   * the replacement is Running.
+   * Is set while an interrupted machine of a MachineSet is being deleted. The value states whether the replacement is
+   * Running.
    */
   readonly successor?: 'running' | 'awaited' | undefined;
-  /** `drain` is set only for a machine with a Node that is being drained. */
+  /** The state of the drain. The value is set only if the Node of the machine is being drained. */
   readonly drain?: DrainObservation | undefined;
 }

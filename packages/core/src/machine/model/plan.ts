@@ -20,16 +20,20 @@ export type Action =
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
   /**
-   * With `reportsDrain`, the status contains the blockers of the drain, and the memory stores the time of the write.
+   * Writes the status of the Machine. With `reportsDrain`, the status contains the blockers of the drain, and the
+   * memory stores the time of the write.
    */
   | {
       readonly do: 'writeStatus';
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
-      /** The kind of a health write that flapping delays. */
+      /** The kind of the health write. mcm may delay health writes of this kind if they are too frequent. */
       readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
-      /** The text of a report about a deletion. mcm delays the text if another process replaces it repeatedly. */
+      /**
+       * The text of a report about a deletion. mcm delays the report if another process overwrites the report
+       * repeatedly.
+       */
       readonly reports?: string | undefined;
     }
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
@@ -40,21 +44,21 @@ export type Action =
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
   | { readonly do: 'recordInterruption'; readonly annotation: string; readonly event: PlannedEvent }
-  /** Deletes the Machine object, because the cloud will end the VM. */
+  /** Deletes the Machine object, because the cloud will end its VM. */
   | { readonly do: 'deleteInterrupted' }
-  /** Deletes the Machine object, because the VM cannot be stopped or started. */
+  /** Deletes the Machine object, because mcm cannot stop or start its VM. */
   | { readonly do: 'deleteUnstarted'; readonly event: PlannedEvent }
   | { readonly do: 'say'; readonly event: PlannedEvent }
-  /** Collects and stores the evidence of a failure; the collection continues after the reconcile. */
+  /** Collects and stores the evidence of a failure. The collection continues after the reconcile. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** Creates the record of the kept VM; the creation continues after the reconcile. */
+  /** Creates the record of the kept VM. The creation continues after the reconcile. */
   | { readonly do: 'keepVm' }
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
   | { readonly do: 'deleteMachine' }
   /**
-   * With `tolerant`, an error of the write is recorded and not thrown. With `release`, the same write removes the
-   * finalizer of mcm from the Node.
+   * Cordons the Node. With `tolerant`, an error of the write is recorded and not thrown. With `release`, the same write
+   * removes the finalizer of mcm from the Node.
    */
   | {
       readonly do: 'cordon';
@@ -65,7 +69,7 @@ export type Action =
   | { readonly do: 'uncordon' }
   | { readonly do: 'readNode' }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
-  /** Deletes pods with grace period 0, and records an error instead of throwing it. */
+  /** Deletes pods with grace period 0. An error is recorded and not thrown. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
   /** Adds the taint `out-of-service` to the Node of a deleted VM. */
   | { readonly do: 'markOutOfService' }
@@ -88,18 +92,18 @@ export type Next =
   | { readonly kind: 'wait' }
   | { readonly kind: 'waitUntil'; readonly instant: Date };
 
-/** A decision about one machine. */
+/** The decision about one machine. */
 export interface Plan {
   readonly actions: readonly Action[];
   readonly next: Next;
-  /** The reason of the decision for the log, as one sentence. */
+  /** The reason of the decision as one sentence, for the log. */
   readonly because: string;
-  /** Changes of the PodDisruptionBudgets with these keys start the next reconcile. */
+  /** The keys of PodDisruptionBudgets. A change of one of these budgets starts the next reconcile. */
   readonly budgets?: readonly string[];
   readonly awaitsCapacity?: true;
   /** The reasons why the machine waits, for `status.blockedBy`. */
   readonly blockedBy?: readonly Blocking[];
-  /** The record of the offering for the next `create`. */
+  /** The text that records the offering for the next `create` call. */
   readonly intends?: string;
 }
 

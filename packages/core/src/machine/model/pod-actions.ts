@@ -8,8 +8,8 @@ const hasRequests = ({ machine }: MachineObservation): boolean =>
   machine.metadata.annotations?.[Annotations.EvictionRequests] !== undefined;
 
 /**
- * Plans the evictions, deletions and EvictionRequests of a drain. An annotation is written before the first request, so
- * that another process can withdraw the requests.
+ * Plans the evictions, deletions and EvictionRequests of a drain. mcm writes an annotation before the first
+ * EvictionRequest, so that another process can withdraw the requests.
  */
 export function planPods(o: MachineObservation, plan: DrainPlan, because: string, now: Date): Plan | undefined {
   const stops = o.drain !== undefined && stopsRequests(o.drain, now);

@@ -6,12 +6,12 @@ export interface Backoff {
   readonly maxMs: number;
 }
 
-/** These intervals come from machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
+/** The intervals come from machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
 const SHORT_RETRY_MS = 5_000;
 const MEDIUM_RETRY_MS = 180_000;
 export const LONG_RETRY_MS = 600_000;
 
-// The first wait after a temporary error is 5 s, as in the original. The waits after the first one limit the load on an
+// The first wait after a temporary error is 5 s, as in the original. Later waits are longer, to limit the load on an
 // unavailable cloud.
 const transient: Backoff = { firstMs: SHORT_RETRY_MS, maxMs: 60_000 };
 const medium: Backoff = { firstMs: MEDIUM_RETRY_MS, maxMs: MEDIUM_RETRY_MS };
@@ -41,12 +41,12 @@ const table = (others: Backoff, changed: Partial<Record<MachineCode, Backoff>> =
   ...changed,
 });
 
-/** For `ResourceExhausted`, the caller sets the time of the retry. */
+/** The retry times of `create`. For `ResourceExhausted`, the flag `--resource-exhausted-retry` overrides this table. */
 export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long });
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 export const LOOKUP_RETRY: RetryTable = table(medium);
 const POWER_RETRY: RetryTable = table(medium);
-/** The retries of a deletion never end, because a remaining VM costs money. */
+/** The retries of a deletion never end, because a VM that still exists costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
 /** The retry times of each kind of call, by error code. */
@@ -59,11 +59,14 @@ export const CALL_RETRIES = {
   delete: DELETE_RETRY,
 } as const;
 
-/** `isTransient` returns true for errors that do not come from the request, so an early retry may succeed. */
+/** Returns true for errors that the request does not cause. An early retry may then succeed. */
 export const isTransient = (code: MachineCode): boolean =>
   code === 'Unknown' || code === 'DeadlineExceeded' || code === 'Aborted' || code === 'Unavailable';
 
-/** If the cloud requests a wait that is longer than the back-off, mcm uses the wait of the cloud. */
+/**
+ * Returns the wait before the next retry, in milliseconds. A wait that the cloud requests replaces a shorter wait of
+ * the back-off.
+ */
 export function retryAfter(backoff: Backoff, error: MachineError, failures: number): number {
   const doubled = backoff.firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);
   return Math.max(Math.min(doubled, backoff.maxMs), error.retryAfterMs ?? 0);

@@ -23,7 +23,7 @@ export interface Operation {
 export interface PhaseChange {
   readonly phase: MachinePhase;
   readonly timeoutActive?: boolean;
-  /** If `preserveExpiryTime` is absent, the change ends the preservation. */
+  /** The new expiry of the preservation. If the field is absent, the change ends the preservation. */
   readonly preserveExpiryTime?: string | undefined;
 }
 
@@ -57,8 +57,8 @@ export const withPhase = (
 });
 
 /**
- * Returns the deletion step at the end of a description. A message of a provider in the middle of the description may
- * contain the text of another step.
+ * Returns the deletion step at the end of a description. The middle of the description may contain a provider's message
+ * with the text of another step.
  */
 export function stepOf(description: string | undefined): DeletionStep | undefined {
   if (!description) return undefined;
@@ -72,18 +72,21 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
   return reached !== undefined && DELETION_STEPS.indexOf(reached) >= DELETION_STEPS.indexOf(step);
 }
 
-/** After this time, the same failure is written again, so that its time in the status stays recent. */
+/**
+ * mcm writes an unchanged failure again after this time, in milliseconds, so that its time in the status stays recent.
+ */
 const REFRESH_MS = 30 * 60_000;
 
 /**
- * Two texts with at least this similarity count as equal. Similar texts differ only in request IDs and similar parts.
+ * Minimum similarity of two texts that count as equal. The texts of a repeated failure differ only in small parts, such
+ * as request IDs.
  */
 const SIMILAR = 0.75;
 
-/** Texts are compared up to this number of characters. */
+/** The comparison of two texts reads this number of characters from the start of each text. */
 const COMPARED_LENGTH = 1_000;
 
-/** Returns true if the two statuses differ only in times and variable parts of the description, such as request IDs. */
+/** Returns true if two statuses differ only in times and in variable parts of the description, such as request IDs. */
 export function isSimilarStatus(previous: MachineStatus | undefined, next: MachineStatus): boolean {
   if (!previous?.lastOperation || !next.lastOperation) return jsonEquals(previous, next);
   const age = millis(next.lastOperation.lastUpdateTime) - millis(previous.lastOperation.lastUpdateTime);
@@ -110,7 +113,7 @@ function alike(a: LastOperation, b: LastOperation): boolean {
   return left === right || similarity(left, right) > SIMILAR;
 }
 
-/** Returns the similarity of two texts: 1 − edit distance / mean length. */
+/** Returns the similarity of two texts. The formula is 1 − edit distance / mean length. */
 export function similarity(a: string, b: string): number {
   const [left, right] = [a.slice(0, COMPARED_LENGTH), b.slice(0, COMPARED_LENGTH)];
   const mean = (left.length + right.length) / 2;

@@ -29,11 +29,11 @@ interface Given {
   readonly own?: string;
   readonly last?: string;
   readonly phase?: MachinePhase;
-  /** Expiry of the preservation, in minutes after NOON. */
+  /** The expiry of the preservation, in minutes after NOON. */
   readonly expiry?: number;
   readonly tainted?: boolean;
   readonly condition?: Partial<Condition>;
-  /** `node` is false if the label contains a missing node. */
+  /** False if the label of the machine names a missing node. */
   readonly node?: boolean;
   readonly label?: boolean;
   readonly unschedulable?: true;

@@ -33,9 +33,9 @@ const lastAppliedOf = (machine: Machine): string =>
 const expiryOf = ({ status }: Machine): string | undefined => status?.currentStatus?.preserveExpiryTime ?? undefined;
 
 /**
- * Returns the effective value of the annotation. The value of the Node applies if the Node has or had the annotation.
+ * Returns the effective value of the annotation. If the Node has or had the annotation, the value of the Node applies.
  * If the Node never had the annotation, the value of the Machine applies. Unlike in the original, a request on a Node
- * survives the deletion of the Node. Source: getEffectivePreservationAnnotations.
+ * stays effective after the deletion of the Node. Source: getEffectivePreservationAnnotations.
  */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
@@ -56,9 +56,9 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Starts, continues or ends a preservation. `planPreservation` returns undefined without an action. A machine in
- * creation cannot be preserved, because each of its status writes would remove the expiry. Source:
- * machine-controller-manager, machine_util.go, manageMachinePreservation.
+ * Starts, continues or ends a preservation. Returns undefined without an action. A machine in creation cannot be
+ * preserved, because each status write of a creation removes the expiry. Source: machine-controller-manager,
+ * machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -162,9 +162,8 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 }
 
 /**
- * Returns the condition to write, or undefined if it is up to date.
- * @param recovered True if the machine runs again. After another failure of a recovered machine, mcm drains the node
- * again.
+ * Returns the condition `Preserved` for the Node. Returns undefined if the condition of the Node is up to date.
+ * @param recovered True if the machine runs again. If a recovered machine fails again, mcm drains the node again.
  */
 export function buildCondition(
   existing: Condition | undefined,
@@ -178,7 +177,7 @@ export function buildCondition(
   const reason = value === PreserveValues.AutoPreserved ? PreservedReasons.ByMCM : PreservedReasons.ByUser;
   const over = recovered && existing?.message?.includes(PreservedMessages.Drained) === true;
   const same = note ? existing?.message?.includes(note) : existing?.status === 'True' && !over;
-  // The current requester may differ from the first requester.
+  // The current requester of the preservation may differ from the first requester.
   if (same && !OTHER_REASONS.has(`${existing?.reason} ${reason}`)) return undefined;
   if (same && existing) return { ...existing, reason };
   const time = formatTime(now);
@@ -197,7 +196,9 @@ const OTHER_REASONS: ReadonlySet<string> = new Set([
   `${PreservedReasons.ByUser} ${PreservedReasons.ByMCM}`,
 ]);
 
-/** The expiry is removed last, so that the next reconcile continues an interrupted end. */
+/**
+ * Ends a preservation. The last write removes the expiry, so that the next reconcile can continue an interrupted end.
+ */
 function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
   const { machine, node } = o;
   if (!expiryOf(machine)) return remove ? removeRequests(machine) : recordNodeValue(o);
@@ -216,7 +217,10 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
 const requestText = ({ machine }: MachineObservation, value: string): string =>
   `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
-/** The annotation that requested the preservation may already be removed. */
+/**
+ * Returns the reason for the end of a preservation. The annotation that requested the preservation may already be
+ * removed.
+ */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
   if (millis(expiryOf(machine)) <= now.getTime()) return 'The preservation of the machine ended: its time expired';
@@ -239,7 +243,10 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
   });
 }
 
-/** Removes the annotation of the machine, because it could become effective later. */
+/**
+ * Records the value of the Node on the Machine. The annotation of the Machine is removed, because it could become
+ * effective later.
+ */
 function recordNodeValue({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
   const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
@@ -254,8 +261,8 @@ function recordNodeValue({ machine, node }: MachineObservation): Plan | undefine
 type Changes = Record<string, string | null>;
 
 /**
- * The machine-config controller removes its scale-down protection after its update, so the preservation adds a separate
- * protection.
+ * Returns the annotations that protect the Node from a scale-down. The machine-config controller removes its own
+ * protection after its update, so a preservation needs a separate protection.
  */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
   annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
@@ -264,7 +271,9 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 
-/** A scale-down protection that another client added remains. */
+/**
+ * Returns the changes that remove the protection of the preservation. A scale-down protection of another client stays.
+ */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
   return defined({
@@ -278,7 +287,7 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes | undefined;
-  /** If `tainted` is absent, the taint stays unchanged. */
+  /** True if the Node must have the taint, false if not. If the field is absent, the taint does not change. */
   readonly tainted?: boolean;
   readonly now: Date;
 }

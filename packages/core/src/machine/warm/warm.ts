@@ -15,7 +15,10 @@ import { type Action, act, type Plan, type PlannedEvent, wait } from '../model/p
 import { CALL_RETRIES, isTransient, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 
-/** After this time, an incomplete adoption by a set ends, and the machine is warm again. */
+/**
+ * Maximum time between the adoption of a warm machine by a MachineSet and the completion of the adoption, in
+ * milliseconds. After this time, the machine is warm again.
+ */
 const TAKEN_MS = 30_000;
 const LOOK_MS = 3_600_000;
 
@@ -27,8 +30,8 @@ const annotatePower = (power: string | null): Action => ({
 });
 
 /**
- * Plans the power state of a warm machine. The power state is recorded before each call. With the record, a later
- * process repeats the call, and does not treat a stopped VM as unhealthy.
+ * Plans the power state of a warm machine. The power state is recorded before each call to the cloud. A later process
+ * reads the record, repeats the call, and does not treat a stopped VM as unhealthy.
  */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);
@@ -57,8 +60,8 @@ const isCurrent = (
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
 /**
- * The setting is refused before any call to the cloud, so that the VM never runs in a state that the operator did not
- * choose.
+ * Refuses an unsupported setting of a warm machine before any call to the cloud. After a later refusal, the VM would
+ * run in a state that the operator did not choose.
  */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
   const description = `Warm machine gets no VM: ${because}`;
@@ -82,15 +85,18 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   if (running) return wait('the VM of the warm machine is being stopped');
   if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
   if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
-  // The kubelet of a stopped VM sends no requests, so the deleted Node does not come back. A Node that is not Ready
-  // would look like an outage to other programs.
+  // The Node of a stopped VM is deleted, because other programs would treat a Node that is not Ready as an outage. The
+  // Node does not come back, because the kubelet of a stopped VM sends no requests.
   const release: Action[] = o.node && isNodeOf(o.machine, o.node) ? [{ do: 'releaseNode' }] : [];
   const message = 'The VM of the warm machine is stopped until a scale-up';
   const event: PlannedEvent = { type: 'Normal', reason: 'WarmMachineStopped', message };
   return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
 }
 
-/** A periodic lookup verifies that the VM still exists, because no Node shows the end of a stopped VM. */
+/**
+ * Plans the steps for a stopped VM. A periodic lookup checks that the VM still exists, because a stopped VM has no
+ * Node.
+ */
 function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));
@@ -120,7 +126,9 @@ const deletion = (message: string): Action => ({
   event: { type: 'Warning', reason: 'WarmStartFailed', message },
 });
 
-/** After the start of the VM, the machine joins like a new machine, with a new creation timeout. */
+/**
+ * Plans the start of a stopped VM. After the start, the machine joins like a new machine, with a new creation timeout.
+ */
 function planStart(o: MachineObservation, power: Power, now: Date): Plan | undefined {
   const { running, last } = o.calls;
   const phase = phaseOf(o);
@@ -143,8 +151,9 @@ function pending(o: MachineObservation, now: Date): MachineStatus {
 }
 
 /**
- * A failed stop is repeated, because the VM costs money. A failed start is repeated until the creation timeout if the
- * error may end by itself. After any other error, mcm deletes the machine, and its set creates a new machine.
+ * Plans the step after a failed stop or start. A failed stop is repeated, because a running VM costs money. A failed
+ * start is repeated until the creation timeout if the error may be temporary. After any other error, mcm deletes the
+ * machine, and its MachineSet creates a new machine.
  */
 function planAgain(o: MachineObservation, last: SettledCall, what: string, now: Date): Plan | undefined {
   if (last.outcome.ok) return undefined;
