@@ -19,11 +19,13 @@ export interface RealApiServer {
 }
 
 /**
- * The time limit of a start, which is shorter than the timeout of a test hook. After a failed start, the test reports
- * the end of the log.
+ * The time limit of a start. The limit is shorter than the timeout of a test hook, so that a test can report the end of
+ * the log.
  */
 const START_MS = 150_000;
-/** The number of attempts, because another program may use a port after it was found free. */
+/**
+ * The number of attempts to start the server. An attempt fails if another program takes a port that was free before.
+ */
 const STARTS = 3;
 const LOOK_EVERY_MS = 200;
 const AUDIT_POLICY = [
@@ -33,7 +35,7 @@ const AUDIT_POLICY = [
   'rules: [{level: Metadata}]',
 ].join('\n');
 
-/** Finds free ports, because etcd does not accept 0. */
+/** Finds free ports, because etcd does not accept 0 as its port. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -196,7 +198,7 @@ async function startOnce(
   const stop = async (): Promise<void> => {
     for (const { child } of children.toReversed()) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
-      // The data is deleted after the end, so the programs can be killed.
+      // The data is deleted after the run, so the programs can be killed.
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;

@@ -17,7 +17,7 @@ import { hollowKubelets } from './machines/hollow-kubelets.ts';
 import { withAdmin } from './server/admin.ts';
 import { type Listener, listen } from './server/listen.ts';
 
-/** Connections that all kubelets share for requests. Each watch uses an additional connection. */
+/** Maximum number of connections that all kubelets share for requests. Each watch uses an additional connection. */
 const KUBELET_CONNECTIONS = 16;
 const random: Random = { next: Math.random };
 
@@ -72,7 +72,10 @@ function useFolder(dataDir: string): void {
   }
 }
 
-/** Clients of Azure send tokens only over TLS. */
+/**
+ * Opens the port of the emulator. The emulator of Azure uses TLS, because the clients of Azure send tokens only over
+ * TLS.
+ */
 function open({ provider, port, dataDir }: EmulatorFlags, log: ReturnType<typeof createLogger>): Promise<Listener> {
   if (provider !== 'azure') return listen({ port, log });
   const now = realClock.now();

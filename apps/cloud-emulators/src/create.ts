@@ -47,7 +47,7 @@ const ACCOUNTS = {
     tenant: named,
     clientId: named,
     secret: named,
-    /** The application may use a certificate or a workload token instead of a secret. */
+    /** An application can have a certificate or a workload token instead of a secret. */
     certificate: named.exactOptional(),
     assertion: named.exactOptional(),
     identities: z.strictObject({ system: z.boolean(), users: z.array(named) }).exactOptional(),
@@ -102,7 +102,7 @@ function accountOf<P extends Provider>(
     throw new Error('MCM_EMULATOR_ACCOUNT must be JSON');
   }
   const parsed = ACCOUNTS[provider].safeParse(value);
-  // The content is secret, so the error contains only the names of the fields.
+  // The content of an account is secret, so the error contains only the names of the fields.
   if (!parsed.success)
     throw new Error(
       `MCM_EMULATOR_ACCOUNT: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,

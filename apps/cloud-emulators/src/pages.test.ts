@@ -16,7 +16,7 @@ const STAYED = ['b', 'c', 'd', 'e'];
 /**
  * Lists all pages.
  * @param page Returns the names on the page of a token, and the next token.
- * @param change `change` is called between the first and the second page
+ * @param change Called between the first and the second page
  */
 async function listed(
   page: (token: string | undefined) => Promise<{ names: readonly string[]; next: string | undefined }>,

@@ -60,7 +60,7 @@ async function serve(store = new MemoryStore()) {
     const operation = String(answer?.headers['azure-asyncoperation'] ?? '');
     return { status: answer?.statusCode, json: content.startsWith('{') ? JSON.parse(content) : {}, operation };
   };
-  /** Sends `CONNECT`. `tunnel` returns the status and the connection. */
+  /** Sends a `CONNECT` request, and returns the status and the connection. */
   const tunnel = async (to: string): Promise<readonly [status: string, socket: TLSSocket]> => {
     const socket = await toServer();
     socket.write(`CONNECT ${to} HTTP/1.1\r\nhost: ${to}\r\n\r\n`);

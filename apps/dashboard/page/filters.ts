@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { LEVELS, type Level, type MachineRow } from '../src/wire.ts';
 
-/** The fields for grouping tiles into rows. */
+/** The fields by which the user can group tiles into rows. */
 export const GROUPS = {
   deployment: 'Deployment',
   zone: 'Zone',

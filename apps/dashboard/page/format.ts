@@ -57,7 +57,7 @@ export const timeOf = (at: number): string => clock.format(at);
 export const plural = (number: number, noun: string): string =>
   `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
 
-/** Addresses of the pages of objects. */
+/** Returns the address of the page of an object. */
 export const machineHref = (key: string): string => `/machines/${key}`;
 export const rolloutHref = (key: string): string => `/rollouts/${key}`;
 export const yamlHref = (kind: string, ns: string, name: string): string => `/yaml/${kind}/${ns || '-'}/${name}`;

@@ -20,8 +20,7 @@ export interface MachineRow {
   readonly ns: string;
   readonly name: string;
   /**
-   * The name of its MachineDeployment. A machine without a deployment, set, zone, class or node has an empty name in
-   * this field.
+   * The name of its MachineDeployment. If the machine has no deployment, set, zone, class or node, the field is empty.
    */
   readonly deployment: string;
   readonly set: string;
@@ -72,7 +71,7 @@ export interface DeploymentRow {
   /** The number of machines with an older template. */
   readonly old: number;
   readonly state: RolloutState;
-  /** The problem. `why` is empty if there is none. */
+  /** The problem as a sentence. `why` is empty if the deployment has no problem. */
   readonly why: string;
   /** The zones that get no new machines, as a sentence. `closedZones` is empty if all zones get machines. */
   readonly closedZones: string;
@@ -87,7 +86,7 @@ export interface DrainRow {
   readonly ns: string;
   readonly name: string;
   readonly node: string;
-  /** The number of pods that must leave. -1 if the pods are not known. */
+  /** The number of pods that must leave the node, or -1 if the pods are not known. */
   readonly left: number;
   /** The highest number of pods during this drain. */
   readonly pods: number;
@@ -141,8 +140,8 @@ export interface ControllerRow {
   /** The process that holds the Lease. `holder` is empty if no process holds the Lease, or if the holder is unknown. */
   readonly holder: string;
   /**
-   * The time of the last activity, or of the first change that the controller did not process. 0 if the time is
-   * unknown.
+   * The time of the last activity, or of the first change that the controller did not process. The value 0 means that
+   * the time is unknown.
    */
   readonly since: number;
   readonly level: Level;
@@ -160,7 +159,10 @@ export interface ClusterRow {
   readonly region: string;
   /** Whether the namespace is being deleted. */
   readonly deleting: boolean;
-  /** The live replicas that the API server of the cluster does not answer, as a sentence. Empty if there are none. */
+  /**
+   * The live replicas that the API server of the cluster does not answer, as a sentence. The text is empty if all
+   * replicas get answers.
+   */
   readonly unreachable: string;
 }
 
@@ -214,7 +216,7 @@ export interface First {
   readonly namespace: string;
   /** The labels of the clusters of a fleet. An empty `fleet` means that the server does not show clusters. */
   readonly fleet: string;
-  /** Whether the user logged in, so that the page can end the session. */
+  /** Whether the user logged in. If so, the page offers to end the session. */
   readonly login: boolean;
   readonly trend: readonly TrendSample[];
 }
@@ -240,7 +242,7 @@ export interface Mark {
 export interface MachineLife {
   readonly key: string;
   readonly created: number;
-  /** The time of the deletion. 0 if the machine exists. */
+  /** The time of the deletion, or 0 if the machine still exists. */
   readonly gone: number;
   readonly segments: readonly Segment[];
   readonly marks: readonly Mark[];
@@ -263,9 +265,9 @@ export interface MachineDetail {
   /** The output of `mcm explain machine/NAME`, or the reason why it is missing. */
   readonly explain: readonly string[];
   readonly providerID: string;
-  /** The key of the machine that replaces this machine. `successor` is empty if this machine is unknown. */
+  /** The key of the machine that replaces this machine. `successor` is empty if the replacement is unknown. */
   readonly successor: string;
-  /** The key of the machine that this machine replaces. `predecessor` is empty if that machine is unknown. */
+  /** The key of the machine that this machine replaces. `predecessor` is empty if the replaced machine is unknown. */
   readonly predecessor: string;
   readonly events: readonly EventRow[];
 }

@@ -55,7 +55,7 @@ export function readAudit(printed: string, said: string): Audit {
 export function audit(more: readonly string[] = []): Promise<Audit> {
   const args = ['-y', 'pnpm@12.21.0', 'audit', '--prod', '--json', ...more];
   return new Promise((resolve) => {
-    // The exit code is 1 for a vulnerability, and also if the registry does not respond, so the output is parsed
+    // The exit code is 1 for a vulnerability and for a registry that does not respond, so the script parses the output
     // instead.
     execFile('npx', args, { cwd: ROOT, maxBuffer: 1 << 26 }, (_error, printed, said) =>
       resolve(readAudit(printed, said)),

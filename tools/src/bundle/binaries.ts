@@ -10,7 +10,7 @@ export interface Binary {
   readonly specifier: string;
   /** Folders of the package that the program reads at run time. */
   readonly assets: readonly string[];
-  /** Whether the program runs in a cluster, so that it needs an image. */
+  /** Whether the program runs in a cluster and needs an image. */
   readonly image: boolean;
   /** Whether the program has the common flags of `@mcm/kube`. */
   readonly controller: boolean;
@@ -59,7 +59,7 @@ export const BINARIES: readonly Binary[] = [
     image: true,
     controller: false,
     assets: ['../../packages/conformance/examples', '../machine-config-controller/templates'],
-    // With --help, the program would load only the commands and flags.
+    // With `--help` as the sample, the program would load only the commands and flags.
     sample: ['config', 'render', '.'],
   }),
 ];

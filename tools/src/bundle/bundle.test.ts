@@ -13,7 +13,7 @@ import { sharedBundles } from './shared.ts';
 const run = promisify(execFile);
 const LONG = 300_000;
 
-/** The packages of each cloud vendor, by the only program that may contain them. */
+/** The packages of the SDK of each cloud, by the name of the only program that may contain them. */
 const VENDORS: Readonly<Record<string, RegExp>> = {
   'machine-controller-aws': /^@(aws-sdk|smithy|aws)\//,
   'machine-controller-azure': /^@(azure|azure-rest|typespec)\//,

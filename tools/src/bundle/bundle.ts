@@ -31,8 +31,8 @@ export interface Bundle {
 }
 
 /**
- * Returns the code with which programs find each other and their assets by relative paths: `<name>/dist/main.js`. A URL
- * is returned unchanged, such as the URL of a third-party program.
+ * Returns the code with which programs find each other and their assets by relative paths: `<name>/dist/main.js`. A
+ * URL, such as the URL of a third-party program, stays unchanged.
  */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));
@@ -139,7 +139,7 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
     define: {
       'import.meta.url': 'mcmUrl',
       'import.meta.resolve': 'mcmResolve',
-      // Removes the experimental HTTP parser of undici.
+      // With this value, the bundle contains no experimental HTTP parser of undici.
       esbuildDetection: 'true',
     },
     // The program is a script and not a module, because V8 can only cache the code of a script.

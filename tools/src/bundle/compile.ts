@@ -17,12 +17,15 @@ const STEADY = [
   ...['--min-semi-space-size=256', '--max-semi-space-size=256', '--initial-old-space-size=2000'],
 ];
 
-/** The position in the cache of V8's flags, which are four bytes. V8 accepts a cache only if its flags are equal. */
+/**
+ * The position of the four bytes with V8's flags in the cache. V8 accepts a cache only if these flags equal its own
+ * flags.
+ */
 const NOTED_FLAGS = 12;
 
 /**
- * Runs before the program, and stores the compiled code when the program ends. Node.js can wait forever for a thread of V8
- * in its exit, so the program then kills itself.
+ * A module that is loaded before the program. The module stores the compiled code when the program ends. The program
+ * then kills itself, because Node.js can wait forever for a thread of V8 at its exit.
  */
 const KEEPER = `
   import { writeFileSync } from 'node:fs';
@@ -40,7 +43,7 @@ const KEEPER = `
   syncBuiltinESMExports();
 `;
 
-/** A kubeconfig with an address without a server. */
+/** A kubeconfig with an address at which no server listens. */
 const KUBECONFIG = JSON.stringify({
   apiVersion: 'v1',
   kind: 'Config',
@@ -50,7 +53,7 @@ const KUBECONFIG = JSON.stringify({
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
 });
 
-/** The arguments of a start that always ends at the same point: the kubeconfig of the target cluster is missing. */
+/** The arguments with which a controller starts and always ends at the same point, because a kubeconfig is missing. */
 const FLAGS = ['--target-kubeconfig=target', '--control-kubeconfig=not-there', '--namespace=default'];
 
 /**
@@ -61,7 +64,7 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
   await rm(kept, { force: true });
   const keeper = `--import=data:text/javascript,${encodeURIComponent(KEEPER)}`;
   const options = { cwd, env: { PATH: process.env.PATH, MCM_KEEP_COMPILED: kept }, maxBuffer: 1 << 24 };
-  // The exit code is ignored, because one of the two runs always ends with an error.
+  // The exit code is ignored, because the run of a controller always ends with an error.
   const said = await new Promise<string>((done) =>
     execFile(process.execPath, [keeper, ...args], options, (_error, _out, log) => done(log)),
   );

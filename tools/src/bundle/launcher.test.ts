@@ -120,7 +120,10 @@ test('the launcher for Windows quotes the folder of the clone, because a closing
   expect(text.replaceAll(/"[^"\n]*"/g, '')).not.toContain('%root%');
 });
 
-/** The launcher for Windows by line, with each quoted text replaced, because cmd.exe reads no operators in quotes. */
+/**
+ * Returns the lines of the launcher for Windows. Each quoted text is replaced, because cmd.exe reads no operators in
+ * quotes.
+ */
 async function windowsLines(): Promise<readonly string[]> {
   const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
   return text
@@ -132,7 +135,7 @@ async function windowsLines(): Promise<readonly string[]> {
 test('the launcher for Windows finds its folder with %~dp0, prints no commands and keeps its variables to itself', async () => {
   const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
   expect(text.startsWith('@echo off\n')).toBe(true);
-  // %~dp0 is the drive and the folder of the file, with a backslash at the end, for every working folder.
+  // In every working folder, %~dp0 is the drive and the folder of the file, with a backslash at the end.
   expect(text.match(/%~dp0/g)).toHaveLength(1);
   expect(text).toContain('\nset "root=%~dp0"\n');
   expect(text).not.toMatch(/%root%\\|%cd%|\bcd\b|\bpushd\b/i);

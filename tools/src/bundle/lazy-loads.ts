@@ -3,7 +3,7 @@ import type { Plugin } from 'esbuild';
 
 const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/g;
 
-/** A lazy load with a name that is only known at run time. */
+/** Matches a lazy load of a module whose name is only known at run time. */
 const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
 
 /**
@@ -44,7 +44,7 @@ const PART_MODULES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The client of EC2. Each command is in a separate file, and the main file contains all of them, which are over 700.
+ * The client of EC2. Each command is in a separate file, and the main file contains all commands, which are over 700.
  */
 const EC2 = '@aws-sdk/client-ec2';
 
@@ -56,17 +56,23 @@ function exportsOf(names: readonly string[], from: string): string {
   return `export { ${names.join(', ')} } from '${PART_MODULES[`${names.join(',')}:${from}`] ?? from}';`;
 }
 
-/** The generated client of the Kubernetes API. A kubeconfig needs only its connection, but no models. */
+/**
+ * The generated client of the Kubernetes API. A kubeconfig needs only the connection code of the client, and no models.
+ */
 const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
 /**
- * Third-party packages whose regular expressions contain characters beyond ASCII, which the bundler does not escape.
+ * Third-party packages with regular expressions that contain characters beyond ASCII. The bundler does not escape these
+ * characters.
  */
 const BEYOND_ASCII = /\/node_modules\/(?:liquidjs|@marcbachmann\/cel-js)\/.*\.m?js$/;
 
-/** A plugin with which the bundler follows the lazy loads of the workspace, and omits unused parts. */
+/**
+ * A plugin for the bundler. With this plugin, the bundler follows the lazy loads of the workspace, and omits unused
+ * parts.
+ */
 export const lazyLoads: Plugin = {
   name: 'lazy-loads',
   setup(build) {

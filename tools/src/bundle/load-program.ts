@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { constants, Script } from 'node:vm';
 
 // In a bundle, this file replaces the import of the program in `main.ts`, and runs `program.js` in the same folder. The
-// file uses the compile cache if Node.js and the architecture are equal to those of the build.
+// file uses the compile cache if Node.js and the architecture are the same as in the build.
 
 type Program = (require: NodeJS.Require, url: string) => Promise<void>;
 

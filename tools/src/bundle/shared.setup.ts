@@ -28,7 +28,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   let made: Promise<string> | undefined;
   const ended = new AbortController();
   const make = async (): Promise<string> => {
-    // The folder is outside of any node_modules, so that a bundle must contain all packages.
+    // The folder is outside of every node_modules folder, so a bundle works only if it contains all its packages.
     folder = await mkdtemp(join(tmpdir(), 'mcm bundles '));
     if (process.env.TURBO_HASH !== undefined) {
       await cp(BUILT, folder, { recursive: true });

@@ -22,7 +22,7 @@ export const sharedBundle = async (name: string): Promise<string> =>
 
 /**
  * Returns a function that resolves the specifiers of programs to bundles: `resolve('@mcm/provider-local/main')` is the
- * URL of its bundle. The function replaces `import.meta.resolve`, which would find the source files.
+ * URL of its bundle. Tests use this function instead of `import.meta.resolve`, which would find the source files.
  */
 export async function sharedResolver(): Promise<(module: string) => string> {
   const folder = await sharedBundles();

@@ -29,22 +29,21 @@ const GAX_WITHOUT_GRPC = [
   'exports.decodeAnyProtosInArray = (all) => all;',
 ].join('\n');
 
-/** The login library of Google, which the driver does not use. */
+/** The login library of Google. The bundle does not contain this library, because the driver has its own logins. */
 const GOOGLE_LOGINS = /\/google-auth-library\/build\/src\/index\.js$/;
 const NO_LOGINS =
   "exports.GoogleAuth = class { constructor() { throw new Error('this program has no logins of Google'); } };";
 
 /**
- * The login chain of the AWS SDK. The driver has its own chain, which uses its transport. The chain of the SDK would
- * open its own sockets.
+ * The login chain of the AWS SDK. The bundle does not contain this chain, because the driver has its own chain. The
+ * chain of the SDK would open sockets outside of the driver's transport.
  */
 const AWS_LOGINS = /\/@aws-sdk\/credential-provider-node\/dist-(cjs|es)\/index\.js$/;
 const NO_AWS_LOGINS =
   "exports.defaultProvider = () => async () => { throw new Error('this program has no logins of the AWS SDK'); };";
 
 /**
- * Messages of gRPC services that the driver does not call. The library reads these messages only for a call of these
- * services.
+ * Messages of gRPC services that the driver does not call. The library needs the messages only to call these services.
  */
 const GAX_PROTOS = /\/google-gax\/build\/protos\/(iam_service|locations|operations)\.js$/;
 
@@ -54,7 +53,7 @@ const DESCRIPTION = /^((?:export )?var [\w$]+ = )(\[.*?\]);$/gms;
 
 /**
  * Marks the descriptions of messages as free of side effects, so that the bundler omits unused descriptions. Without
- * the marks, the bundler keeps all of them, because their keys are computed.
+ * the marks, the bundler keeps all descriptions, because the keys of the descriptions are computed.
  * @throws Error if the source has another form, because the program would contain all descriptions.
  */
 export function slimAws(source: string): string {
@@ -63,7 +62,7 @@ export function slimAws(source: string): string {
   return slim;
 }
 
-/** The error texts in all languages, which are 300 kB. The errors of this product are in English. */
+/** The error texts of zod in all languages, which are 300 kB. The errors of this product are in English. */
 const ZOD_LOCALES = /\/zod\/v4\/locales\/index\.js$/;
 const ENGLISH_ONLY = "export { default as en } from './en.js';";
 

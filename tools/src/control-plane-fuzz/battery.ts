@@ -59,9 +59,9 @@ function cutAt(whole: Case, failure: Failure | undefined): Case {
 }
 
 export interface Player {
-  /** Sends the requests of the cases. `record` returns the cases with their responses. */
+  /** Sends the requests of the cases, and returns the cases with the responses of the server. */
   record(cases: readonly Case[]): Promise<readonly Case[]>;
-  /** Sends the requests of recorded cases. `compare` returns the differences, by the name of the case. */
+  /** Sends the requests of recorded cases, and returns the differences by the name of the case. */
   compare(cases: readonly Case[]): Promise<ReadonlyMap<string, readonly Failure[]>>;
 }
 
@@ -101,8 +101,8 @@ export function createPlayer(
       return new Map(
         results.map(({ name, failures = [] }) => [
           name,
-          // A response may lack a value that later steps need. The response of the second server lacks the value too,
-          // or there is an earlier difference.
+          // A response may lack a value that later steps need. A missing value is no difference: either the second
+          // server omits the value too, or the case has an earlier difference.
           failures.filter(({ diffs }) => !diffs[0]?.[0].startsWith('capture ')),
         ]),
       );

@@ -10,8 +10,8 @@ import type { Step } from './requests/step.ts';
 import { createValid, nextSteps, review } from './requests/steps.ts';
 
 /**
- * The number of requests in a case. The number is large enough that objects affect each other, and small enough that a
- * difference hides few others.
+ * The number of requests in a case. With this number, objects affect each other, but a difference hides only few other
+ * differences.
  */
 const STEPS = 20;
 /** The distance between the seeds of two runs. The distance is larger than the number of cases in a run. */
@@ -30,7 +30,7 @@ export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).leng
 const FRESH = 0.1;
 const AS_USER = 0.05;
 
-/** Creates the case `index` of `seed`. For equal arguments, the result is always the same. */
+/** Creates the case `index` of `seed`. Equal arguments always give an equal case. */
 export function caseOf(seed: number, index: number, all: readonly Kind[], schemas: Schemas, samples: Samples): Case {
   const draw = createDraw(seededRandom(seed * STRIDE + index));
   const source: Source = { draw, schemas, samples };
@@ -58,7 +58,10 @@ export function caseOf(seed: number, index: number, all: readonly Kind[], schema
 
 const namesOf = (kinds: readonly Kind[]): string => kinds.map(({ kind }) => kind).join(', ');
 
-/** No controller deletes the objects of a namespace, and the next case needs the ports and addresses of Services. */
+/**
+ * Returns the requests that delete the Services of a case. No controller deletes Services with their namespace, and the
+ * next case needs their ports and addresses.
+ */
 const cleanupOf = (kinds: readonly Kind[]): string[] =>
   kinds.filter(({ resource }) => resource === 'services').map(({ collection }) => `DELETE ${collection}`);
 

@@ -130,5 +130,5 @@ try {
   await real.close();
   await plane.close();
 }
-// Open keep-alive connections would keep the process running.
+// Without this call, open keep-alive connections would keep the process running.
 process.exit();

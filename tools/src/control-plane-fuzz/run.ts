@@ -39,9 +39,9 @@ export interface Outcome {
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /**
-   * Differences that did not occur again when the case was repeated. Field managers are sorted by their times, which
-   * are in seconds. A write that only changes the order of field managers creates a new version. As a result, the
-   * responses of one server depend on the time of the requests.
+   * Differences that did not occur again when the case was repeated. The responses of a server can depend on the time
+   * of the requests. For example, field managers are sorted by their times in seconds, and a write that only changes
+   * this order creates a new version.
    */
   readonly unsteady: readonly Difference[];
   /** The number of differences that each rule explains. */

@@ -87,8 +87,8 @@ export async function startReal(runner: Runner, assets: string): Promise<Server>
 }
 
 /**
- * Returns the schemas of all samples. The server publishes the schema of a custom kind some time after it serves the
- * kind.
+ * Returns the schemas of all samples. The function retries, because the server publishes the schema of a custom kind
+ * some time after it serves the kind.
  */
 async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   for (let attempt = 1; ; attempt += 1) {
@@ -103,7 +103,7 @@ async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   }
 }
 
-/** The inputs that all cases share. */
+/** The inputs for the cases: the kinds and schemas that all cases share. */
 export interface Ground {
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;

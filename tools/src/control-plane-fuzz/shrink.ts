@@ -6,7 +6,7 @@ import { type Difference, firstDifference } from './verdict.ts';
 /** The maximum number of smaller cases to try. */
 const TRIALS = 150;
 
-/** Returns the difference if it still occurs at the last step of the case. */
+/** Sends a smaller case. Returns the difference if it still occurs at the last step of the case. */
 export type Try = (smaller: Case) => Promise<Difference | undefined>;
 
 export const tryWith =
@@ -34,7 +34,7 @@ function smaller(value: unknown): readonly unknown[] {
 
 const bare = ({ answer: _, ...step }: Step): Step => step;
 
-/** Returns the smallest case with a difference of the same class. */
+/** Returns the difference of the smallest case that still has a difference of this class. */
 export async function shrink(difference: Difference, attempt: Try): Promise<Difference> {
   let trials = 0;
   let best = difference;

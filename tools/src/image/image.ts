@@ -85,7 +85,7 @@ export async function writeImages(
   return manifests;
 }
 
-/** Writes the content of an image without a base image as files, for programs that build images. */
+/** Writes the content of an image as files, for tools that build images. The content includes no base image. */
 export async function writeRoot(bundle: Bundle, into: string, node: string): Promise<void> {
   const { entries } = await runtime(node);
   for (const { path, mode, data } of [...entries, ...(await programFiles(bundle))]) {

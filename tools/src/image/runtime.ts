@@ -8,7 +8,7 @@ import type { Entry } from './tar.ts';
 /** The path of Node.js in an image. */
 export const NODE_PATH = 'usr/local/bin/node';
 
-/** The Node.js binary of the lock file, for the machine of the build. */
+/** The Node.js binary whose version the lock file contains, for the machine that builds the image. */
 export const PINNED_NODE = join(ROOT, 'node_modules/node/bin/node');
 
 const TRIPLES: Readonly<Record<string, string>> = {
@@ -31,7 +31,7 @@ const FILES: readonly Entry[] = [
   { path: 'tmp', mode: 0o1777 },
 ];
 
-/** Returns only the Node.js binary, for a base image that contains a C library. */
+/** Returns the files for a base image that contains a C library: only the Node.js binary. */
 export async function nodeAlone(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const data = await readFile(node);
   return { entries: [{ path: NODE_PATH, mode: 0o755, data }], architecture: readElf(data).architecture };

@@ -15,8 +15,8 @@ import { serveRegistry } from './registry.ts';
 
 /**
  * The published packages: each package is built, packed, installed and used. Every step of the guide for provider
- * authors runs in an empty folder. All tests are in one file, because two files must not build and pack the same
- * packages at the same time. Only a thorough run includes these tests.
+ * authors runs in an empty folder. All these tests are in one file, because two test files must not build and pack a
+ * package at the same time. Only a thorough run includes these tests.
  */
 
 const run = promisify(execFile);

@@ -60,7 +60,7 @@ function inOrder(all: readonly PublicPackage[]): readonly PublicPackage[] {
   return [...done];
 }
 
-/** Builds packages without earlier output, as a release does. */
+/** Removes the earlier output of packages and builds them, as a release does. */
 export async function buildPackages(packages: readonly PublicPackage[]): Promise<void> {
   for (const { folder } of packages) await rm(join(folder, 'dist'), { recursive: true, force: true });
   for (const { folder } of packages) {
@@ -68,7 +68,7 @@ export async function buildPackages(packages: readonly PublicPackage[]): Promise
   }
 }
 
-/** Packs all packages as a release does. `packAll` returns their tarballs by name. */
+/** Packs all packages as a release does, and returns the tarballs by the name of the package. */
 export async function packAll(packages: readonly PublicPackage[], into: string): Promise<ReadonlyMap<string, string>> {
   await run('npx', ['-y', 'pnpm@12.21.0', '-r', 'pack', '--pack-destination', into], { cwd: ROOT, maxBuffer: 1 << 26 });
   const fileOf = ({ name, version }: Manifest): string => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;

@@ -36,7 +36,10 @@ const PERSONS = new Set(
  */
 const POINTS_BACK =
   /^(?:It|Its|They|Their|Them|Then|(?:This|These|Those|That) (?:is|are|was|were|has|have|can|cannot|may|must|does|do|means?|would|will))\b/;
-/** The same start on a page. A page is read in its order, so `This` may refer to the sentence before. */
+/**
+ * The start of a sentence on a page that refers to an earlier sentence. A page is read in its order, so `This` may
+ * refer to the sentence before.
+ */
 const BACK =
   /^(?:It|Its|They|Their|Them|Such|Therefore|Otherwise|However|(?:With|Without|For|In|By) (?:such|this|these|those) (?!page|section|repository|folder|mode|example))\b/;
 /** The condition at the start of a sentence. */
@@ -50,7 +53,7 @@ const OWN_SUBJECT: Partial<Record<Kind, RegExp>> = {
 
 /** The start of a message that is only the end of a sentence. */
 const FRAGMENT = /^(?:[,;:]|(?:and|but|or|so|which|whose|who|that)\b)/;
-/** The number of words of a message that can be a fragment. A short end such as `and 3 more` is clear. */
+/** The minimum number of words of a message for the rule `fragment`. A short end such as `and 3 more` is clear. */
 const MIN_FRAGMENT = 5;
 /** The heading of a column with two kinds of content. Each cell names its kind. */
 const ORIGINAL_OR_REASON = /\boriginal\b.*\breason\b|\breason\b.*\boriginal\b/i;

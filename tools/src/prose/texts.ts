@@ -88,7 +88,7 @@ function stringsOf(source: Source, lineOf: (offset: number) => number): Text[] {
   new Visitor({
     CallExpression(node) {
       const [first] = node.arguments;
-      // A text that the code splits into words is a list of names.
+      // A string on which the code calls `split` is a list of names, not a message.
       const { callee } = node;
       if (callee.type === 'MemberExpression' && file.slice(callee.property.start, callee.property.end) === 'split')
         skipped.add(callee.object.start);
@@ -124,7 +124,7 @@ interface Parts {
   inner: Set<number>;
 }
 
-/** Returns the text of a string or template, undefined for other expressions. */
+/** Returns the text of a string or template, or undefined for other expressions. */
 function literalOf(node: Expression, parts: Parts): string | undefined {
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined;
   if (node.type !== 'TemplateLiteral') return undefined;
@@ -132,7 +132,10 @@ function literalOf(node: Expression, parts: Parts): string | undefined {
   return node.quasis.map(({ value }, index) => `${value.cooked ?? ''}${values[index] ?? ''}`).join('');
 }
 
-/** Returns the text of an expression inside of a message. Of a choice, this is the first branch with a text. */
+/**
+ * Returns the text of an expression inside of a message. For a choice such as `a ? b : c`, the result is the first
+ * branch with a text.
+ */
 function shownOf(node: Expression, parts: Parts): string {
   for (const branch of branchesOf(node, parts)) {
     const text = literalOf(branch, parts);
@@ -149,7 +152,7 @@ const END = /^[\s,;:.(]/;
 /** Returns the possible values of an expression. */
 function branchesOf(node: Expression, parts: Parts): Expression[] {
   if (node.type === 'ParenthesizedExpression') return branchesOf(node.expression, parts);
-  // The right operand is only the value of a missing left operand, unless it is the end of a message.
+  // The right operand of `a ?? b` is ignored, unless it is the end of a message.
   if (node.type === 'LogicalExpression')
     return END.test(literalOf(node.right, parts) ?? '') ? branchesOf(node.right, parts) : [node];
   if (node.type === 'ConditionalExpression')
@@ -218,11 +221,11 @@ function withoutCodeLines(text: string): string {
   return text.replace(TAGS, (tags) => `. ${tags.replace(/[^\n]/g, '')}`).replace(CODE_LINE, '');
 }
 
-/** Matches strings that are code: of TypeScript, Go templates, Markdown tables, shells, SQL or PromQL. */
+/** Matches strings that contain code: TypeScript, Go templates, Markdown tables, shell commands, SQL or PromQL. */
 const CODE_STRING =
   /&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
-/** Returns true if most words are names of code, such as `maxPods`: the text is a list of names. */
+/** Returns true if most words are names of code, such as `maxPods`. Such a text is a list of names. */
 function isNames(text: string): boolean {
   const words = text.match(/[A-Za-z]+/g) ?? [];
   return words.filter((word) => /[a-z][A-Z]/.test(word)).length > words.length / 2;

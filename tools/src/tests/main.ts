@@ -36,8 +36,8 @@ interface Lane {
 
 const CORES = availableParallelism();
 /**
- * Both lanes run in parallel. Tests that start programs mostly wait, and meanwhile the other tests use the cores. In one
- * lane, turbo could start the tests with programs last, and the cores would be idle.
+ * Both lanes run in parallel. Tests that start programs mostly wait, and meanwhile the other tests use the cores. With
+ * one lane, turbo could start the tests with programs last, so that the cores would be idle at the end.
  */
 const LANES: readonly Lane[] = [
   // Two tasks use all cores. A worker needs seconds to load the modules and to compile them, so fewer workers need less CPU time.
@@ -83,7 +83,7 @@ const runLane = ({ contains, tasks: parallel, workers }: Lane): Promise<number> 
 const args = process.argv.slice(2);
 if (args.length > 0) process.exitCode = await run('vitest/vitest.mjs', ['run', ...args]);
 else {
-  // Earlier reports are deleted. Otherwise, they would count for a task that ends without a report.
+  // Deletes earlier reports, because an earlier report would count for a task that ends without a report.
   for (const { report } of tasks()) rmSync(report, { force: true });
   process.exitCode = Math.max(...(await Promise.all(LANES.map(runLane))));
   const into = process.env.MCM_TEST_REPORT;

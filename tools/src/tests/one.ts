@@ -14,10 +14,16 @@ const isThorough = Number(process.env.MCM_THOROUGH ?? 0) >= 1;
 const [task = 'test', ...projects] = process.argv.slice(2);
 const folder = process.cwd();
 mkdirSync(join(folder, REPORTS), { recursive: true });
-/** The start of a second worker takes longer than the tests of so few files. */
+/**
+ * The maximum number of test files for one worker. The start of a second worker takes longer than the tests of so few
+ * files.
+ */
 const FEW_FILES = 8;
 const isSmall = globSync('src/**/*.test.ts', { cwd: folder }).length <= FEW_FILES;
-/** turbo starts the tests of `e2e` last, because they depend on all packages. These tests use the cores of both tasks. */
+/**
+ * True for the tests of `e2e`. turbo starts these tests last, because they depend on all packages, so they use the
+ * cores of both tasks.
+ */
 const isLast = task === 'test' && relative(ROOT, folder) === 'e2e';
 const workers = isLast ? `${availableParallelism()}` : process.env.VITEST_MAX_WORKERS;
 const { status } = spawnSync(
@@ -36,7 +42,7 @@ const { status } = spawnSync(
       ...process.env,
       VITEST_MAX_WORKERS: isSmall ? '1' : workers,
       MCM_TEST_REPORT: join(folder, reportOf(task)),
-      // With this variable, vitest.config.ts omits the files of thorough-only.ts.
+      // If this variable is set, vitest.config.ts omits the test files that thorough-only.ts lists.
       MCM_TESTS_PLAIN: isThorough ? undefined : '1',
     },
   },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Programs that some tests start. Without these programs, the tests are skipped. */
+/** Programs that some tests start. If a program is not installed, its tests are skipped. */
 const PROGRAMS = [
   ...['kubectl', 'helm', 'jq', 'promtool', 'bash', 'zsh', 'fish'],
   ...['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],

@@ -74,7 +74,7 @@ export class AzureClouds implements Emulator {
 
   /**
    * Returns the cloud of the requested host. For a token of the metadata service, the result is the cloud of the
-   * requested resource. `#asked` returns undefined for the public cloud.
+   * requested resource. The result is undefined for the public cloud.
    */
   #asked(request: TransportRequest, { pathname, searchParams }: URL): Sovereign | undefined {
     const resource = searchParams.get('resource') ?? '';

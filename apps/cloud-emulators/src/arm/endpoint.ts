@@ -241,7 +241,7 @@ export class ArmEndpoint implements Emulator {
     const { query, options } = graphBody.parse(JSON.parse(body));
     const rows = graphRows(query, this.#resources.seenByGraph());
     const { pageSize = Number.POSITIVE_INFINITY } = this.#options;
-    // A page continues after the last row of the previous page, even if rows were added or removed between the
+    // Each page continues after the last row of the previous page, even if rows were added or removed between the
     // requests.
     const after = options?.$skipToken === undefined ? '' : Buffer.from(options.$skipToken, 'base64url').toString();
     const left = rows.filter(({ key }) => key > after);
@@ -274,7 +274,10 @@ export class ArmEndpoint implements Emulator {
   }
 }
 
-/** A running VM is listed with its provisioning state, as before the first deallocation. */
+/**
+ * Returns the state of a VM in listings. For a running VM, and for a VM that was never deallocated, the result is its
+ * provisioning state.
+ */
 const stateOf = (state: string, power: string | undefined): string =>
   power === undefined || power === 'running' || state === 'Deleting' ? state : power;
 

@@ -8,11 +8,11 @@ export const graphBody = z.looseObject({
   options: z.looseObject({ $skipToken: z.string().optional() }).nullish(),
 });
 
-/** A quoted string in the query language. */
+/** The pattern of a quoted string in the query language. */
 const TEXT = "'((?:[^'\\\\]|\\\\.)*)'";
 const plain = (text: string): string => text.replaceAll(/\\(.)/g, '$1');
 
-/** The operator `has` of Kusto: the text contains the term as a whole word. */
+/** Returns true if the text contains the term as a whole word, like the operator `has` of Kusto. */
 function has(text: string, term: string): boolean {
   const escaped = term.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);

@@ -27,9 +27,12 @@ interface LoginOptions {
   readonly clock: Clock;
   readonly origin?: string;
   readonly principals?: readonly Principal[] | undefined;
-  /** If `identities` is absent, the host has every identity. */
+  /** The managed identities of the requesting host. If `identities` is absent, the host has every identity. */
   readonly identities?: HostIdentities | undefined;
-  /** If `cloud` is absent, the public cloud with every audience. */
+  /**
+   * The cloud that the login service belongs to. If `cloud` is absent, the service belongs to the public cloud and
+   * accepts every audience.
+   */
   readonly cloud?: AzureCloud | undefined;
 }
 

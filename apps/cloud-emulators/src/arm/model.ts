@@ -78,7 +78,8 @@ export interface ArmOperation {
   readonly what: 'put' | 'delete' | 'deallocate' | 'start';
   readonly doneAt: number;
   /**
-   * Returns the instance as a read request returns it. For some time after a change, a read returns the earlier state.
+   * The delay until Resource Graph shows the result of the operation. If `graphLagMs` is absent, the default delay
+   * applies.
    */
   readonly graphLagMs?: number | undefined;
   readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
@@ -93,7 +94,8 @@ export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 
 /**
- * Applies a change. List entries are merged by their names or IDs. Fields that are no lists follow JSON merge patch.
+ * Applies a change. List entries are merged by their names or IDs. All other fields are merged as in a JSON merge
+ * patch.
  */
 export function merge(old: unknown, change: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(change)) {

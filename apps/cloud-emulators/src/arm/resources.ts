@@ -120,7 +120,7 @@ export class Resources {
     return this.#begin(202, known, 'delete', fault);
   }
 
-  /** Deallocates or starts a VM. As in Azure, a repeated request begins another operation. */
+  /** Deallocates or starts a VM. As in Azure, a repeated request starts another operation. */
   power(id: string, what: 'deallocate' | 'start', fault: OperationFault): TransportResponse {
     const vm = this.get(id);
     if (!vm) return refusal(404, 'ResourceNotFound', `The Resource '${id}' was not found.`);
@@ -137,8 +137,8 @@ export class Resources {
   }
 
   /**
-   * The metadata service of a VM reports an interruption. A spot VM with the eviction policy `Delete` is deleted at the
-   * deadline.
+   * Makes the metadata service of a VM report an interruption. A spot VM with the eviction policy `Delete` is deleted
+   * at the deadline.
    */
   interrupt(name: string, order: InterruptionOrder): boolean {
     const vm = this.all().find((each) => each.kind === 'virtualMachines' && each.name === name);
@@ -354,8 +354,8 @@ export class Resources {
   }
 }
 
-/** The polling interval that responses request from clients. */
+/** The time that clients must wait between two reads of an operation, according to responses. */
 const SOON_MS = 10_000;
 
-/** A completed operation can be read for this time. */
+/** The time for which clients can read a completed operation. */
 const REMEMBERED_MS = 3_600_000;

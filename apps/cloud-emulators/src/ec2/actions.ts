@@ -105,11 +105,14 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
   return page(cloud, hits, params);
 }
 
-/** Returns the instance as reads return it. For some time after a change, reads return the state before the change. */
+/**
+ * Returns the state of an instance for a read request. For some time after a change, a read returns the state before
+ * the change.
+ */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
-/** After a change, reads return the earlier state of an instance for this time. */
+/** Keeps the present state of an instance. After a change, read requests return this state for `visibleAfterMs`. */
 export function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);
@@ -125,7 +128,10 @@ function afterOf(token: string): number {
   return Number(ordinal);
 }
 
-/** A page continues after the last returned item, even if items were added or deleted between the requests. */
+/**
+ * Returns a page of instances. The next page continues after the last returned instance, even if instances were added
+ * or deleted between the requests.
+ */
 function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): readonly Element[] {
   const { options } = cloud;
   const { NextToken: token, MaxResults: most = Number.POSITIVE_INFINITY } = params;
@@ -202,8 +208,8 @@ function endAtBoot(
 }
 
 /**
- * Detaches the resources that remain after the termination of an instance, and deletes all other resources.
- * @param all whether all attached resources remain
+ * Detaches the resources that stay after the termination of an instance, and deletes its other resources.
+ * @param all Whether all attached resources stay
  */
 function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';

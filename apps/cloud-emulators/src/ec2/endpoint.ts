@@ -29,13 +29,13 @@ import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts
 /** A received request. */
 export interface SeenRequest {
   readonly action: string;
-  /** The form fields without a meaning of their own. */
+  /** The form fields except the action. */
   readonly params: Readonly<Record<string, string>>;
-  /** The signer, and whether the signature matches the secret key of the caller. */
+  /** The signer of the request, and whether the signature matches the secret key. */
   readonly scope: Scope | undefined;
 }
 
-/** Terminated instances are listed for this time. */
+/** The time for which responses contain a terminated instance. */
 const REMEMBERED_MS = 3_600_000;
 
 /**

@@ -34,7 +34,8 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
     'detail-type': TYPES[kind],
     source: TYPES[kind] === 'AWS Health Event' ? 'aws.health' : 'aws.ec2',
     account: '000000000000',
-    // The warning of a spot instance contains no deadline. The deadline is two minutes after the time of the event.
+    // The warning for a spot instance contains no deadline, because the deadline is always two minutes after the time
+    // of the event.
     time: new Date(kind === 'Terminate' ? start.getTime() - 120_000 : now).toISOString().replace(/\.\d+Z/, 'Z'),
     region,
     resources: [`arn:aws:ec2:${region}:instance/${instanceId}`],
@@ -58,7 +59,7 @@ export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: In
   return true;
 }
 
-/** EventBridge reports a stop even if a client requested it. */
+/** Sends the event about a stop. EventBridge sends the event even if a client requested the stop. */
 export function announceStop(cloud: Ec2State, queue: Queue, { instanceId, zone }: CloudInstance): void {
   const id = instanceId ?? '';
   const order = { kind: 'Ended', noticeMs: 0 } as const;

@@ -35,7 +35,7 @@ export function runInstances(
 const launchName = ({ options: { launch: answer } }: Ec2State, each: CloudInstance): CloudInstance =>
   answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
 
-/** Parameters that must be equal in two launches with the same client token. */
+/** Returns the parameters that must be equal in two launches with the same client token. */
 const fingerprintOf = (params: Params): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(params).toSorted()))

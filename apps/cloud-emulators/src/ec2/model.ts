@@ -48,15 +48,15 @@ export interface CloudInstance {
   machineType?: string;
   image?: string;
   privateIp?: string;
-  /** The decoded user data, which no response contains. A termination clears it. */
+  /** The decoded user data, which no response contains. When the instance is terminated, the user data is removed. */
   userData?: string;
   /** The parameters of the launch, to compare later launches with the same client token. */
   fingerprint?: string;
   /** The duration of the boot. By default, the boot takes as long as the endpoint is configured. */
   bootMs?: number | undefined;
   /**
-   * The error of the boot. An instance with this error is terminated after its boot. With `leave`, the volumes of the
-   * failed instance remain.
+   * The error of the boot. An instance with this error is terminated after its boot. If `leave` is true, the volumes of
+   * the failed instance stay.
    */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   /** The reason of the termination by EC2 or by a request. */
@@ -70,7 +70,7 @@ export interface CloudVolume {
   readonly deviceName: string;
   readonly deleteOnTermination: boolean;
   readonly name: string;
-  /** The instance of the volume. If `instanceId` is absent, the instance no longer exists. */
+  /** The instance to which the volume is attached. If the instance no longer exists, `instanceId` is absent. */
   instanceId?: string;
 }
 
@@ -87,7 +87,7 @@ export interface ScriptRule {
   readonly by?: 'id' | 'tags';
   /** The number of matching requests before the rule takes effect. */
   readonly after?: number;
-  /** The number of effects after which the rule ends. By default, a rule never ends. */
+  /** The number of requests that the rule affects before the rule ends. By default, a rule never ends. */
   readonly times?: number;
   readonly error?: {
     readonly http: number;
@@ -96,13 +96,13 @@ export interface ScriptRule {
     readonly retryAfter?: number | undefined;
   };
   readonly raw?: { readonly http: number; readonly contentType: string; readonly body: string };
-  /** The connection is closed without a response. */
+  /** If `close` is true, the server closes the connection without a response. */
   readonly close?: boolean;
-  /** With `lose`, the request takes effect, but its response is lost. */
+  /** If `lose` is true, the request takes effect, but its response is lost. */
   readonly lose?: boolean;
   readonly notVisible?: boolean;
   readonly empty?: boolean;
-  /** The client cancels the request before the response arrives. */
+  /** If `cancelCaller` is true, the client cancels the request before the response arrives. */
   readonly cancelCaller?: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface Ec2EndpointOptions {
   readonly visibleAfterMs?: number;
   /** The duration of the state shutting-down. By default, `shutdownMs` is unlimited. */
   readonly shutdownMs?: number;
-  /** The duration of the state pending. By default, `bootMs` is until the first read. */
+  /** The duration of the state pending. By default, the state ends at the first read of the instance. */
   readonly bootMs?: number;
   readonly power?: Power;
   /** Stores instances and volumes for the next process. */
@@ -32,7 +32,7 @@ export interface Ec2EndpointOptions {
    * signature is valid.
    */
   readonly keys?: Readonly<Record<string, string>>;
-  /** Workload tokens and roles that STS accepts. If `webIdentity` is absent, STS accepts all. */
+  /** Workload tokens and roles that STS accepts. If `webIdentity` is absent, STS accepts all tokens and roles. */
   readonly webIdentity?: WebIdentity;
   /**
    * The role of the requesting host. The metadata service and the container agent return the keys of the role. Without

@@ -35,7 +35,7 @@ export interface WebIdentity {
 }
 
 interface StsState {
-  /** If `webIdentity` is absent, STS accepts any token and any role. */
+  /** The tokens and roles that STS accepts. If `webIdentity` is absent, STS accepts every token and role. */
   readonly webIdentity: WebIdentity | undefined;
   /** Unix time in milliseconds. */
   readonly now: number;

@@ -1,7 +1,7 @@
 import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
 import { type FaultRule, type FaultRuleInput, faultRule } from './rule.ts';
 
-/** The effects of a fault that the endpoint itself applies to a request. */
+/** The effects of a fault that the endpoint of the cloud applies, and not the wrapper of its transport. */
 export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs' | 'visibleAfterMs'>;
 
 interface Ordered {
@@ -87,7 +87,7 @@ export class Faults {
     };
   }
 
-  /** Returns the rules that apply to a request. The rule that determines the response is the last item. */
+  /** Returns the rules that apply to a request. The last rule determines the response. */
   *#meet(label: string, text: string): Iterable<FaultRule> {
     for (const ordered of [...this.#rules]) {
       const { rule } = ordered;

@@ -11,7 +11,7 @@ export const faultRule = z.strictObject({
   body: z.string().optional(),
   /** The number of matching requests before the rule takes effect. */
   after: z.number().int().min(0).optional(),
-  /** The number of effects after which the rule ends. By default, a rule never ends. */
+  /** The number of requests that the rule affects before the rule ends. By default, a rule never ends. */
   times: z.number().int().min(1).optional(),
   /** The cloud refuses the request with an error response. A refused request has no effect. */
   refuse: z
@@ -19,13 +19,13 @@ export const faultRule = z.strictObject({
       status: z.number().int().min(300).max(599),
       code: z.string(),
       message: z.string().default('the fault rule requested this error'),
-      /** Seconds. */
+      /** The value of the header `Retry-After`, in seconds. */
       retryAfter: z.number().min(0).optional(),
     })
     .optional(),
   /**
    * The maximum number of requests per second. Requests above this number get an error response for throttling. All
-   * requests of one second may arrive at the same time.
+   * permitted requests of one second may arrive at the same time.
    */
   perSecond: z.number().positive().optional(),
   /** Seconds in `Retry-After` of a throttled request. */
@@ -41,7 +41,7 @@ export const faultRule = z.strictObject({
       leave: z.boolean().default(false),
     })
     .optional(),
-  /** The duration of the operation in milliseconds. On EC2, the duration of the boot or the shutdown. */
+  /** The duration of the operation in milliseconds. On EC2, this value is the duration of the boot or the shutdown. */
   operationMs: z.number().min(0).optional(),
   /** The delay in milliseconds until listings show the changes of the request. */
   visibleAfterMs: z.number().min(0).optional(),

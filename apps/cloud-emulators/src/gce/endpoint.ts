@@ -159,8 +159,8 @@ export class GceEndpoint implements Emulator {
   }
 
   /**
-   * Starts an insertion and reserves the name immediately. For a known request ID, returns the operation of the earlier
-   * request.
+   * Starts an insertion and reserves the name immediately. If the request ID is known, the method returns the operation
+   * of the earlier request.
    */
   #insert(
     { project, zone }: { project: string; zone: string },
@@ -273,7 +273,7 @@ export class GceEndpoint implements Emulator {
   #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {
     const { pageSize = 500 } = this.#options;
     const size = Math.min(pageSize, Number(query.get('maxResults') ?? pageSize));
-    // A page continues after the last row of the previous page, even if instances were removed between the requests.
+    // Each page continues after the last row of the previous page, even if instances were removed between the requests.
     const after = BigInt(query.get('pageToken') ?? 0);
     const all = this.#instances.listed().filter((each) => each.zone === zone && each.project === project);
     const filter = query.get('filter') ?? '';

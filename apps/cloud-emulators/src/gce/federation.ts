@@ -40,7 +40,7 @@ export function answerFederation(
     return impersonate(decodeURIComponent(acted), headerOf(headers, 'authorization'), federation, clock, tokens);
   const [, host] = METADATA.exec(path) ?? [];
   if (host !== undefined) return ofHost(decodeURIComponent(host), headers, federation, tokens);
-  // An identity provider for workloads, whose URL is in `credential_source.url`.
+  // The path belongs to an identity provider for workloads, whose URL is in `credential_source.url`.
   if (path.replace(/\?.*/, '') === SUBJECT)
     return jsonAnswer(200, { value: federation?.tokens[0] ?? 'token-of-anybody' });
   return answerAwsMetadata(request, federation?.aws, clock);

@@ -1,4 +1,4 @@
-/** A filter of a listing that the emulator does not support. */
+/** The error for a filter of a listing that the emulator does not support. */
 export class FilterError extends Error {
   override readonly name = 'FilterError';
 }

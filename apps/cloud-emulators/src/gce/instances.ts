@@ -40,7 +40,7 @@ export class Instances {
   add(project: string, zone: string, body: InsertedBody): GceInstance {
     const number = ++this.#number;
     const made: GceInstance = {
-      // IDs have 64 bits, which is too much for a number in JavaScript.
+      // An ID has 64 bits, which are too many for a number in JavaScript.
       id: String(7_000_000_000_000_000_000n + BigInt(number)),
       name: body.name,
       project,
@@ -145,7 +145,7 @@ export class Instances {
     }
   }
 
-  /** Begins a change of the power state. A VM that stops loses its power immediately. */
+  /** Starts a change of the power state. A VM that stops loses its power immediately. */
   changePower(changed: GceInstance): void {
     if (changed.status !== 'STAGING') this.#power.halt?.(changed.id);
     this.keep(changed);
@@ -163,7 +163,7 @@ export class Instances {
     if (!failed) this.#boot(instance, false);
   }
 
-  /** The metadata service of a VM reports an interruption. A preempted VM is stopped at the deadline. */
+  /** Makes the metadata service of a VM report an interruption. A preempted VM is stopped at the deadline. */
   interrupt(name: string, order: InterruptionOrder): boolean {
     const vm = this.instances.values().find((each) => each.name === name && each.status === 'RUNNING');
     if (!vm) return false;
@@ -217,5 +217,5 @@ export class Instances {
 
 const keyOf = (project: string, zone: string, name: string): string => `${project}/${zone}/${name}`;
 
-/** A completed operation can be read for this time. */
+/** The time for which clients can read a completed operation. */
 const REMEMBERED_MS = 3_600_000;

@@ -11,7 +11,7 @@ export interface ServiceAccountKey {
   readonly key: string;
 }
 
-/** One hour, plus a tolerance for clock differences. */
+/** The maximum lifetime of an assertion: one hour, plus a tolerance for clock differences. */
 const LONGEST_S = 3_600 + 300;
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 

@@ -50,7 +50,7 @@ export interface GceDisk {
   readonly project: string;
   readonly zone: string;
   readonly autoDelete: boolean;
-  /** The instance of the disk. If `instance` is absent, the instance no longer exists. */
+  /** The instance to which the disk is attached. If the instance no longer exists, `instance` is absent. */
   readonly instance?: string;
 }
 

@@ -10,7 +10,9 @@ export class BearerTokens {
   readonly #key: string;
   readonly #lifeMs: number;
 
-  /** @param key Signs the tokens. With a stable key, tokens of an earlier process stay valid. */
+  /**
+   * @param key The key that signs the tokens. If the key does not change, the tokens of an earlier process stay valid.
+   */
   constructor(clock: Clock, key: string, lifeMs = 3_600_000) {
     this.#clock = clock;
     this.#key = key;

@@ -10,17 +10,18 @@ export interface PoweredVm {
   readonly privateIp: string;
   /** The decoded user data of the VM. */
   readonly userData: string;
-  /** RFC 3339. */
+  /** Creation time of the VM, RFC 3339. */
   readonly createdAt: string;
 }
 
-/** Called when the VMs of a cloud are powered on or off. */
+/** The functions that the emulator calls when VMs are powered on or off. */
 export interface Power {
   /** @param resumed Whether the VM already ran before a restart of the emulator */
   on(vm: PoweredVm, resumed: boolean): void;
   off(id: string): void;
   /**
-   * Called when a VM is stopped. A stopped VM keeps its disk. Without `off`, VMs have no simulated operating system.
+   * Called when a VM is stopped. A stopped VM keeps its disk. If `halt` is absent, VMs have no simulated operating
+   * system.
    */
   halt?(id: string): void;
   /**
@@ -28,9 +29,9 @@ export interface Power {
    * reads notices.
    */
   notice?(id: string, text: string): void;
-  /** The newest part of the console output of a VM. If `console` is absent, VMs have no console. */
+  /** Returns the newest part of the console output of a VM. If `console` is absent, VMs have no console. */
   console?(id: string): string;
 }
 
-/** VMs without a simulated operating system. */
+/** Powers VMs that have no simulated operating system. */
 export const noPower: Power = { on: () => undefined, off: () => undefined };

@@ -59,7 +59,7 @@ function jsonOf(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    return undefined; // The schema refuses undefined.
+    return undefined; // The schema then reports an invalid body.
   }
 }
 

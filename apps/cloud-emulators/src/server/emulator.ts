@@ -42,7 +42,7 @@ export interface Emulator {
   /** Handles the requests to the cloud's API. */
   readonly transport: Transport;
   readonly faults: Faults;
-  /** Returns all existing resources in the order of their creation, without terminated instances. */
+  /** Returns all existing resources, sorted by their creation. Terminated instances are not included. */
   resources(): readonly ListedResource[];
   /** The number of requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;

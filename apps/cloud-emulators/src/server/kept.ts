@@ -6,15 +6,15 @@ export interface EmulatorStore {
 }
 
 /**
- * Stored objects of one kind, by ID. `put` writes an object to the store. After a change of an object, `put` must be
- * called again.
+ * Stored objects of one kind, by ID. `put` writes an object to the store, and must be called again after each change of
+ * the object.
  */
 export class Kept<T extends object> {
   readonly #kind: string;
   readonly #store: EmulatorStore | undefined;
   readonly #all = new Map<string, T>();
 
-  /** @param store Without a store, nothing is stored. Rows of foreign kinds stay unchanged. */
+  /** @param store The store. If it is undefined, nothing is stored. Rows of other kinds stay unchanged. */
   constructor(kind: string, store: EmulatorStore | undefined) {
     this.#kind = kind;
     this.#store = store;

@@ -8,7 +8,7 @@ import { headersOf } from './answer.ts';
 export interface ListenOptions {
   /** The port on 127.0.0.1. 0 selects a free port. */
   readonly port: number;
-  /** The certificate and key as PEM; without `tls`, the server uses plain HTTP. */
+  /** The certificate and key as PEM. Without `tls`, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
   /**
@@ -20,7 +20,7 @@ export interface ListenOptions {
 
 /** A server that listens on the loopback interface. */
 export interface Listener {
-  /** For example `https://127.0.0.1:6443`. */
+  /** The URL of the server, for example `https://127.0.0.1:6443`. */
   readonly origin: string;
   /** Sets the handler of requests. Requests before this call wait. */
   serve(transport: Transport): void;
@@ -61,7 +61,7 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
 }
 
 /**
- * Accepts `CONNECT` for the emulated hosts, and for no further host.
+ * Accepts `CONNECT` only for the emulated hosts.
  * @returns a function that ends the connections
  */
 function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
@@ -85,8 +85,8 @@ function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
 }
 
 /**
- * Returns true if a client has verified the server as one of the hosts. A web page cannot do that, because browsers do
- * not trust the CA.
+ * Returns true if a client has verified the server as one of the hosts. A web page cannot verify the server, because
+ * browsers do not trust its CA.
  */
 function isPlayed({ socket, headers }: IncomingMessage, hosts: readonly string[]): boolean {
   const name = socket instanceof TLSSocket ? socket.servername : undefined;

@@ -4,7 +4,7 @@ import { colorOf, colors } from '../theme.ts';
 
 export interface Line {
   readonly name: string;
-  /** The name of a color of the style sheet. */
+  /** The name of a color in the style sheet. */
   readonly color: string;
   /** Fills the area below the line. */
   readonly fill?: boolean;
@@ -75,8 +75,8 @@ const HOURS = {
 };
 
 /**
- * A chart of values over time. The legend shows the values at the pointer. Without a pointer, the legend shows the last
- * values.
+ * A chart of values over time. The legend shows the values at the pointer. If no pointer is on the chart, the legend
+ * shows the last values.
  */
 export function Chart(options: ChartOptions) {
   const box = useRef<HTMLDivElement>(null);

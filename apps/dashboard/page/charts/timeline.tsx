@@ -10,7 +10,7 @@ interface Span {
 const part = (at: number, { from, to }: Span): number =>
   to === from ? 0 : Math.min(100, Math.max(0, ((at - from) / (to - from)) * 100));
 
-/** The segments with their end times. */
+/** Returns the segments of a machine's life, each with its end time. */
 const bars = ({ segments, gone }: MachineLife, now: number): readonly (Segment & { readonly to: number })[] =>
   segments
     .map((segment, index) => ({ ...segment, to: segments[index + 1]?.from ?? (gone || now) }))
@@ -40,7 +40,7 @@ const Axis = ({ span }: { span: Span }) => (
   </div>
 );
 
-/** The history of one machine: steps as bars, and each wait with its reason. */
+/** Shows the history of one machine: its steps as bars, and each wait with its reason. */
 export function LifeLine({ life, now }: { life: MachineLife; now: number }) {
   const end = life.gone || now;
   const first = life.segments[0]?.from ?? life.created;
@@ -97,12 +97,12 @@ export function LifeLine({ life, now }: { life: MachineLife; now: number }) {
   );
 }
 
-/** The maximum number of lanes. */
+/** The maximum number of machines that the chart of a rollout shows. */
 const MOST_LANES = 60;
 /** The timeline starts this long before the first change. */
 const BEFORE_MS = 30_000;
 
-/** The period from shortly before the first change to the last change of the machines. */
+/** Returns the period from shortly before the first change to the last change of the machines. */
 function spanOf(lives: readonly MachineLife[], now: number): Span {
   const changes = lives.flatMap(({ segments }) => segments.slice(1).map(({ from }) => from));
   const born = lives.map(({ created }) => created).filter((at) => now - at < 3_600_000);
@@ -110,7 +110,7 @@ function spanOf(lives: readonly MachineLife[], now: number): Span {
   return { from: Math.max(first - BEFORE_MS, now - 6 * 3_600_000), to: now };
 }
 
-/** The machines of a rollout as lanes, so that batches and surges are visible. */
+/** Shows each machine of a rollout as a lane, so that batches and surges are visible. */
 export function Lanes({ lives, now }: { lives: readonly MachineLife[]; now: number }) {
   const lanes = lives.slice(-MOST_LANES);
   const span = spanOf(lanes, now);

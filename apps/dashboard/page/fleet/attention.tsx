@@ -11,7 +11,7 @@ interface Item {
   readonly name: string;
   readonly kind: string;
   readonly level: Level;
-  /** By default, `state` is the name of the level. */
+  /** The text for the state of the object. The default is the name of the level. */
   readonly state?: string;
   readonly text: string;
   readonly since: number;
@@ -71,7 +71,7 @@ function items(): readonly Item[] {
   return [...dead, ...[...rollouts, ...own].toSorted((a, b) => urgency(a) - urgency(b) || a.since - b.since)];
 }
 
-/** The most urgent problems, with their reasons. Without problems, the list is not drawn. */
+/** The most urgent problems, with their reasons. If there is no problem, the list is not drawn. */
 export function Attention() {
   const all = items();
   if (all.length === 0) return null;

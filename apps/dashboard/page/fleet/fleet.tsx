@@ -38,7 +38,7 @@ function LevelFilter() {
   );
 }
 
-/** The problems of objects that are no machines. */
+/** Shows the problems of objects other than machines. */
 function Others() {
   const rollouts = inNamespace(deployments.value).filter(
     ({ state }) => state === 'blocked' || state === 'failed',

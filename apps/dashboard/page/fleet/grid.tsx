@@ -37,7 +37,7 @@ function titleOf(row: MachineRow): string {
   return value === '' ? NONE[by] : value;
 }
 
-/** With all namespaces, deployments with the same name are different groups. */
+/** If the page shows all namespaces, deployments with the same name are different groups. */
 const keyOf = (row: MachineRow): string =>
   group.value === 'zone' || group.value === 'level' || group.value === 'ns'
     ? titleOf(row)
@@ -130,7 +130,7 @@ function Empty() {
   );
 }
 
-/** One tile for each machine, in a row for each group and a column for each zone. */
+/** Shows one tile for each machine. The tiles have a row for each group and a column for each zone. */
 export function Grid() {
   const { lines, columns, size } = layout.value;
   if (lines.length === 0) return <Empty />;

@@ -4,7 +4,10 @@ import { Chart, type ChartData, type Line } from '../charts/chart.tsx';
 import { Card } from '../parts/marks.tsx';
 import { now, trend } from '../store.ts';
 
-/** All levels except ready. The number of ready machines is large and would hide the remaining lines. */
+/**
+ * The levels with a line in the chart. The level `ready` has no line, because its large number would hide the other
+ * lines.
+ */
 const DRAWN = LEVELS.filter((level) => level !== 'ready');
 const LINES: readonly Line[] = [
   { name: 'Failed', color: 'failed', fill: true },

@@ -6,10 +6,10 @@ import { LEVEL_NAMES, plural } from '../format.ts';
 import { Badge, Name, Shape } from '../parts/marks.tsx';
 import { clusters, controllers, countsIn, deployments, fleet } from '../store.ts';
 
-/** The first page of a long list. */
+/** The number of clusters that the page shows first, if the list is long. */
 const FIRST = 200;
 
-/** A cluster with the most urgent level of its machines, rollouts and controllers. */
+/** A cluster, and the most urgent level of its machines, rollouts and controllers. */
 interface Assessed {
   readonly row: ClusterRow;
   readonly level: Level;
@@ -20,7 +20,10 @@ interface Assessed {
 const urgency = (level: Level): number => LEVELS.indexOf(level);
 const worst = (levels: readonly Level[]): Level => levels.toSorted((a, b) => urgency(a) - urgency(b))[0] ?? 'ready';
 
-/** In a fleet, a controller without a Lease is a problem, because no replica serves the cluster. */
+/**
+ * Returns the level of a controller. In a fleet, a controller without a Lease is a problem, because no replica serves
+ * the cluster.
+ */
 const levelOfController = ({ state, level }: ControllerRow): Level => (state === 'unknown' ? 'blocked' : level);
 
 const textOfController = ({ name, state, why }: ControllerRow): string =>
@@ -54,7 +57,7 @@ function assess(row: ClusterRow, own: readonly ControllerRow[], rollouts: readon
   };
 }
 
-/** All clusters, with the most urgent cluster first. */
+/** All clusters, the most urgent cluster first. */
 const assessed = computed<readonly Assessed[]>(() => {
   const ofController = Map.groupBy(controllers.value.values(), ({ ns }) => ns);
   const ofRollout = Map.groupBy(deployments.value.values(), ({ ns }) => ns);

@@ -9,7 +9,7 @@ const byUrgency = (a: DrainRow, b: DrainRow): number => {
   return urgency(a) - urgency(b) || a.since - b.since;
 };
 
-/** Machines in drain whose pods are not watched. */
+/** Machines that are drained and whose pods the server does not watch. */
 const others = computed<readonly MachineRow[]>(() => {
   machineChanges.value;
   return shown.value

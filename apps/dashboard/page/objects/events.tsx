@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<string, string>> = {
   MachineConfigPool: 'machineconfigpool',
 };
 
-/** The address of the page of an event's object. */
+/** Returns the address of the page for the object of an event. */
 function hrefOf({ kind, ns, name }: EventRow): string | undefined {
   if (kind === 'Machine') return machineHref(`${ns}/${name}`);
   if (kind === 'MachineDeployment') return rolloutHref(`${ns}/${name}`);

@@ -9,9 +9,9 @@ import { EventTable } from './events.tsx';
 
 const NUMBER = [{ name: 'Pods left', color: 'leaving', fill: true }];
 
-/** The pods of a drain over time, and the waits for budgets. */
+/** Shows the number of pods of a drain over time, and the waits for PodDisruptionBudgets. */
 function DrainHistory({ samples, name, end }: { samples: readonly DrainSample[]; name: string; end: number }) {
-  // The last value is valid until now.
+  // The last sample stays valid until now.
   const last = samples.at(-1);
   const shown = last === undefined || end <= last.at ? samples : [...samples, { ...last, at: end }];
   const data: ChartData = [shown.map(({ at }) => at), shown.map(({ left }) => left)];

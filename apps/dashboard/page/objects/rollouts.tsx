@@ -83,7 +83,7 @@ const LINES: readonly Line[] = [
   { name: 'All', color: 'leaving' },
 ];
 
-/** The samples as lines of a chart. The lines end at the current time. */
+/** Returns the samples as lines of a chart. The lines end at the current time. */
 function dataOf({ samples }: DeploymentDetail, at: number): ChartData {
   const last = samples.at(-1);
   const all = last === undefined ? [] : [...samples, [Math.max(at, last[0] ?? 0), ...last.slice(1)]];

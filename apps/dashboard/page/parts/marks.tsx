@@ -12,10 +12,13 @@ export const Badge = ({ level, text = LEVEL_NAMES[level] }: { level: Level; text
   </span>
 );
 
-/** The length of the end of a name that stays visible. Names of machines in one set differ only there. */
+/**
+ * The number of characters at the end of a name that stay visible. The names of machines in one set differ only in
+ * their ends.
+ */
 const TAIL = 12;
 
-/** A name in one line, without breaks at hyphens. If a name is too long, its middle is cut. */
+/** Shows a name in one line, without breaks at hyphens. If the name is too long, its middle is cut. */
 export const Name = ({ children }: { children: string }) => (
   <span class="name" title={children}>
     <span>{children.slice(0, -TAIL)}</span>

@@ -12,7 +12,7 @@ import { packFiles } from './pack.ts';
 
 const run = promisify(execFile);
 
-/** The marker in every Node.js binary that the injection changes. */
+/** The marker in a Node.js binary. When a program is added to the binary, the marker changes. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
 /** A platform with the names that Go and krew use. */
@@ -91,8 +91,8 @@ export async function writeSingleFile(bundles: string, into: string, node: strin
 }
 
 /**
- * Adds the blob to the binary. macOS refuses a binary whose signature does not match, so the function signs the binary
- * again.
+ * Adds the file with the program to the Node.js binary. On macOS, the function signs the binary again, because macOS
+ * refuses a binary whose signature does not match.
  */
 async function inject(file: string, blob: string): Promise<void> {
   const isMac = process.platform === 'darwin';

@@ -6,8 +6,8 @@ import { getAsset, getRawAsset } from 'node:sea';
 import { gunzipSync } from 'node:zlib';
 import { unpackFiles } from './pack.ts';
 
-// The start of the single executable file. The programs read files and start each other, so their files must exist on
-// disk. The first start therefore writes all programs to the cache folder of the user.
+// The module that runs first in the single executable file. The programs read files and start each other, so their
+// files must exist on disk. The first start therefore writes all programs to the cache folder of the user.
 
 function cacheFolder(): string {
   if (process.platform === 'win32') return process.env.LOCALAPPDATA ?? join(homedir(), 'AppData/Local');

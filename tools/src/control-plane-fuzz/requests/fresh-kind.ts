@@ -8,10 +8,10 @@ import { makeValue } from './values.ts';
 
 /** The greatest depth of objects in a schema. */
 const DEPTH = 3;
-/** The API group of a case. Cases that run concurrently do not share a group. */
+/** The API group of a case. Each case has its own group, because cases run concurrently. */
 const GROUP = '${id}.none.dev';
 const PLURAL = 'things';
-/** The real server serves a new kind within this time. The servers never serve a kind that they refused. */
+/** The real server serves a new kind within this time. A server never serves a kind whose definition it refused. */
 const WAIT_MS = 3000;
 
 type Property = JsonObject & Schema;

@@ -17,5 +17,5 @@ export function bodyOf(value: Json): { readonly body: Json } | { readonly text: 
     : { body: value };
 }
 
-/** Returns the part, or nothing, for a spread. */
+/** Returns `part` if it is present, or an empty object. The result is for a spread in an object literal. */
 export const onlyIf = (isPresent: boolean, part: JsonObject): JsonObject => (isPresent ? part : {});

@@ -82,7 +82,7 @@ const ACCEPTS = [
   'application/yaml',
 ];
 
-/** With some probability, returns a header that asks for a table or only the metadata. */
+/** Returns, with the given probability, a header that requests a table or only the metadata. */
 export const accepting = (draw: Draw, probability: number): Readonly<Record<string, string>> =>
   draw.chance(probability) ? { accept: draw.pick(ACCEPTS) } : {};
 
@@ -91,7 +91,10 @@ const encoded = (value: string): string => encodeURIComponent(value).replaceAll(
 
 export const fieldSelector = (draw: Draw): string => `fieldSelector=${encoded(draw.pick(FIELDS))}`;
 
-/** Returns the query of a list: the label of the case for cluster-wide objects, and everything for a namespace. */
+/**
+ * Returns the query of a list. A list of cluster-wide objects selects the label of the case, and a list of a namespace
+ * selects all objects.
+ */
 export const own = (kind: Kind, more?: string): string[] => {
   const all = [...(kind.namespaced ? [] : ['fuzz=${id}']), ...(more === undefined ? [] : [more])];
   return all.length === 0 ? [] : [`labelSelector=${all.map(encoded).join(',')}`];
@@ -189,7 +192,10 @@ const WATCHES = [
   'labelSelector=a%3D(',
 ];
 
-/** Returns a watch of one object from its present state. The order of several initial events is not defined. */
+/**
+ * Returns the request for a watch of one object that starts with the present state. The order of several initial events
+ * is not defined.
+ */
 export const watchNow = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const name = nameOf(draw, kind);
   const path = `${kind.collection}/${name}`;
@@ -218,7 +224,7 @@ export const watchNow = ({ draw }: Source, kind: Kind): readonly Step[] => {
   ];
 };
 
-/** Returns a method that the path does not support, or a path that does not exist. */
+/** Returns a request with a method that the path does not support, or with a path that does not exist. */
 export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const { collection } = kind;
   const path = `${collection}/${nameOf(draw, kind)}`;
@@ -234,7 +240,7 @@ export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
     `POST ${path}/status`,
     `DELETE ${path}/scale`,
     `PUT ${path}/bogus`,
-    // Without the query, this list would contain objects of foreign cases, and objects that the servers create at their
+    // Without the query, this list would contain objects of other cases, and objects that the servers create at their
     // start.
     target(`GET ${collection}/`, own(kind)),
     `GET ${path}/`,

@@ -40,12 +40,12 @@ export async function readSchemas(get: (path: string) => Promise<unknown>): Prom
   const all = new Map<string, Schema>();
   const kinds = new Map<string, Schema>();
   for (const { serverRelativeURL } of Object.values(index.paths)) {
-    // The query is removed, because its hash changes with each new kind.
+    // The query of the URL is removed, because it contains a hash that changes with each new kind.
     const document = (await get(serverRelativeURL.replace(/\?.*/, ''))) as Document;
     for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
       all.set(`#/components/schemas/${name}`, schema);
       const types = schema['x-kubernetes-group-version-kind'] ?? [];
-      // Schemas of options belong to every API group.
+      // A schema of options, such as DeleteOptions, belongs to all API groups.
       const [only, second] = types;
       if (only === undefined || second !== undefined) continue;
       const apiVersion = only.group === '' ? only.version : `${only.group}/${only.version}`;

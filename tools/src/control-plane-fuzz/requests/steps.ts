@@ -22,7 +22,8 @@ function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
 }
 
 /**
- * Changes an object zero to three times. Most errors then have a single cause, so that they can be compared completely.
+ * Changes an object zero to three times. With few changes, most errors have a single cause, so the errors of both
+ * servers can be compared completely.
  */
 function mutated({ draw, schemas }: Source, kind: Kind, object: JsonObject): JsonObject {
   for (
@@ -283,10 +284,7 @@ export const review = ({ draw, schemas, samples }: Source, kind: Kind): readonly
   return [send({ ...kind, apiVersion: 'v1' }, `POST ${collection}`, write(draw), body)];
 };
 
-/**
- * Returns the next steps of a case: one request, or two requests if the second request uses the response of the first
- * one.
- */
+/** Returns the next steps of a case: one request, or a second request that uses the response of the first request. */
 export function nextSteps(source: Source, kind: Kind): readonly Step[] {
   const { draw } = source;
   const others = kind.subresources.filter(
