@@ -49,6 +49,17 @@ test('of two pods under a budget that allows one disruption, the second waits fo
   for (const change of [{ ready: false }, { phase: 'Succeeded' }]) expect(fates(change)[1]?.[1]).toBe('evict');
 });
 
+test('a pod without a controller uses its budget forever, and the explanation names the pod', () => {
+  const budgets = [budget({ allowed: 1 })];
+  const [, second] = explainDrain(
+    look([pod('a', { budgets, ownerKind: undefined }), pod('b', { budgets })]),
+    later(0),
+  ).pods;
+  expect(second?.because).toBe(
+    'pod disruption budget default/web allows 1 disruption at the same time, and no controller starts pod default/a again',
+  );
+});
+
 test('the explanation equals the actions', () => {
   const o = look([pod('a'), withVolume('b'), withVolume('c'), pod('d', { budgets: [budget()] })]);
   const evicted = explainDrain(o, later(0)).pods.filter(({ fate }) => fate === 'evict');

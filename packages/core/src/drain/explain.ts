@@ -92,18 +92,26 @@ const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPri
 
 /**
  * The drain sends all evictions at the same time. The API server refuses some evictions, because the budget of these
- * pods first allows the disruption of other pods. The keys are UIDs of pods.
+ * pods first allows the disruption of other pods. A pod without a controller uses its budget forever, because no
+ * controller starts the pod again. The keys are UIDs of pods.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();
+  const bare = new Map<string, DrainPod>();
   const waiting = new Map<string, string>();
   for (const pod of evicted.filter(protectedByBudgets)) {
     const budgets = pod.budgets.filter(({ stale, sparesUnready }) => !stale && (pod.ready || !sparesUnready));
     const full = budgets.find(({ key, allowed }) => (used.get(key) ?? 0) >= allowed);
-    if (full === undefined) for (const { key } of budgets) used.set(key, (used.get(key) ?? 0) + 1);
+    if (full === undefined)
+      for (const { key } of budgets) {
+        used.set(key, (used.get(key) ?? 0) + 1);
+        if (pod.ownerKind === undefined) bare.set(key, pod);
+      }
     else {
       const count = `${full.allowed} disruption${full.allowed === 1 ? '' : 's'}`;
-      waiting.set(pod.uid, `pod disruption budget ${full.key} allows ${count} at the same time`);
+      const user = bare.get(full.key);
+      const forever = user ? `, and no controller starts pod ${nameOf(user)} again` : '';
+      waiting.set(pod.uid, `pod disruption budget ${full.key} allows ${count} at the same time${forever}`);
     }
   }
   return waiting;
