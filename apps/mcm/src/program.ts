@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { Command } from 'commander';
 import { addCloud } from './cloud/command.ts';
 import { withOutput } from './cluster/cluster-options.ts';
@@ -99,14 +100,15 @@ function addUp(program: Command, { random, signal, draw }: CommandEnvironment, s
     )
     .option('--exit-when-ready', 'stop when all machines are ready')
     .option('--no-tty', 'print lines instead of the live screen, also on a terminal')
+    .option('--no-color', 'print no colors, as with the environment variable NO_COLOR')
     .option('--quiet', 'print only the message after all machines are ready')
     .action(async (flags: UpFlags) => {
       const { up } = await import('./up/up.ts');
-      await up(compileUpOptions(flags, stdout.isTTY === true), {
+      await up(compileUpOptions(flags, stdout.isTTY === true && process.env.TERM !== 'dumb'), {
         stdout,
         signal: signal(),
         random,
-        draw,
+        draw: flags.color === false ? (text) => draw(stripVTControlCharacters(text)) : draw,
       });
     });
 }

@@ -33,7 +33,6 @@ const WHY: Readonly<Record<string, string>> = {
   'google-gax': 'the runtime of the clients of `@google-cloud/compute`',
   hono: 'HTTP routes of the local cloud',
   liquidjs: 'templates of machine configs, without access to code or files',
-  'log-update': 'the live screen of `mcm up`; used only by the `mcm` command',
   pino: 'logs as JSON lines',
   'prom-client': 'metrics in Prometheus’ formats',
   'reflect-metadata': 'a dependency that `@peculiar/x509` loads at its start',

@@ -116,3 +116,21 @@ test('texts of clouds, events and conditions are escaped', () => {
     events: [{ object: `Machine/${safe}`, reason: safe, message: safe }],
   });
 });
+
+test.each([
+  [{}, false],
+  [{ observedGeneration: 1 }, false],
+  [{ observedGeneration: 2 }, true],
+])('with generation 2 and the status %j, the newest spec is observed: %s', (status, observed) => {
+  const changed = deployment(status);
+  const seen = { ...changed, metadata: { ...changed.metadata, generation: 2 } };
+  expect(viewFleet([seen], [], [], []).deployments[0]?.observed).toBe(observed);
+});
+
+test('a machine whose deletion is requested is Terminating before the machine controller acts', () => {
+  const status = { currentStatus: { phase: 'Running' }, lastOperation: { type: 'HealthCheck', description: 'joined' } };
+  const doomed = { ...machine('a'), metadata: meta('a', { deletionTimestamp: at }), status } as unknown as Machine;
+  const { machines, phases } = viewFleet([], [], [doomed], []);
+  expect(machines).toMatchObject([{ phase: 'Terminating', doing: 'the deletion is requested' }]);
+  expect([...phases]).toEqual([['Terminating', 1]]);
+});

@@ -1,6 +1,7 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
 import { type ControllerHealth, doesAct, notActing } from '../controllers/health.ts';
+import { isDeletionAhead } from '../explain/machine/machine-wait.ts';
 import { brief } from '../explain/reasons/brief.ts';
 import { problemOf } from '../explain/reasons/conditions.ts';
 import { printable } from '../output/printable.ts';
@@ -14,6 +15,8 @@ export interface DeploymentView {
   /** The number of machines with an older template. Without a rollout, the number is zero. */
   readonly old: number;
   readonly paused: boolean;
+  /** Whether the controller has seen the newest spec. */
+  readonly observed: boolean;
   /** The message of the first condition that reports a problem. */
   readonly problem: string | undefined;
 }
@@ -99,6 +102,7 @@ function viewDeployment(deployment: MachineDeployment, sets: readonly MachineSet
     available: status?.availableReplicas ?? 0,
     old: owned.filter((set) => revisionOf(set) < newest).reduce((sum, set) => sum + (set.status?.replicas ?? 0), 0),
     paused: deployment.spec.paused ?? false,
+    observed: (status?.observedGeneration ?? 0) >= (deployment.metadata.generation ?? 0),
     problem: shown(problemOf(deployment)),
   };
 }
@@ -112,16 +116,17 @@ const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?
  * the report announces actions that do not happen.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
-  const phase = phaseName(printable(machine.status?.currentStatus?.phase ?? ''));
+  const { metadata, status } = machine;
+  const phase = metadata.deletionTimestamp ? 'Terminating' : phaseName(printable(status?.currentStatus?.phase ?? ''));
+  const doing = isDeletionAhead(machine)
+    ? 'the deletion is requested'
+    : inShort(status?.lastOperation?.description ?? '');
   return {
-    name: machine.metadata.name,
+    name: metadata.name,
     phase,
     node: printable(machine.metadata.labels?.node ?? ''),
-    doing:
-      phase === 'Running'
-        ? ''
-        : printable(`${acts ? '' : 'not continued: '}${inShort(machine.status?.lastOperation?.description ?? '')}`),
-    createdAt: machine.metadata.creationTimestamp,
+    doing: phase === 'Running' ? '' : printable(`${acts ? '' : 'not continued: '}${doing}`),
+    createdAt: metadata.creationTimestamp,
   };
 }
 

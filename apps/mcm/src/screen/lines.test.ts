@@ -11,7 +11,17 @@ const machine = (phase: string): MachineView => ({
 });
 const fleet = (machines: MachineView[], available = 0): FleetView => ({
   deployments: [
-    { name: 'workers', desired: 1, ready: 0, updated: 1, available, old: 0, paused: false, problem: undefined },
+    {
+      name: 'workers',
+      desired: 1,
+      ready: 0,
+      updated: 1,
+      available,
+      old: 0,
+      paused: false,
+      observed: true,
+      problem: undefined,
+    },
   ],
   machines,
   phases: new Map(),

@@ -14,7 +14,17 @@ const running = (index: number): MachineView => ({
 });
 const fleet: FleetView = {
   deployments: [
-    { name: 'workers', desired: 4, ready: 3, updated: 1, available: 3, old: 3, paused: false, problem: undefined },
+    {
+      name: 'workers',
+      desired: 4,
+      ready: 3,
+      updated: 1,
+      available: 3,
+      old: 3,
+      paused: false,
+      observed: true,
+      problem: undefined,
+    },
   ],
   machines: [running(1), running(2), running(3), { ...running(4), phase: 'Terminating', doing: 'Waiting for 1 pod' }],
   phases: new Map([
@@ -112,6 +122,14 @@ test.each(Array.from({ length: 17 }, (_, index) => 40 + index * 10))(
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   },
 );
+
+test('a deployment whose controller has not seen the newest spec is not up to date', () => {
+  const [deployment] = fleet.deployments;
+  if (!deployment) throw new Error('no deployment');
+  const deployments = [{ ...deployment, updated: 4, old: 0, observed: false }];
+  const text = draw({ fleet: { ...fleet, deployments } }).join('\n');
+  expect(text).toContain('workers                  3/4 available      change not yet seen');
+});
 
 test('a long colored line is cut by its visible characters', () => {
   expect(stripVTControlCharacters(cut('\u001b[31mabcdef\u001b[39m', 4))).toBe('abc…');

@@ -119,9 +119,11 @@ function deploymentLine(
 ): string[] {
   const state = d.paused
     ? paint('yellow', 'paused')
-    : d.old > 0 || d.updated < d.desired
-      ? rollout(d, bar)
-      : paint('green', 'up to date');
+    : !d.observed
+      ? paint('yellow', 'change not yet seen')
+      : d.old > 0 || d.updated < d.desired
+        ? rollout(d, bar)
+        : paint('green', 'up to date');
   const line = `  ${d.name.padEnd(name)} ${countsOf(d).padEnd(counts)} ${state}`;
   if (!d.problem) return [line];
   if (stripVTControlCharacters(line).length + 2 + d.problem.length <= columns)

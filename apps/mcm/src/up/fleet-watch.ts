@@ -50,7 +50,11 @@ export function watchFleet(
     startingMs: STARTING_MS,
   });
   controllers.run();
-  const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, common);
+  const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, {
+    ...common,
+    // The scheduling of pods would hide the events of machines.
+    fieldSelector: 'involvedObject.kind!=Pod',
+  });
   const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];
   for (const informer of running) {
     informer.onChange(options.onChange);

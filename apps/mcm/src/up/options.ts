@@ -9,6 +9,7 @@ export interface UpFlags {
   readonly machineConfig?: boolean;
   readonly exitWhenReady?: boolean;
   readonly tty?: boolean;
+  readonly color?: boolean;
   readonly quiet?: boolean;
 }
 

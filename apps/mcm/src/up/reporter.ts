@@ -1,7 +1,7 @@
 import { realClock, type Timer } from '@mcm/kube';
-import { createLogUpdate } from 'log-update';
 import type { FleetView } from '../screen/fleet.ts';
 import { FleetLines } from '../screen/lines.ts';
+import { LiveScreen } from '../screen/live-screen.ts';
 import { renderScreen } from '../screen/render.ts';
 import type { DataDir } from './data/data-dir.ts';
 import { shellPath } from './data/shell-path.ts';
@@ -83,14 +83,20 @@ abstract class FramedReporter implements Reporter {
 }
 
 class LiveReporter extends FramedReporter {
-  readonly #screen: ReturnType<typeof createLogUpdate>;
+  readonly #screen: LiveScreen;
+  /** Restores the terminal if the process ends because of an error. */
+  readonly #onExit = (): void => this.#screen.close();
   #tick: Timer | undefined;
   #stopping = false;
 
   constructor(io: ReporterIo) {
     super(io);
-    this.#screen = createLogUpdate(io.stdout);
-    io.stdout.on('resize', () => this.changed());
+    this.#screen = new LiveScreen(io.stdout);
+    process.once('exit', this.#onExit);
+    io.stdout.on('resize', () => {
+      this.#screen.resized();
+      this.changed();
+    });
     this.#schedule();
   }
 
@@ -103,31 +109,32 @@ class LiveReporter extends FramedReporter {
   }
 
   protected draw(): void {
-    const { stdout, draw, title, startedAt, programs } = this.io;
-    this.#screen(
-      draw(
-        renderScreen({
-          title,
-          startedAt,
-          now: realClock.now(),
-          programs: programs.map(({ spec, state, address, restarts }) => ({
-            name: spec.name,
-            state,
-            address,
-            restarts,
-          })),
-          fleet: this.fleet?.view() ?? EMPTY,
-          hint: this.#stopping
-            ? ['Stopping …']
-            : [
-                ...programs.flatMap(({ problem }) => problem || []),
-                this.kubectl(),
-                'Ctrl-C stops all programs; the next start continues with the same machines.',
-              ],
-          columns: stdout.columns,
-          rows: stdout.rows,
-        }),
-      ),
+    this.#screen.draw(this.#text());
+  }
+
+  #text(): string {
+    const { draw, title, startedAt, programs } = this.io;
+    return draw(
+      renderScreen({
+        title,
+        startedAt,
+        now: realClock.now(),
+        programs: programs.map(({ spec, state, address, restarts }) => ({
+          name: spec.name,
+          state,
+          address,
+          restarts,
+        })),
+        fleet: this.fleet?.view() ?? EMPTY,
+        hint: this.#stopping
+          ? ['Stopping …']
+          : [
+              ...programs.flatMap(({ problem }) => problem || []),
+              this.kubectl(),
+              'Ctrl-C stops all programs; the next start continues with the same machines.',
+            ],
+        ...this.#screen.size,
+      }),
     );
   }
 
@@ -143,7 +150,8 @@ class LiveReporter extends FramedReporter {
 
   override end(): void {
     super.end();
-    this.#screen.done();
+    process.removeListener('exit', this.#onExit);
+    this.#screen.close(this.#text());
   }
 }
 

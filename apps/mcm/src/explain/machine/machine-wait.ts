@@ -108,7 +108,7 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
 }
 
 /** Returns true if a machine in deletion still reports an operation from before the deletion, such as its join. */
-const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
+export const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && (status?.lastOperation?.type ?? 'Delete') !== 'Delete';
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;

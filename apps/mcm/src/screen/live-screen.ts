@@ -1,0 +1,54 @@
+/** The parts of a terminal that the live screen uses. */
+export interface Terminal {
+  readonly columns?: number;
+  readonly rows?: number;
+  write(text: string): unknown;
+}
+
+const control = (sequence: string): string => `\u001b[${sequence}`;
+const HOME = control('H');
+const CLEAR_LINE_END = control('K');
+const CLEAR_BELOW = control('J');
+/** The alternate screen, without a cursor, without wrapping of long lines, and without scroll keys for the mouse wheel. */
+const ENTER = ['?1049h', '?25l', '?7l', '?1007l'].map(control).join('');
+const LEAVE = ['?1007h', '?7h', '?25h', '?1049l'].map(control).join('');
+/** A terminal that knows these sequences shows a frame only when the frame is complete. */
+const BEGIN_FRAME = control('?2026h');
+const END_FRAME = control('?2026l');
+
+/**
+ * Draws frames on the alternate screen of a terminal. Each frame replaces the whole screen, because a resized terminal
+ * wraps and moves the lines of the previous frame.
+ */
+export class LiveScreen {
+  readonly #terminal: Terminal;
+  #shown: string | undefined;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    terminal.write(ENTER);
+  }
+
+  /** The size of the terminal. Some terminals report no size, or zero. */
+  get size(): { readonly columns: number; readonly rows: number } {
+    return { columns: this.#terminal.columns || 80, rows: this.#terminal.rows || 24 };
+  }
+
+  /** Draws a frame. An unchanged frame writes nothing. */
+  draw(frame: string): void {
+    if (frame === this.#shown) return;
+    this.#shown = frame;
+    const lines = frame.split('\n').join(`${CLEAR_LINE_END}\r\n`);
+    this.#terminal.write(`${BEGIN_FRAME}${HOME}${lines}${CLEAR_LINE_END}${CLEAR_BELOW}${END_FRAME}`);
+  }
+
+  /** The terminal has a new size, so the next frame is drawn also if its text is unchanged. */
+  resized(): void {
+    this.#shown = undefined;
+  }
+
+  /** Restores the terminal. The last frame, if any, stays below the earlier output of the terminal. */
+  close(frame?: string): void {
+    this.#terminal.write(frame === undefined ? LEAVE : `${LEAVE}${frame}\n`);
+  }
+}
