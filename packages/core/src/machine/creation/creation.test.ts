@@ -4,7 +4,7 @@ import type { MachineCode } from '../../driver/contract/errors.ts';
 import { MachineError } from '../../driver/contract/errors.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../../settings/settings.ts';
 import type { CallKind, CallMemory, MachineObservation, ObservedOffering, Shortage } from '../model/observation.ts';
-import type { Action } from '../model/plan.ts';
+import type { Action, Plan } from '../model/plan.ts';
 import { nextStep } from '../next-step.ts';
 import { at, hc, machine, NOON, node } from '../testing.ts';
 import { isBeingCreated, mergeAddresses, planCreation, planLateInitialization } from './creation.ts';
@@ -390,10 +390,43 @@ const shortUntil = (minutes: number, free = true): Shortage => ({
 });
 const none = failed('status', 'NotFound');
 
+const ELSEWHERE =
+  'mcm has not called the cloud for this machine, because the cloud refused another machine with the same offering: ';
+
+test('a machine reports whether the cloud refused its own call, also if both texts are similar', () => {
+  const error = new MachineError('ResourceExhausted', `no cores ${'in the zone '.repeat(60)}`);
+  const description = (plan: Plan): string | undefined => {
+    const [action] = plan.actions;
+    return action?.do === 'writeStatus' ? action.status.lastOperation?.description : undefined;
+  };
+  const waits = see(machine(), { calls: none, shortage: { ...shortUntil(10), error } });
+  const [said] = planCreation(waits, NOON).actions;
+  expect(description(planCreation(waits, NOON))).toMatch(ELSEWHERE);
+  const status = said?.do === 'writeStatus' ? said.status : {};
+  const last = { kind: 'create', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' } as const;
+  const tried = { ...waits, machine: machine({ status }), calls: { last, createSent: true } };
+  expect(description(planCreation(tried, NOON))).toMatch(/^Cloud provider message - /);
+});
+
+test('after a restart, a machine keeps the report about its own call', () => {
+  const description = 'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [my refusal]';
+  const lastOperation = {
+    description,
+    errorCode: 'ResourceExhausted',
+    state: 'Failed',
+    type: 'Create',
+    lastUpdateTime: at(0),
+  } as const;
+  const reported = machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation } });
+  expect(planCreation(see(reported, { calls: none, shortage: shortUntil(10) }), NOON).actions).toEqual([]);
+  const overdue = planCreation(see(reported, { calls: none, shortage: shortUntil(90) }), inMinutes(60));
+  expect(overdue.actions[0]).toMatchObject({ status: { currentStatus: { phase: 'Failed' }, lastOperation: { description } } });
+});
+
 test('a machine without a VM reports the shortage of its class once, and waits with the others', () => {
   const o = see(machine(), { calls: none, shortage: shortUntil(10) });
   const [action] = planCreation(o, NOON).actions;
-  const description = 'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no cores]';
+  const description = `${ELSEWHERE}Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no cores]`;
   expect(action).toMatchObject({
     status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation: { description, state: 'Failed' } },
     event: { type: 'Warning', reason: 'CreationFailed', message: description },

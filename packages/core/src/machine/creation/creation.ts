@@ -253,6 +253,21 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
  */
 const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
+/** Start of the description of a machine that waits because the cloud refused the create call of another machine. */
+const REFUSED_ELSEWHERE =
+  'mcm has not called the cloud for this machine, because the cloud refused another machine with the same offering: ';
+
+const isBorrowed = (description: string | undefined): boolean => description?.startsWith(REFUSED_ELSEWHERE) === true;
+
+/** An earlier process may have called the cloud for the machine, so a reported refusal stays. */
+function refusedElsewhere({ machine }: MachineObservation, error: MachineError): string {
+  const { errorCode, state, type, description } = machine.status?.lastOperation ?? {};
+  const isReported = errorCode === error.code && state === 'Failed' && type === 'Create';
+  return isReported && description && !isBorrowed(description)
+    ? description
+    : `${REFUSED_ELSEWHERE}${creationFailed(error)}`;
+}
+
 /**
  * Plans the wait during a capacity shortage. Clients read the error code of every machine, so each machine reports the
  * error of the cloud. The creation timeout still applies during a shortage.
@@ -262,7 +277,7 @@ function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   if (!shortage || (shortage.free && now >= shortage.retryAt)) return undefined;
   const own = calls.last?.kind === 'create' && !calls.last.outcome.ok ? calls.last.outcome.error : undefined;
   const error = own ?? shortage.error;
-  const because = creationFailed(error);
+  const because = own ? creationFailed(error) : refusedElsewhere(o, error);
   const said = sayFailed(o, error, now, because);
   const blockedBy = [capacityBlock(o, NO_CAPACITY)];
   if (said.length > 0) return { ...act(because, ...said), blockedBy };
@@ -288,7 +303,9 @@ function planRetry(
 
 function sayFailed(o: MachineObservation, error: MachineError, at: Date, description: string): Action[] {
   const status = failed(o, error, at, description);
-  if (isSimilarStatus(o.machine.status, status)) return [];
+  // The two texts can be similar, because each contains the message of the cloud.
+  const isOwnNow = isBorrowed(o.machine.status?.lastOperation?.description) && !isBorrowed(description);
+  if (!isOwnNow && isSimilarStatus(o.machine.status, status)) return [];
   const event = { type: 'Warning' as const, reason: 'CreationFailed' as const, message: description };
   return [{ do: 'writeStatus', status, event }];
 }
