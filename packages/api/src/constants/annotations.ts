@@ -171,6 +171,11 @@ export const Annotations = {
    */
   MarkExpiry: 'deployment.machine.sapcloud.io/mark-expiry',
   /**
+   * On a MachineDeployment, the time at which the manager last removed expired marks of the autoscaler. The manager
+   * writes the time before it removes the marks. Only in mcm.
+   */
+  MarksExpired: 'deployment.machine.sapcloud.io/marks-expired',
+  /**
    * On a MachineDeployment, `Replace` or `Stop`. With `Stop`, mcm keeps a machine whose in-place update failed, and
    * selects no other node. The manager copies `Stop` to selected Nodes. Only in mcm.
    */
@@ -440,6 +445,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutUndoOnFailure,
   Annotations.RolloutOnCannotUpdateInPlace,
   Annotations.MarkExpiry,
+  Annotations.MarksExpired,
   Annotations.RolloutPausedBy,
   Annotations.RolloutLastGood,
   Annotations.RolloutWindows,

@@ -1,14 +1,14 @@
 import { Annotations, formatTime } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
-import { World } from './testing/world.ts';
+import { World, type WorldOptions } from './testing/world.ts';
 
 const KEY = Annotations.MarkExpiry;
 const MINUTE_S = 60;
 
 /** Starts three machines, and marks the first machine like an autoscaler that crashes before it reduces the replicas. */
-async function marked(expiry: string | undefined) {
-  const world = await World.start(startControlPlane);
+async function marked(expiry: string | undefined, options: WorldOptions = {}) {
+  const world = await World.start(startControlPlane, options);
   await world.deploy(3);
   await world.until(() => world.complete(), 120);
   await world.pass(5);
@@ -66,5 +66,47 @@ test('the priority of an operator never expires', async () => {
   const machine = (await world.machines()).find(({ metadata }) => metadata.name === other);
   expect(machine?.metadata.annotations?.[Annotations.Priority]).toBe('1');
   expect(await expired()).toHaveLength(1);
+  await world[Symbol.asyncDispose]();
+});
+
+/** Runs `hook` before the first write of the manager that matches, after the time at which the mark expires. */
+async function markedUntil(matches: (request: Request) => boolean, hook: () => Promise<void>) {
+  let isDue = false;
+  const test = await marked('30m', {
+    fault: async (request, answer) => {
+      if (!isDue || request.method === 'GET' || !matches(request)) return answer();
+      isDue = false;
+      await hook();
+      return answer();
+    },
+  });
+  await test.world.pass(29 * MINUTE_S);
+  isDue = true;
+  return { ...test, hasFired: () => !isDue };
+}
+
+test('a scale-in between the decision about the expiry and its first write deletes the marked machine', async () => {
+  const scaleIn: (() => Promise<void>)[] = [];
+  const { world, name, expired, hasFired } = await markedUntil(
+    ({ url }) => url.includes('/machinedeployments/'),
+    async () => scaleIn[0]?.(),
+  );
+  scaleIn.push(async () => world.change({ spec: { replicas: 2 } }));
+  await world.pass(10 * MINUTE_S);
+  expect(hasFired()).toBe(true);
+  expect((await world.machines()).map(({ metadata }) => metadata.name)).not.toContain(name);
+  expect([(await world.machines()).length, await expired()]).toEqual([2, []]);
+  await world[Symbol.asyncDispose]();
+});
+
+test('after a failed write, the expiry continues', async () => {
+  const { world, annotationsOf, expired, hasFired } = await markedUntil(
+    ({ url }) => url.includes('/machines/'),
+    async () => Promise.reject(new Error('connection reset')),
+  );
+  await world.pass(10 * MINUTE_S);
+  expect(hasFired()).toBe(true);
+  expect((await annotationsOf())[Annotations.Priority]).toBe('3');
+  expect([(await world.machines()).length, (await expired()).length]).toEqual([3, 1]);
   await world[Symbol.asyncDispose]();
 });

@@ -1,4 +1,4 @@
-import { Annotations } from '@mcm/api';
+import { Annotations, type MachineDeployment } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { deployment, machine, NOW, set } from '../../set/test-objects.ts';
 import { planExpiry } from './mark-expiry.ts';
@@ -26,19 +26,28 @@ test('while the replicas are smaller than the set, no mark expires', () => {
   expect([plan(3), plan(2)]).toEqual([['m0'], undefined]);
 });
 
-test('mcm removes no mark if the cache lacks a new spec of the deployment', async () => {
+test.each(['m0', undefined])('if the deployment changed since the decision, mcm removes no mark: list %s', async (list) => {
   const { given, workers, machines } = fleet(3);
-  const removed = async (generation: number | undefined) => {
+  const annotations = { ...given.metadata.annotations, ...(list ? { [Annotations.TriggerDeletion]: list } : {}) };
+  const seen = { ...given, metadata: { ...given.metadata, annotations } };
+  const removed = async (stored: string | undefined) => {
     const patched: unknown[] = [];
     const access = {
       context: { clock: { now: () => NOW }, recorder: { event: () => undefined } },
       machinesOf: () => machines,
-      client: { get: async () => ({ ...given, metadata: { ...given.metadata, generation } }) },
+      patch: async ({ metadata }: MachineDeployment, change: object) => {
+        if (metadata.resourceVersion !== stored) throw new Error('conflict');
+        expect(change).toMatchObject({ annotations: { [Annotations.MarksExpired]: NOW.toISOString().replace('.000', '') } });
+      },
       machines: { patchAll: async (marks: readonly unknown[]) => patched.push(...marks) },
     };
-    await new ScaleRequests(access as never).expire(given, [workers], new AbortController().signal);
-    return patched.length;
+    const requests = new ScaleRequests(access as never);
+    const failed = await requests.expire(seen, [workers], new AbortController().signal).then(
+      () => false,
+      () => true,
+    );
+    return { failed, removed: patched.length };
   };
-  const { generation } = given.metadata;
-  expect([await removed(generation), await removed((generation ?? 0) + 1)]).toEqual([1, 0]);
+  expect(await removed(given.metadata.resourceVersion)).toEqual({ failed: false, removed: 1 });
+  expect(await removed('newer')).toEqual({ failed: true, removed: 0 });
 });

@@ -1,4 +1,4 @@
-import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Annotations, formatTime, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { coveredUntil, fallOf } from '../../objects/scaler.ts';
 import { splitSets } from '../../rollout/revisions.ts';
 import { isTakenBack, isUndone, newlySeen, type ScalerTimeInput, scalerTimes } from '../state/scaler-time.ts';
@@ -101,12 +101,9 @@ export class ScaleRequests {
     if (plan === undefined) return undefined;
     const { machines, list, nextAt, afterMs } = plan;
     if (machines.length === 0) return nextAt && Math.max(nextAt.getTime() - now.getTime(), 1);
-    const { name, uid, generation } = deployment.metadata;
-    const { metadata: live } = await this.#access.client.get(name, { signal });
-    if (live.uid !== uid || live.generation !== generation) return undefined;
-    // The list comes first, so that the manager does not mark the machines again.
-    if (list !== undefined)
-      await this.#access.patch(deployment, { annotations: { [Annotations.TriggerDeletion]: list } }, signal);
+    const listed = list === undefined ? {} : { [Annotations.TriggerDeletion]: list };
+    const annotations = { ...listed, [Annotations.MarksExpired]: formatTime(now) };
+    await this.#access.patch(deployment, { annotations }, signal);
     await this.#access.machines.patchAll(
       machines.map((machine) => ({ machine, body: unmarked(machine) })),
       signal,
