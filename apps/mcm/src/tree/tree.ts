@@ -119,7 +119,7 @@ function withoutOld(
   return new Map(kept);
 }
 
-const ZONE = { evacuated: 'evacuated', standby: 'on standby' } as const;
+const ZONE = { evacuated: 'evacuated', standby: 'on standby', short: 'without capacity' } as const;
 
 const going = ({ deletionTimestamp }: MachineSet['metadata']): string[] =>
   deletionTimestamp === undefined ? [] : ['being deleted'];

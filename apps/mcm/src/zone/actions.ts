@@ -35,7 +35,7 @@ export interface ZoneRow {
   readonly zone: string;
   readonly machines: number;
   readonly available: number;
-  readonly state: 'open' | 'evacuated' | 'standby';
+  readonly state: 'open' | 'evacuated' | 'standby' | 'short';
 }
 
 /** The maximum number of attempts after conflicts. The manager may write the deployment at the same time. */

@@ -73,6 +73,7 @@ const CAPACITY_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'empty'>(14)
 const ZONE_ACTS = [
   ...([...OFTEN, ...OFTEN, ...MISFORTUNES, 'scale', 'scale'] as const),
   ...(['evacuate', 'evacuate', 'evacuate', 'evacuate', 'lose zone', 'lose zone', 'lose zone'] as const),
+  ...(['evacuate full', 'evacuate full', 'evacuate full'] as const),
 ] as const;
 const HOOK_ACTS = [
   ...[...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES.filter((act) => act !== 'lost VM')],
@@ -105,6 +106,7 @@ type ActName =
       | 'refuse starts'
       | 'evacuate'
       | 'lose zone'
+      | 'evacuate full'
       | 'relabel'
       | 'owners away'
     );
@@ -273,6 +275,7 @@ export class RandomHistory {
       evacuate: () => this.#evacuate(),
       relabel: () => this.#relabel(),
       'lose zone': () => this.#loseZone(),
+      'evacuate full': () => this.#evacuateFull(),
       'owners away': () => this.#ownersAway(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
@@ -392,6 +395,20 @@ export class RandomHistory {
     const zone = this.#dice.one([...ZONES, undefined]);
     this.#note(zone === undefined ? 'the user returns all zones' : `the user evacuates ${zone}`);
     await this.#zones?.evacuate(zone);
+  }
+
+  /** The user evacuates a zone while another zone has no capacity. */
+  async #evacuateFull(): Promise<void> {
+    const zone = this.#dice.one(ZONES);
+    const full = this.#dice.one(ZONES.filter((each) => each !== zone));
+    const ms = this.#dice.pause(3_600_000);
+    this.#note(`the user evacuates ${zone ?? ''}, and ${full ?? ''} has no capacity for ${ms} ms`);
+    const { faults } = this.#world.cloud;
+    const rule = { operation: 'instances.create', zone: full ?? '', error: { code: 'InsufficientCapacity' } };
+    const { id } = faults.order(rule);
+    this.#later(ms, () => faults.cancel(id));
+    await this.#zones?.evacuate(zone);
+    await this.#world.clock.advance(this.#dice.pause(ms));
   }
 
   /** All kubelets of a zone stop reporting for up to three hours, and the cloud creates no VM there. */

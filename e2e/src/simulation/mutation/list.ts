@@ -347,6 +347,7 @@ export const MUTANTS: readonly Mutant[] = [
     Z,
     ['const usable = states.filter(({ evacuated }) => !evacuated);', 'const usable = states;'],
     ['const open = usable.filter(({ standby }) => !standby);', 'const open = usable;'],
+    ['  if (roomy.length > 0) return roomy;\n', ''],
     ['if (created !== undefined) return zones.find(({ name }) => name === created);', 'if (created) return zones[0];'],
   ),
   ...of('zones', `${CORE}/zones/places.ts`, Z, ['  return order < 0;', '  return order > 0;']),

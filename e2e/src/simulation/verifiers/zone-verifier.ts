@@ -21,6 +21,7 @@ function zoneIn({ metadata }: Machine, key: string): string | undefined {
  * - The VM of a machine is in the zone of the machine.
  * - No machine is created in an evacuated zone.
  * - No machine is created in a zone on standby, while another zone works.
+ * - No machine is created in a zone without capacity, which an evacuation recorded, while another zone works.
  * - Without changes, the numbers of machines in the zones differ by at most one.
  */
 export class ZoneVerifier {
@@ -29,6 +30,8 @@ export class ZoneVerifier {
   #evacuated: { readonly zone: string; readonly since: number } | undefined;
   /** The times at which the deployment recorded the zones on standby. */
   #standby: ReadonlyMap<string, number> = new Map();
+  /** The times at which the deployment recorded the zones without capacity. */
+  #short: ReadonlyMap<string, number> = new Map();
   /** For each zone, whether a machine runs, and the time of the last change. */
   readonly #runs = new Map<string, { readonly any: boolean; readonly since: number }>();
   #evacuationChanged = Number.NEGATIVE_INFINITY;
@@ -64,9 +67,13 @@ export class ZoneVerifier {
   }
 
   #recorded({ metadata }: MachineDeployment): void {
-    const entries = (metadata.annotations?.[Annotations.ZonesStandby] ?? '').split(',').filter((entry) => entry !== '');
-    const zones = entries.map((entry) => entry.split('=')[0] ?? '');
-    this.#standby = new Map(zones.map((zone) => [zone, this.#standby.get(zone) ?? this.#now]));
+    const recorded = (key: string, before: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+      const entries = (metadata.annotations?.[key] ?? '').split(',').filter((entry) => entry !== '');
+      const zones = entries.map((entry) => entry.split('=')[0] ?? '');
+      return new Map(zones.map((zone) => [zone, before.get(zone) ?? this.#now]));
+    };
+    this.#standby = recorded(Annotations.ZonesStandby, this.#standby);
+    this.#short = recorded(Annotations.ZonesShort, this.#short);
   }
 
   #noteRunning(): void {
@@ -103,6 +110,9 @@ export class ZoneVerifier {
     const lagMs = this.#world.lagMs() + BOUNDS.offeringPrepared.ms;
     if (this.#isOnStandby(zone, lagMs) && ZONES.some((other) => this.#works(other, lagMs)))
       this.#world.reporter.violate(`mcm created ${name} in zone ${zone}, which is on standby`);
+    const isShort = (this.#short.get(zone) ?? this.#now) + lagMs < this.#now;
+    if (isShort && ZONES.some((other) => other !== zone && !this.#short.has(other) && this.#works(other, lagMs)))
+      this.#world.reporter.violate(`mcm created ${name} in zone ${zone}, which has no capacity`);
     if (!this.#evacuated) return;
     this.#placed++;
     if (zone === this.#evacuated.zone && this.#now > this.#evacuated.since + lagMs)

@@ -83,6 +83,11 @@ export const Annotations = {
    */
   ZonesStandby: 'zones.machine.sapcloud.io/standby',
   /**
+   * On a MachineDeployment, entries `<zone>=<RFC 3339>`, written by the manager. An evacuation found no capacity in the
+   * zone, so the manager creates machines in other zones. Only in mcm.
+   */
+  ZonesShort: 'zones.machine.sapcloud.io/short',
+  /**
    * On a MachineDeployment, an integer or a percentage. During a rollout, at most this number of machines of each zone
    * may be missing. `maxUnavailable` of the deployment also applies. Only in mcm.
    */
@@ -457,6 +462,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.Zones,
   Annotations.ZonesEvacuated,
   Annotations.ZonesStandby,
+  Annotations.ZonesShort,
   Annotations.ZonesMaxUnavailable,
   Annotations.ZonesOfReplicas,
 ]);

@@ -285,11 +285,18 @@ export const EVENTS = {
     means: 'All machines of a zone became unreachable. The manager creates machines in the other zones.',
     help: 'If the zone does not recover, replace its machines with `mcm zone evacuate`.',
   },
+  ZoneShort: {
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means:
+      'During the evacuation of another zone, the cloud had no capacity in the zone. The manager creates the machines in other zones.',
+    help: 'Check the quota of the zone. The manager tries the zone again after 30 minutes.',
+  },
   ZoneReturned: {
     on: DEPLOYMENT,
     type: 'Normal',
     means:
-      'The manager creates machines in the zone again. A machine of the zone is Ready, or the zone has no machines.',
+      'The manager creates machines in the zone again. A machine of the zone is Ready, or the zone has no machines, or the wait for capacity ended.',
   },
   WarmMachineStopped: {
     on: MACHINE,

@@ -181,13 +181,14 @@ export class PlanExecution {
   ): Promise<MachineDeployment> {
     const revision = String(plan.revision ?? '');
     const stale = plan.revision && deployment.metadata.annotations?.[Annotations.Revision] !== revision;
-    const isSame = plan.lastGood === undefined && plan.standby === undefined;
+    const isSame = plan.lastGood === undefined && plan.standby === undefined && plan.short === undefined;
     if (!stale && !plan.forgetPause && isSame) return deployment;
     const annotations = {
       [Annotations.Revision]: stale ? revision : undefined,
       [Annotations.RolloutPausedBy]: plan.forgetPause ? null : undefined,
       [Annotations.RolloutLastGood]: plan.lastGood,
       [Annotations.ZonesStandby]: plan.standby,
+      [Annotations.ZonesShort]: plan.short,
     };
     return this.#access.patch(deployment, { annotations }, signal);
   }

@@ -39,6 +39,7 @@ import type { CountedSet } from './state/status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type RolloutPlan, type Step, scaledEvent } from './state/step.ts';
 import { type DeploymentSnapshot, rolling, type View, viewOf } from './state/view.ts';
 import { setWrites } from './writes/set-writes.ts';
+import { shortageOf } from './zones/shortage.ts';
 import { standbyOf } from './zones/standby.ts';
 import { zoneStep } from './zones/zone-step.ts';
 
@@ -53,6 +54,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const { deployment } = snapshot;
   const resize = step.resize ?? new Map<string, number>();
   const standby = standbyOf(view);
+  const short = shortageOf(view);
   checkPlan(view.sizes, resize, {
     replicas: view.replicas,
     surge: view.limits.surge,
@@ -69,14 +71,15 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     nodes: step.nodes ?? NO_MARKS,
     inPlace: step.inPlace ?? endOfUpdates(view),
     condition: step.condition ?? foundCondition(view),
-    events: [...(step.events ?? []), ...scaleEvents(view, resize), ...standby.events],
+    events: [...(step.events ?? []), ...scaleEvents(view, resize), ...standby.events, ...short.events],
     measureProgress: step.measureProgress ?? true,
-    lookAgainAt: earliest(earliest(step.lookAgainAt, view.repairs.lookAgainAt), standby.lookAgainAt),
+    lookAgainAt: [view.repairs.lookAgainAt, standby.lookAgainAt, short.lookAgainAt].reduce(earliest, step.lookAgainAt),
     pause: step.pause,
     forgetPause: pauseIsOver(view),
     lastGood: lastGoodOf(view),
     unfinished: isUnfinished(view),
     standby: standby.text,
+    short: short.text,
     problems: problemsOf(view, step),
     repairs: view.repairs,
     because: step.because,

@@ -331,6 +331,133 @@ describe('an evacuation', () => {
   });
 });
 
+describe('an evacuation while a zone has no capacity', () => {
+  /** In the zones of `full`, no new machine gets a VM, and its status reports the refusal. */
+  const withFullZones = (full: ReadonlySet<string>): WorldOptions => ({
+    birthMs: (machine) => (full.has(zoneOf(machine)) ? undefined : 5_000),
+    deathMs: () => 5_000,
+  });
+  const refuse = async (world: World, full: ReadonlySet<string>, record: string | null = null): Promise<void> => {
+    const lastOperation = { errorCode: 'ResourceExhausted', state: 'Failed', type: 'Create', description: 'no cores' };
+    for (const machine of await staying(world)) {
+      const { name } = machine.metadata;
+      if (!full.has(zoneOf(machine)) || machine.status?.currentStatus?.phase !== undefined) continue;
+      await world.patchMachine(name, { metadata: { annotations: { [Annotations.CapacityOffering]: record } } });
+      await world.setPhase(name, 'CrashLoopBackOff', { lastOperation });
+    }
+  };
+
+  test.each([
+    ['with a surge', { maxSurge: 1, maxUnavailable: 0 }, 6],
+    ['without a surge', { maxSurge: 0, maxUnavailable: 1 }, 5],
+    ['with both', { maxSurge: 3, maxUnavailable: 2 }, 6],
+  ])(
+    '%s moves the machines to the zone with capacity, and tries the other zone later',
+    async (_what, rollingUpdate, least) => {
+      const full = new Set<string>();
+      const strategy = { type: 'RollingUpdate', rollingUpdate };
+      await using world = await start(6, { strategy }, withFullZones(full));
+      full.add('b');
+      await annotate(world, { [ZonesEvacuated]: 'a' });
+      for (let waited = 0; waited < 300; waited++) {
+        await world.pass(1);
+        await refuse(world, full);
+        expect(world.available()).toBeGreaterThanOrEqual(least);
+      }
+      expect(await counts(world)).toEqual([0, 2, 4]);
+      expect((await world.deployment()).metadata.annotations?.[Annotations.ZonesShort]).toMatch(/^b=2026-/);
+      expect(await evented(world, 'ZoneShort')).toEqual([
+        'The cloud has no capacity in zone b. mcm creates the machines of the evacuation in other zones.',
+      ]);
+      full.clear();
+      await world.pass(3600);
+      expect(await counts(world)).toEqual([0, 3, 3]);
+      expect((await world.deployment()).metadata.annotations?.[Annotations.ZonesShort]).toBeUndefined();
+    },
+  );
+
+  const waiting = async (world: World): Promise<readonly string[]> =>
+    (await staying(world)).filter(({ status }) => status?.currentStatus?.phase === 'CrashLoopBackOff').map(zoneOf);
+
+  test('if no zone has capacity, one machine waits in the last zone, and mcm stops writing', async () => {
+    const full = new Set<string>();
+    await using world = await start(6, {}, withFullZones(full));
+    for (const zone of ['b', 'c']) full.add(zone);
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    for (let waited = 0; waited < 60; waited++) {
+      await world.pass(1);
+      await refuse(world, full);
+    }
+    expect([await counts(world), await waiting(world), world.available()]).toEqual([[2, 2, 3], ['c'], 6]);
+    const written = world.totalWrites();
+    await world.pass(1200);
+    expect(world.totalWrites()).toBe(written);
+  });
+
+  test('if all other zones are full at once, no zone closes', async () => {
+    const full = new Set<string>();
+    const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } };
+    await using world = await start(6, { strategy }, withFullZones(full));
+    for (const zone of ['b', 'c']) full.add(zone);
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.pass(5);
+    await refuse(world, full);
+    await world.pass(60);
+    expect((await waiting(world)).toSorted()).toEqual(['b', 'c']);
+    expect(await evented(world, 'ZoneShort')).toEqual([]);
+  });
+
+  test('while the deletion of a machine without a VM fails, the set loses no other machine', async () => {
+    const full = new Set<string>();
+    let fails = true;
+    const tried = new Set<string>();
+    const refusesDeletions: WorldOptions['fault'] = async ({ method, url }, answer) => {
+      if (!fails || method !== 'DELETE' || !url.includes('/machines/')) return answer();
+      tried.add(url.split('/').at(-1) ?? '');
+      throw new Error('connection reset');
+    };
+    await using world = await start(6, {}, { ...withFullZones(full), fault: refusesDeletions });
+    full.add('b');
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.pass(5);
+    await refuse(world, full);
+    for (let change = 0; change < 10; change++) {
+      await annotate(world, { note: String(change) });
+      await world.pass(10);
+      await world.restart();
+    }
+    expect(tried.size).toBe(1);
+    fails = false;
+    await world.pass(600);
+    expect([await counts(world), world.available()]).toEqual([[0, 2, 4], 6]);
+  });
+
+  test('a machine that tries another alternative of its zone stays', async () => {
+    const full = new Set<string>();
+    await using world = await start(6, {}, withFullZones(full));
+    full.add('b');
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.pass(5);
+    await refuse(world, full, '{"zone":"b","machineType":"large"}');
+    await world.pass(60);
+    expect([await counts(world), await waiting(world)]).toEqual([[2, 3, 2], ['b']]);
+  });
+
+  test('without an evacuation, a machine waits in its zone', async () => {
+    const full = new Set<string>();
+    await using world = await start(6, {}, withFullZones(full));
+    for (const zone of ['a', 'b', 'c']) full.add(zone);
+    await world.change({ spec: { replicas: 7 } });
+    await world.pass(5);
+    await refuse(world, full);
+    const before = await waiting(world);
+    await world.pass(3600);
+    expect(before).toHaveLength(1);
+    expect(await waiting(world)).toEqual(before);
+    expect((await world.deployment()).metadata.annotations?.[Annotations.ZonesShort]).toBeUndefined();
+  });
+});
+
 describe('a zone whose machines are all unreachable', () => {
   const lose = async (world: World, zone: string) => {
     for (const { metadata } of await inZone(world, zone)) await world.setPhase(metadata.name, 'Unknown');

@@ -240,7 +240,7 @@ export function registerManagerMetrics(meters: Meters, { deployments, sets, mach
   meters.observed(
     {
       name: 'mcm_zone_machines',
-      help: 'Number of machines of a deployment in a zone, without terminating machines; the label state is open, evacuated or standby',
+      help: 'Number of machines of a deployment in a zone, without terminating machines. The label state is open, evacuated, standby or short',
       labels: [...NAMED, 'zone', 'state'],
     },
     () => zonesOf({ deployments, sets, machines }),

@@ -3,7 +3,7 @@ import type { Limits } from '../objects/limits.ts';
 import { isTerminating } from '../objects/machines.ts';
 
 /** Returns true if a machine has no VM, because the cloud refused its capacity. */
-const waitsForCapacity = (machine: Machine): boolean =>
+export const waitsForCapacity = (machine: Machine): boolean =>
   !machine.spec.providerID &&
   !isTerminating(machine) &&
   machine.status?.lastOperation?.errorCode === 'ResourceExhausted';

@@ -219,6 +219,7 @@ class Run {
     }
     if (plan.lastGood !== undefined) world.annotate({ [Annotations.RolloutLastGood]: plan.lastGood });
     if (plan.standby !== undefined) world.annotate({ [Annotations.ZonesStandby]: plan.standby ?? '' });
+    if (plan.short !== undefined) world.annotate({ [Annotations.ZonesShort]: plan.short ?? '' });
     for (const set of plan.write)
       world.sets = world.sets.map((one) => (one.metadata.uid === set.metadata.uid ? set : one));
     if (plan.rollback) {

@@ -13,7 +13,7 @@ interface ZoneReport {
   readonly machines: number;
   /** Number of machines that are available. */
   readonly available: number;
-  readonly state: 'open' | 'evacuated' | 'standby';
+  readonly state: 'open' | 'evacuated' | 'standby' | 'short';
   /**
    * The missing machines of each zone, and their limit. `room` is undefined without a limit, or if no rollout is in
    * progress.
@@ -52,11 +52,11 @@ export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading)
   // If no machine is missing, the next machine is an additional machine.
   const [place] = placesFor(states, { count: 1, wanted: isOld ? wanted : Math.max(wanted, staying + 1), isOld });
   return {
-    zones: states.map(({ zone, staying: here, evacuated, standby }) => ({
+    zones: states.map(({ zone, staying: here, evacuated, standby, short }) => ({
       name: zone.name,
       machines: here.length,
       available: here.filter(isAvailable).length,
-      state: evacuated ? 'evacuated' : standby ? 'standby' : 'open',
+      state: evacuated ? 'evacuated' : standby ? 'standby' : short ? 'short' : 'open',
       room: rooms.get(zone),
     })),
     next: { zone: place?.zone.name ?? '', because: place?.because ?? '' },

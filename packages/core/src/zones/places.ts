@@ -96,11 +96,12 @@ function isBetter(a: Slot, b: Slot): boolean {
   return order < 0;
 }
 
+const closure = ({ evacuated, standby }: ZoneState): string =>
+  evacuated ? 'is evacuated' : standby ? 'is on standby' : 'has no capacity';
+
 /** Names the zones that get no machines. */
 function closedText(states: readonly ZoneState[]): string {
   const open = openZones(states);
   const closed = states.filter((state) => !open.includes(state));
-  return closed
-    .map(({ zone, evacuated }) => `zone ${zone.name} is ${evacuated ? 'evacuated' : 'on standby'}`)
-    .join('; ');
+  return closed.map((state) => `zone ${state.zone.name} ${closure(state)}`).join('; ');
 }

@@ -18,6 +18,8 @@ export interface ZoneSetting {
   readonly evacuated: ReadonlySet<string>;
   /** Zones whose machines all became unreachable, with the time in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
+  /** Zones in which an evacuation found no capacity, with the time in milliseconds since 1970. */
+  readonly short: ReadonlyMap<string, number>;
   /**
    * Number or percentage of the machines of each zone that may be missing during a rollout. If `maxUnavailable` is
    * undefined, there is no limit.
@@ -64,13 +66,20 @@ export function parseZones({ metadata: { annotations = {} } }: Annotated): Parse
   const limit = limitOf(annotations[Annotations.ZonesMaxUnavailable]);
   const rest = [...evacuationProblems(zones, evacuated), ...limit.problems, ...conflicts(annotations)];
   if (rest.length > 0) return { problems: rest };
-  const standby = entriesOf(annotations[Annotations.ZonesStandby]).flatMap((entry) => {
+  const standby = timesOf(annotations[Annotations.ZonesStandby]);
+  const short = timesOf(annotations[Annotations.ZonesShort]);
+  const { maxUnavailable } = limit;
+  return { setting: { zones, evacuated: new Set(evacuated), standby, short, maxUnavailable }, problems: [] };
+}
+
+/** Parses entries `<zone>=<time>`, and ignores invalid times. */
+function timesOf(text: string | undefined): ReadonlyMap<string, number> {
+  const entries = entriesOf(text).flatMap((entry) => {
     const [name = '', time] = entry.split('=');
     const at = parseInstant(time);
     return at === undefined ? [] : [[name, at] as const];
   });
-  const { maxUnavailable } = limit;
-  return { setting: { zones, evacuated: new Set(evacuated), standby: new Map(standby), maxUnavailable }, problems: [] };
+  return new Map(entries);
 }
 
 /** Parses the limit for each zone: an integer of at least 1, or a percentage. */

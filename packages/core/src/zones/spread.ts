@@ -29,6 +29,8 @@ export interface ZoneState {
    * no machine is Ready again.
    */
   readonly standby: boolean;
+  /** `short` is true if an evacuation found no capacity in the zone. */
+  readonly short: boolean;
 }
 
 /**
@@ -78,6 +80,7 @@ export function zoneStates(input: ZoneInput): readonly ZoneState[] {
     leaving,
     evacuated: setting.evacuated.has(zone.name),
     standby: isLost(staying) || (setting.standby.has(zone.name) && !staying.some(isAvailable)),
+    short: setting.short.has(zone.name),
   }));
 }
 
@@ -95,11 +98,13 @@ const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**
- * Returns the zones that get new machines. If no zone is open, zones on standby get new machines, because the
- * deployment needs its machines.
+ * Returns the zones that get new machines. If no other zone is open, zones without capacity and zones on standby get
+ * new machines, because the deployment needs its machines.
  */
 export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
   const usable = states.filter(({ evacuated }) => !evacuated);
   const open = usable.filter(({ standby }) => !standby);
+  const roomy = open.filter(({ short }) => !short);
+  if (roomy.length > 0) return roomy;
   return open.length > 0 ? open : usable;
 }

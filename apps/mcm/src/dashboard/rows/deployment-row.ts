@@ -75,6 +75,9 @@ function closedZonesOf(deployment: MachineDeployment): string {
     .flatMap(({ name }) => {
       const since = setting?.standby.get(name);
       if (setting?.evacuated.has(name)) return [`Zone ${name} is evacuated.`];
+      const short = setting?.short.get(name);
+      if (since === undefined && short !== undefined)
+        return [`Zone ${name} has no capacity since ${formatTime(new Date(short))}.`];
       return since === undefined ? [] : [`Zone ${name} is on standby since ${formatTime(new Date(since))}.`];
     })
     .join(' ');

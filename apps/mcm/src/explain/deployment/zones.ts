@@ -4,6 +4,7 @@ const STATES = {
   open: '',
   evacuated: ' (evacuated: mcm moves the machines to other zones)',
   standby: ' (on standby: the machines of the zone are unreachable, so mcm creates no machines there)',
+  short: ' (no capacity during the evacuation, so mcm creates machines in other zones)',
 } as const satisfies Readonly<Record<ZoneOutlook['zones'][number]['state'], string>>;
 
 /** Returns the machines of each zone, the zone of the next machine, and the zones whose limit delays the rollout. */

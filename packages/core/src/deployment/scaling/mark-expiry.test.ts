@@ -26,28 +26,33 @@ test('while the replicas are smaller than the set, no mark expires', () => {
   expect([plan(3), plan(2)]).toEqual([['m0'], undefined]);
 });
 
-test.each(['m0', undefined])('if the deployment changed since the decision, mcm removes no mark: list %s', async (list) => {
-  const { given, workers, machines } = fleet(3);
-  const annotations = { ...given.metadata.annotations, ...(list ? { [Annotations.TriggerDeletion]: list } : {}) };
-  const seen = { ...given, metadata: { ...given.metadata, annotations } };
-  const removed = async (stored: string | undefined) => {
-    const patched: unknown[] = [];
-    const access = {
-      context: { clock: { now: () => NOW }, recorder: { event: () => undefined } },
-      machinesOf: () => machines,
-      patch: async ({ metadata }: MachineDeployment, change: object) => {
-        if (metadata.resourceVersion !== stored) throw new Error('conflict');
-        expect(change).toMatchObject({ annotations: { [Annotations.MarksExpired]: NOW.toISOString().replace('.000', '') } });
-      },
-      machines: { patchAll: async (marks: readonly unknown[]) => patched.push(...marks) },
+test.each(['m0', undefined])(
+  'if the deployment changed since the decision, mcm removes no mark: list %s',
+  async (list) => {
+    const { given, workers, machines } = fleet(3);
+    const annotations = { ...given.metadata.annotations, ...(list ? { [Annotations.TriggerDeletion]: list } : {}) };
+    const seen = { ...given, metadata: { ...given.metadata, annotations } };
+    const removed = async (stored: string | undefined) => {
+      const patched: unknown[] = [];
+      const access = {
+        context: { clock: { now: () => NOW }, recorder: { event: () => undefined } },
+        machinesOf: () => machines,
+        patch: async ({ metadata }: MachineDeployment, change: object) => {
+          if (metadata.resourceVersion !== stored) throw new Error('conflict');
+          expect(change).toMatchObject({
+            annotations: { [Annotations.MarksExpired]: NOW.toISOString().replace('.000', '') },
+          });
+        },
+        machines: { patchAll: async (marks: readonly unknown[]) => patched.push(...marks) },
+      };
+      const requests = new ScaleRequests(access as never);
+      const failed = await requests.expire(seen, [workers], new AbortController().signal).then(
+        () => false,
+        () => true,
+      );
+      return { failed, removed: patched.length };
     };
-    const requests = new ScaleRequests(access as never);
-    const failed = await requests.expire(seen, [workers], new AbortController().signal).then(
-      () => false,
-      () => true,
-    );
-    return { failed, removed: patched.length };
-  };
-  expect(await removed(given.metadata.resourceVersion)).toEqual({ failed: false, removed: 1 });
-  expect(await removed('newer')).toEqual({ failed: true, removed: 0 });
-});
+    expect(await removed(given.metadata.resourceVersion)).toEqual({ failed: false, removed: 1 });
+    expect(await removed('newer')).toEqual({ failed: true, removed: 0 });
+  },
+);

@@ -32,6 +32,8 @@ export interface RolloutPlan {
   /** The set to record as the last good set. `lastGood` is undefined without a change. */
   readonly lastGood: string | undefined;
   readonly standby: string | null | undefined;
+  /** The new value of the annotation with the zones without capacity, in the same format as `standby`. */
+  readonly short: string | null | undefined;
   readonly pause: AutomaticPause | undefined;
   /** True from the first step of a rollout until all machines of the new template are available. */
   readonly unfinished: boolean;

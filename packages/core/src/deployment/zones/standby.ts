@@ -6,7 +6,7 @@ import type { View } from '../state/view.ts';
 import { zonesOf } from './zone-step.ts';
 
 /** A zone without machines leaves standby after this time. The next machine of a zone shows whether the zone works. */
-const RETRY_MS = 30 * 60_000;
+export const RETRY_MS = 30 * 60_000;
 
 export interface StandbyChange {
   /**

@@ -6,6 +6,7 @@ import { chooseForDeletion, deletionOrder } from '../../set/replicas/deletion-or
 import { zoneRanks } from '../../zones/ranks.ts';
 import { zoneSettingOf } from '../../zones/setting.ts';
 import { openZones, type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from '../../zones/spread.ts';
+import { stuckMachines } from '../../zones/stuck.ts';
 import { maximumMachines, type SetSize } from '../state/size.ts';
 import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
@@ -24,6 +25,8 @@ interface Standing {
   readonly movers: readonly Machine[];
   /** A machine of the zone with the most machines, or undefined if no machine may move. */
   readonly surplus: Machine | undefined;
+  /** Number of machines without a VM in zones without capacity. */
+  readonly stuck: number;
 }
 
 /**
@@ -43,6 +46,7 @@ export function zoneStep(view: View): Step | undefined {
   if (replicas === 0 || over < 0 || over > limits.surge) return undefined;
   const standing = standingOf(view, input, current);
   const wanted = standing.movers.length + (standing.surplus ? 1 : 0);
+  if (standing.stuck > 0) return unstuck(current, standing);
   if (wanted === 0 && over === 0) return undefined;
   const size = limits.surge > 0 ? withSurge(view, standing, wanted) : withoutSurge(view, standing, wanted);
   const { evacuated } = input.setting;
@@ -58,6 +62,14 @@ export function zoneStep(view: View): Step | undefined {
         : `waiting: ${why}, and the new machines in other zones are not available yet`;
   return { resize: new Map([[current.name, size]]), measureProgress: false, because };
 }
+
+/** The set deletes the machines without a VM, and then creates machines in other zones. */
+const unstuck = ({ name, replicas }: SetSize, { staying, stuck }: Standing): Step => ({
+  // A set that has not yet reached its size would delete available machines.
+  resize: new Map([[name, staying.length === replicas ? replicas - stuck : replicas]]),
+  measureProgress: false,
+  because: 'a zone has no capacity: deleting machines without a VM, and then creating machines in other zones',
+});
 
 function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const { split, machines, disruptions, nodeOf, now } = view;
@@ -80,8 +92,9 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const ordered = staying.toSorted(deletionOrder(now, isPostponed));
   const ranks = zoneRanks(input, states, ordered, { replicas: view.replicas - 1, wanted: view.replicas });
   const [first] = rests ? chooseForDeletion(staying, 1, now, isPostponed, ranks) : [];
+  const stuck = stuckMachines(states, staying.filter(mayMove)).length;
   const moves = first && mayMove(first) && !hasFailures(view.repairs) && isOverfull(input, states, first);
-  return { current, staying, movers, surplus: moves ? first : undefined };
+  return { current, staying, movers, surplus: moves ? first : undefined, stuck };
 }
 
 /** A zone is too full if it has at least two machines more than another zone. */

@@ -404,7 +404,7 @@ test('a machine reports whether the cloud refused its own call, also if both tex
   expect(description(planCreation(waits, NOON))).toMatch(ELSEWHERE);
   const status = said?.do === 'writeStatus' ? said.status : {};
   const last = { kind: 'create', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' } as const;
-  const tried = { ...waits, machine: machine({ status }), calls: { last, createSent: true } };
+  const tried = { ...waits, machine: machine({ status }), calls: { last, createSent: true as const } };
   expect(description(planCreation(tried, NOON))).toMatch(/^Cloud provider message - /);
 });
 
@@ -420,7 +420,9 @@ test('after a restart, a machine keeps the report about its own call', () => {
   const reported = machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation } });
   expect(planCreation(see(reported, { calls: none, shortage: shortUntil(10) }), NOON).actions).toEqual([]);
   const overdue = planCreation(see(reported, { calls: none, shortage: shortUntil(90) }), inMinutes(60));
-  expect(overdue.actions[0]).toMatchObject({ status: { currentStatus: { phase: 'Failed' }, lastOperation: { description } } });
+  expect(overdue.actions[0]).toMatchObject({
+    status: { currentStatus: { phase: 'Failed' }, lastOperation: { description } },
+  });
 });
 
 test('a machine without a VM reports the shortage of its class once, and waits with the others', () => {
