@@ -19,7 +19,7 @@ const FLAGS = { port: '--config-server-port', certificates: '--config-server-cer
 /** Address and certificate of the config server. */
 export interface ConfigServerSettings {
   readonly host: string;
-  /** 0 selects a free port. */
+  /** The port of the server. The value 0 selects a free port. */
   readonly port: number;
   /** The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the certificates are self-signed. */
   readonly certificates: string;
@@ -99,8 +99,7 @@ async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, conte
 }
 
 /**
- * Serves configurations for first boots until `close` is called. Every replica of the controller serves configurations
- * for first boots.
+ * Serves configurations for first boots until `close` is called. Every replica of the controller runs a config server.
  */
 export async function startConfigServer(
   settings: ConfigServerSettings,

@@ -54,7 +54,7 @@ export interface ConfigControllerOptions {
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** Registers the metrics of pools. If `meters` is absent, there are no metrics. */
+  /** The registry for the metrics of pools. If `meters` is absent, there are no metrics. */
   readonly meters?: Meters;
   readonly tree: TemplateTree;
   readonly identity: ControllerIdentity;
@@ -62,10 +62,10 @@ export interface ConfigControllerOptions {
 
 /** Settings from flags. */
 export interface ConfigSettings {
-  /** The maximum number of parallel drains. Only drains need a limit, because all remaining queues are short. */
+  /** The maximum number of parallel drains. Only drains need a limit, because all other queues are short. */
   readonly concurrency: number;
   readonly pullSecretNamespace: string;
-  /** `Old`, `Intermediate` or `Modern`. */
+  /** The TLS profile: `Old`, `Intermediate` or `Modern`. */
   readonly tlsProfile: string;
   readonly watchApiServerConfig: boolean;
   readonly stampVersion: boolean;
@@ -109,13 +109,16 @@ export interface ConfigControllers {
 
 const MACHINE_KINDS: readonly ResourceDefinition<KubeObject>[] = [machines, machineSets, machineDeployments];
 
-/** Returns whether a node may be uncordoned. If the machine of a node is in deletion, the node stays cordoned. */
+/**
+ * Returns a function that decides whether a node may be uncordoned. If the machine of a node is in deletion, the node
+ * stays cordoned.
+ */
 const mayUncordon =
   (fleet: MachineFleet) =>
   ({ metadata }: Node): boolean =>
     fleet.machinesOf(metadata.name).every((machine) => machine.metadata.deletionTimestamp === undefined);
 
-/** Creates the caches and controllers, which start only when their units run. */
+/** Creates the caches and controllers. The process starts them when it runs their units. */
 export function createConfigControllers(
   { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigControllerOptions,
   chosen: Partial<ConfigSettings> = {},

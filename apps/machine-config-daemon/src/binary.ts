@@ -110,7 +110,10 @@ export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
   },
 };
 
-/** Returns the source of notices that `--interruptions` selects. On Azure, a VM has the name of its Node. */
+/**
+ * Returns the source of notices that `--interruptions` selects. On Azure, the source finds the notices of a VM by the
+ * name of its Node.
+ */
 function noticesOf(given: Pick<FlagValues<typeof flags>, 'interruptions' | 'metadata-endpoint'>, nodeName: string) {
   const { interruptions } = given;
   if (interruptions === 'none') return undefined;
@@ -118,7 +121,10 @@ function noticesOf(given: Pick<FlagValues<typeof flags>, 'interruptions' | 'meta
   return { source, metadata: undiciTransport({ server: given['metadata-endpoint'], connections: 2 }) };
 }
 
-/** @throws ConfigError that names the file, the field and its allowed values */
+/**
+ * Reads the disruption policy from a file.
+ * @throws ConfigError that names the file, the field and its allowed values
+ */
 export async function readPolicy(file: string): Promise<DisruptionPolicy> {
   if (file === '') return DEFAULT_POLICY;
   const say = (problem: string, cause?: unknown) =>

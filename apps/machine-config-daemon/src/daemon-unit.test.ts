@@ -252,7 +252,7 @@ test('the daemon applies the target with a drain and a reboot, or only with a re
 test('a daemon that is killed at any request or program, before or after its effect, reaches the same state after a restart', async () => {
   await using machine = await withOne();
   let ended = false;
-  // The fault occurs one step later each time, until the update ends before the fault.
+  // In each round, the fault occurs one step later, until the update ends before the fault.
   for (let left = 0; !ended; left += 1) {
     for (const carriedOut of [false, true]) {
       const name = carriedOut ? 'one' : 'two';
@@ -279,7 +279,7 @@ test.each([0, 2, 4])(
   'a disk that is full after %i writes is reported, and with free space the update continues or is reverted automatically',
   async (room) => {
     await using machine = await withOne();
-    // When the disk has free space again, the target is first the old config, and then the new config.
+    // When the disk has free space again, the target changes to the old config, and then to the new config.
     for (const name of ['one', 'two']) {
       machine.room = room;
       await machine.tell({ [DesiredConfig]: 'two' });

@@ -18,8 +18,8 @@ export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promis
 }
 
 /**
- * Writes the command line to all boot entries, and then to the file for new entries. The command line is read from the
- * file for new entries, so a crash repeats the write.
+ * Writes the command line to all boot entries, and then to the file for new entries. `readCommandLine` reads the file
+ * for new entries. This file is written last, so the write is repeated after a crash.
  */
 export async function writeCommandLine(disk: NodeDisk, list: ListEntries, line: string): Promise<void> {
   for (const path of await list(ENTRIES)) {

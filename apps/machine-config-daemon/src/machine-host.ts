@@ -45,7 +45,7 @@ export const programsIn =
     await run(first, rest, { timeout: PROGRAM_LIMIT_MS });
   };
 
-/** A Linux machine below a root directory. */
+/** Returns the access to a Linux machine whose files are below a root directory. */
 export function machineHost({
   root,
   disk,
@@ -94,8 +94,8 @@ async function onService(program: RunProgram, verb: 'reload' | 'restart', servic
 }
 
 /**
- * Returns true if a service is installed. `systemctl cat` has a special exit code for a missing unit file. Any error
- * code except this one means that the machine has a problem.
+ * Returns true if a service is installed. `systemctl cat` has a special exit code for a missing unit file. Every other
+ * error code means that the machine has a problem.
  */
 async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
   try {

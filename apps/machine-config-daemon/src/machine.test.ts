@@ -20,7 +20,7 @@ import { rootFolder } from './root-folder.testing.ts';
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const CMDLINE = 'etc/kernel/cmdline';
 
-/** A folder as the root directory of a node, its Node, and daemons that the test can kill between two writes. */
+/** A node whose root directory is a folder, and daemons that the test can kill between two writes. */
 class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];

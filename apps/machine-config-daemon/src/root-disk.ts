@@ -32,8 +32,8 @@ export class RootDisk implements NodeDisk {
   readonly #onWrite: (path: string) => void;
 
   /**
-   * @param onWrite `onWrite` gets the path on the node before each change, so that a watch can ignore the daemon's own
-   * changes
+   * @param onWrite Called before each change with the path on the node, so that a watch can ignore the daemon's own
+   *   changes
    */
   constructor(root: string, onWrite: (path: string) => void = () => undefined) {
     this.#root = root;
@@ -98,7 +98,7 @@ export class RootDisk implements NodeDisk {
     return found.user === user && found.group === group;
   }
 
-  /** The default owner is the user of this process, which is root on a machine. */
+  /** Returns the owner of an entry. The default owner is the user of this process, which is root on a machine. */
   async #ownerOf(entry: Exclude<Entry, { kind: 'link' }>): Promise<{ user: number; group: number }> {
     const [user, group] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
     return {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '@mcm/kube';
 import { pathInRoot } from './in-root.ts';
 
-/** Changes occur in bursts. The check of the whole disk starts after this time without a change. */
+/** Time without a change after which the check of the disk starts, because changes occur in bursts. */
 const QUIET_MS = 500;
 
 /** Reports changes in the directories that a config writes to. */

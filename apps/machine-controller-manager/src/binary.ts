@@ -121,7 +121,7 @@ const flags = {
       help: 'ConfigMap in --namespace that limits how many clusters of the fleet roll out at the same time; default: no limit',
     }),
   }),
-  // In older installations of the original, the manager has these flags.
+  // Older installations of the original set these flags.
   'delete-migrated-machine-class': ignoredFlag('[true|false]', 'deprecated; mcm does not migrate MachineClasses'),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
@@ -140,7 +140,7 @@ interface Doubtful {
   readonly 'webhook-cert-dir': string;
 }
 
-/** Warnings about settings that are valid but probably wrong. The original accepts such settings too. */
+/** Returns warnings about settings that are valid but probably wrong. The original accepts such settings too. */
 function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
   return [
@@ -221,7 +221,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     const { meters } = metrics;
     const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });
     const journal = journalOf(given);
-    // There are no known secrets, because the manager reads no Secrets.
+    // The list of known secrets is empty, because the manager reads no Secrets.
     const known = () => ({ secrets: [], tokens: [] });
     pages.serve(journalPage({ journal, version: VERSION, controller: NAME, clock, known }));
     return createControllers(

@@ -78,10 +78,10 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   /** A set is frozen when its number of machines exceeds the sum of replicas and surge by this number. */
   readonly safetyUp: number;
-  /** A frozen set is unfrozen when its number of machines is this much below the freeze limit. */
+  /** A frozen set is unfrozen when its number of machines is lower than the freeze limit by this number. */
   readonly safetyDown: number;
   readonly overshootingPeriodMs: number;
-  /** Whether to keep the cluster autoscaler from removing the nodes of a rollout. */
+  /** Whether the manager protects the nodes of a rollout from the cluster autoscaler. */
   readonly protectNodesDuringRollout: boolean;
   /** Whether MachineDeployments have the conditions `Ready` and `Stalled`. */
   readonly readyCondition: boolean;
@@ -112,7 +112,7 @@ export interface Controllers {
   flush(): Promise<void>;
 }
 
-/** A rollout produces many similar events. Events within this time are combined into one write. */
+/** The time within which similar events are combined into one write. A rollout produces many similar events. */
 const EVENT_DELAY_MS = 3_000;
 
 function recorderOf({ control, runtime, traces }: Environment, component: string): EventRecorder {
@@ -124,7 +124,7 @@ const overshootOf = (
   concurrency: number,
 ) => ({ safetyUp, safetyDown, periodMs, concurrency });
 
-/** Creates the caches and controllers, which start only when their units run. */
+/** Creates the caches and controllers. The process starts them when it runs their units. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };

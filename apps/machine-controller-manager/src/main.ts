@@ -2,11 +2,11 @@
 import { startProgram } from '@mcm/kube/start';
 
 const V8_FLAGS = [
-  // Without this flag, short-lived objects of the start keep the heap large until the process ends.
+  // Without this flag, the heap stays as large as during the start, because short-lived objects enlarge it.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // The HTTP parser is the only WebAssembly. An optimizing compilation of WebAssembly would use 14 MB of memory. A flag
-  // that is set at run time does not set the flags that it implies, so each flag is listed.
+  // With these flags, WebAssembly is not optimized. The only WebAssembly is the HTTP parser, and its optimization would
+  // use 14 MB of memory. V8 applies implied flags only at its start, so each flag is listed.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];
 

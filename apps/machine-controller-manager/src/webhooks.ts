@@ -25,7 +25,7 @@ const webhookHandlers = (control: KubeClient): Readonly<Record<string, Admission
 
 export interface WebhookSettings {
   readonly host: string;
-  /** 0 means that no webhooks are served. */
+  /** The port of the webhooks. The value 0 means that no webhooks are served. */
   readonly port: number;
   /** The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the program creates the certificates. */
   readonly certificates: string;

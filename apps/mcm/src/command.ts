@@ -47,7 +47,7 @@ async function describe(error: unknown): Promise<string> {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Adapts a text to a terminal without Unicode or without colors. See https://no-color.org. */
+/** Removes Unicode symbols or colors from a text, if the terminal does not support them. See https://no-color.org. */
 const draw = (text: string): string => {
   const plain = process.env.NO_COLOR ? stripVTControlCharacters(text) : text;
   return isAscii(process.env) ? ascii(plain) : plain;
@@ -69,8 +69,8 @@ try {
   }
   process.exitCode = error instanceof Ended ? error.code : process.exitCode || 1;
 }
-// Exit explicitly, because open sockets and watches would keep the process running. First, write the remaining output
-// to slow pipes.
+// Exits explicitly, because open sockets and watches would keep the process running. Before the exit, slow pipes must
+// get the remaining output.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit(process.stdout.errored ? CLOSED_PIPE : (process.exitCode ?? 0));

@@ -24,7 +24,7 @@ import { statusLines } from './up/status.ts';
 const NOW = new Date('2026-01-01T01:00:00Z');
 const OWNERS: Readonly<Record<string, string>> = { MachineSet: 'MachineDeployment', Machine: 'MachineSet' };
 
-/** An object with this content, as the client returns it to a command. */
+/** Returns an object with this content, as the client returns it to a command. */
 function stored<T extends KubeObject>({ kind, shape = {} }: ResourceDefinition<T>, content: object): T {
   const owner = OWNERS[kind];
   const metadata = {
@@ -49,7 +49,7 @@ const KINDS: readonly ResourceDefinition<KubeObject>[] = [machineDeployments, ma
 const sampled = ({ shape = {} }: ResourceDefinition<KubeObject>): object => sampleOf(shape) as object;
 const SAMPLES = new Map(KINDS.map((definition) => [definition.kind, sampled(definition)]));
 
-/** All outputs for a fleet with one malformed object, as text. */
+/** Returns all outputs for a fleet with one malformed object, as text. */
 function outputs(kind: string, content: object): string {
   const of = <T extends KubeObject>(definition: ResourceDefinition<T>): T =>
     stored(definition, definition.kind === kind ? content : (SAMPLES.get(definition.kind) ?? {}));

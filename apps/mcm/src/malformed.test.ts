@@ -88,7 +88,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** The output of a command, or the message of its error. */
+/** Returns the output of a command, or the message of its error. */
 async function run(...words: string[]): Promise<string> {
   const lines: string[] = [];
   const program = createProgram({

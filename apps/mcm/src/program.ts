@@ -45,7 +45,7 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
     .version(version(), '-V, --version');
   const environment: CommandEnvironment = {
     draw: (text) => text,
-    // Lines may contain texts of the cluster.
+    // A line may contain texts from the cluster, so unsafe characters are replaced.
     warn: (line) => program.configureOutput().writeErr?.(`${printable(line)}\n`),
     ...given,
   };

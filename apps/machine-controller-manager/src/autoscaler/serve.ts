@@ -20,7 +20,7 @@ import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 /** The address and the certificates of the gRPC server for the cluster-autoscaler. */
 export interface AutoscalerSettings {
   readonly host: string;
-  /** 0 means that the protocol is not served. */
+  /** The port of the server. The value 0 means that the protocol is not served. */
   readonly port: number;
   /** The directory with `tls.crt`, `tls.key`, and `ca.crt`, the CA of the clients. */
   readonly certificates: string;
@@ -29,7 +29,7 @@ export interface AutoscalerSettings {
 /** The parts of the process that the protocol uses. */
 export interface AutoscalerContext {
   readonly control: KubeClient;
-  /** `target` is undefined without a target cluster. */
+  /** The cluster of the nodes, or undefined if there is no target cluster. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly runtime: InformerRuntime;
@@ -40,7 +40,10 @@ export interface AutoscalerContext {
 
 const FLAG = '--autoscaler-cert-dir';
 
-/** @throws ConfigError that names the flag and the file */
+/**
+ * Reads the CA of the clients.
+ * @throws ConfigError that names the flag and the file
+ */
 async function readClientCa(directory: string): Promise<string> {
   try {
     return await readFile(join(directory, 'ca.crt'), 'utf8');

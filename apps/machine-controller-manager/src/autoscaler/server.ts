@@ -20,7 +20,7 @@ interface Request {
 
 export interface AutoscalerServerOptions {
   readonly host: string;
-  /** 0 selects a free port. */
+  /** The port of the server. The value 0 selects a free port. */
   readonly port: number;
   readonly groups: Pick<NodeGroups, keyof NodeGroups>;
   /** Returns true if the caches are complete. Until the caches are complete, the server refuses all requests. */

@@ -5,13 +5,19 @@ import { UserError } from '../command/errors.ts';
 import { inspectDataDir } from '../up/data/data-dir.ts';
 
 export interface CloudConnection {
-  /** `local`, or the name of the provider whose cloud is emulated. */
+  /** The name of the provider whose cloud is emulated, or `local`. */
   readonly provider: string;
-  /** @throws UserError with the error of the cloud */
+  /**
+   * Sends a request to the emulated cloud.
+   * @throws UserError with the error of the cloud
+   */
   readonly call: (method: 'GET' | 'POST', path: string, body?: object) => Promise<string>;
 }
 
-/** @throws UserError if no instance runs in this data directory */
+/**
+ * Calls `work` with a connection to the emulated cloud of a local instance.
+ * @throws UserError if no instance runs in this data directory
+ */
 export async function withCloud<T>(dataDir: string, work: (cloud: CloudConnection) => Promise<T>): Promise<T> {
   const instance = inspectDataDir(dataDir);
   const { provider = 'local', cloudAddress } = instance?.state ?? {};

@@ -19,7 +19,7 @@ interface Named {
 }
 
 /**
- * Runs `mcm cloud interrupt`: the cloud of a local instance announces an interruption. `interrupt` returns the lines to
+ * Runs `mcm cloud interrupt`: the cloud of a local instance announces an interruption. The result is the lines to
  * print.
  */
 export async function interrupt(

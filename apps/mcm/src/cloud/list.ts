@@ -20,7 +20,10 @@ const listedLines = (found: readonly Listed[]): string[] => {
   ]);
 };
 
-/** @throws UserError if no instance runs */
+/**
+ * Lists the resources in the emulated cloud of a local instance.
+ * @throws UserError if no instance runs
+ */
 const listCloud = (dataDir: string): Promise<readonly Listed[]> =>
   withCloud(dataDir, async ({ provider, call }) => {
     const text = await call('GET', provider === 'local' ? '/v1/instances' : '/_emulator/resources');

@@ -38,7 +38,7 @@ async function admit(name: string, inNamespace: readonly Rule[], everywhere: rea
   await grant('Role', `namespaces/${NS}/`, inNamespace);
   await grant('ClusterRole', '', everywhere);
   const { status } = (await post(`${accounts}/${name}/token`, { spec: {} })) as { status: { token: string } };
-  // Remove the client certificate, because it would take precedence over the token.
+  // The client certificate is removed, because it would take precedence over the token.
   const withToken = plane.kubeconfig().replaceAll(plane.adminToken, status.token);
   writeFileSync(join(folder, name), withToken.replace(/^\s+client-(certificate|key)-data: .*\n/gm, ''));
 }

@@ -23,7 +23,7 @@ export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): P
   }
 }
 
-/** Returns undefined if the caller has no permission to list Nodes. */
+/** Returns the Nodes, or undefined if the caller has no permission to list Nodes. */
 export async function readNodes(client: KubeClient, unread?: Set<string>): Promise<readonly Node[] | undefined> {
   return (await ifAllowed(client.resource<Node>(nodes).list(), unread))?.items;
 }
@@ -38,8 +38,8 @@ export function lackText(error: KubeError): string | undefined {
 }
 
 /**
- * If the authorizer refused the watch, returns the missing permissions. If the watch failed for any other reason, the
- * result is the message of the server.
+ * Returns the permissions that are missing, if the authorizer refused the watch. If the watch failed for any other
+ * reason, the result is the message of the server.
  */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);

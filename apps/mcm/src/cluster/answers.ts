@@ -12,8 +12,8 @@ interface Reported<T> {
 }
 
 /**
- * Prints a model and the kinds that could not be read. With JSON and YAML, everything except the model goes to standard
- * error, because the output has no field for it.
+ * Prints a model and the kinds that could not be read. With JSON and YAML, only the model goes to standard output. All
+ * other lines go to standard error.
  */
 export function tell<T>(
   { say, draw, warn }: Telling,

@@ -30,7 +30,9 @@ export const withFleetCluster = (command: Command): Command =>
     'cluster of a fleet: its namespace in the seed, whose Secret fleet-kubeconfig contains the kubeconfig of the nodes',
   );
 
-/** Splits `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`, undefined for another form. */
+/**
+ * Splits `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`. The result is undefined for a text with another form.
+ */
 export function inFleetCluster(text: string): { readonly cluster: string; readonly object: string } | undefined {
   const [cluster = '', type = '', name = '', ...more] = text.split('/');
   if (cluster === '' || name === '' || more.length > 0) return undefined;
@@ -67,7 +69,7 @@ export interface Reference {
   readonly name: string;
 }
 
-/** Returns the kind with this name, plural or short name. */
+/** Returns the kind that has this name, plural or short name. */
 export const kindOf = (word: string): string | undefined => {
   const short = word.toLowerCase().split('.')[0] ?? '';
   return [...Object.keys(KINDS), 'Pool'].find((kind) => (KINDS[kind] ?? POOL).includes(short));

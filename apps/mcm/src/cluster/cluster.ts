@@ -38,7 +38,10 @@ export interface ClusterFlags {
   readonly dataDir: string;
   /** A context of the kubeconfig. By default, `context` is the current context. */
   readonly context?: string | undefined;
-  /** The namespace of a command; by default the namespace of the context, or `default`. */
+  /**
+   * The namespace of a command. The default is the namespace of the context, or `default` if the context has no
+   * namespace.
+   */
   readonly namespace?: string | undefined;
   /** A cluster of a fleet: its namespace in the seed. */
   readonly cluster?: string | undefined;
@@ -199,7 +202,7 @@ export async function memberConfig(seed: KubeClient, cluster: string): Promise<C
   return kubeconfigOfText(Buffer.from(data, 'base64').toString('utf8'), { source, clock: realClock });
 }
 
-/** Connects, calls `work`, and closes the connections even if `work` fails. */
+/** Connects to the clusters and calls `work`. The connections are closed even if `work` fails. */
 export async function inCluster<T>(
   flags: ClusterFlags,
   name: string,

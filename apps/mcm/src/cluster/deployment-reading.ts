@@ -50,7 +50,10 @@ const listOf = async <T extends KubeObject>(
   namespace: string | undefined,
 ): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
 
-/** Lists each kind once, for any number of deployments. If the namespace is undefined, lists all namespaces. */
+/**
+ * Lists each kind once, for any number of deployments. If the namespace is undefined, the result contains the objects
+ * of all namespaces.
+ */
 export async function readNamespace(client: KubeClient, namespace: string | undefined): Promise<NamespaceReading> {
   const [deployments, sets, fleet, classes] = await Promise.all([
     listOf<MachineDeployment>(client, machineDeployments, namespace),
@@ -75,7 +78,10 @@ export function ownedBy(
   };
 }
 
-/** @throws UserError if the deployment does not exist */
+/**
+ * Reads a deployment with its sets and machines.
+ * @throws UserError if the deployment does not exist
+ */
 export async function readDeployment(client: KubeClient, namespace: string, name: string): Promise<DeploymentReading> {
   const deployment = await getDeployment(client, namespace, name);
   const [sets, fleet] = await Promise.all([
@@ -112,7 +118,10 @@ export async function readWithEnvironment(
   });
 }
 
-/** @throws UserError if the deployment does not exist */
+/**
+ * Reads a deployment.
+ * @throws UserError if the deployment does not exist
+ */
 export const getDeployment = (
   client: KubeClient,
   namespace: string,

@@ -13,21 +13,24 @@ interface FollowFlags {
 
 /** The minimum time between two reads. */
 const GAP_MS = 2_000;
-/** A read that takes long, for example of a large fleet, is repeated less often. */
+/**
+ * The pause between two reads is at least this number of times the duration of a read, so that large fleets are read
+ * less often.
+ */
 const SHARE = 10;
 
 interface Report<T> {
   readonly read: () => Promise<T>;
   readonly text: (model: T, wide: boolean) => readonly string[];
   /**
-   * Returns the data whose change prints the lines again. By default, a change of the printed data prints the lines
-   * again.
+   * Returns the part of the model whose changes cause a new output. By default, each change of the printed data causes
+   * a new output.
    */
   readonly watched?: (model: T) => unknown;
   readonly clock?: Clock;
 }
 
-/** The passing time in a text is not a change. */
+/** Returns the model as text without durations, because a duration that only grows is not a change. */
 export const withoutDurations = (model: object): string => JSON.stringify(model).replaceAll(DURATION, '');
 
 const DURATION = /\b(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\b/g;
@@ -46,7 +49,7 @@ export async function reportOrFollow<T extends object>(
   for (const line of formatted(flags.output, await report.read(), drawn)) say(line);
 }
 
-/** Returns the result of the work. If the signal aborts first, rejects with the reason of the signal. */
+/** Returns the result of the work. If the signal aborts first, the promise rejects with the reason of the signal. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
@@ -79,7 +82,7 @@ async function follow<T extends object>(
       before = now;
       failure = undefined;
     } catch (error) {
-      // Only a failure of the first read ends the command. A later outage does not.
+      // Only a failure of the first read ends the command. After the first read, an outage does not end the command.
       if (before === undefined || !(error instanceof KubeError)) throw error;
       if (error.message !== failure) warn(`mcm: ${error.message}; retrying`);
       failure = error.message;

@@ -1,7 +1,7 @@
 import { Annotations, formatTime, type MachineClass } from '@mcm/api';
 import { quarantinedVms, stoppedVms } from '@mcm/core';
 
-/** A VM without a Machine. A VM in quarantine exists until a user decides what happens to it. */
+/** A VM in quarantine. This VM has no Machine, and stays until a user decides what happens to it. */
 export interface QuarantinedVm {
   readonly machineClass: string;
   readonly providerId: string;

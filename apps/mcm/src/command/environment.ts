@@ -3,7 +3,7 @@ import type { Random } from '@mcm/kube';
 export interface CommandEnvironment {
   readonly say: (line: string) => void;
   readonly random: Random;
-  /** Aborts when the user ends the command. */
+  /** Returns a signal that aborts when the user ends the command. */
   readonly signal: () => AbortSignal;
   /** Writes a line to standard error. */
   readonly warn: (line: string) => void;

@@ -3,10 +3,11 @@ import { constants } from 'node:os';
 interface ExitCode {
   readonly code: number;
   /**
-   * The meaning for all commands that are not in `of`. If `means` is absent, only the commands in `of` use the code.
+   * The meaning of the code for all commands that are not in `of`. If `means` is absent, only the commands in `of` use
+   * the code.
    */
   readonly means?: string;
-  /** The meaning for each of these commands. The keys do not contain the name of the program. */
+  /** The meaning of the code for each command in this list. The keys do not contain the name of the program. */
   readonly of?: Readonly<Record<string, string>>;
 }
 
@@ -77,14 +78,14 @@ export const exitCodesOf = (path: string): readonly (readonly [code: number, mea
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/** Returns the exit code for an error. The code is 2 if the command uses 1 for a result, and 1 otherwise. */
+/** Returns the exit code for an error. The code is 1, or 2 if the command uses 1 for a result. */
 export const errorCodeOf = (path: string): number =>
   exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
 
 /** The error of a command that a signal ended. */
 export class Ended extends Error {
   override readonly name = 'Ended';
-  /** 128 plus the number of the signal, as in a shell. */
+  /** The exit code: 128 plus the number of the signal, as in a shell. */
   readonly code: number;
   constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
     super(`received ${signal}`);

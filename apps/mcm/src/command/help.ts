@@ -212,7 +212,7 @@ export function leavesOf(command: Command, path: readonly string[] = []): { path
 
 export const examplesOf = (path: string): readonly string[] => HELP[path]?.examples.map(([command]) => command) ?? [];
 
-/** The minimum width of a terminal, in columns, for descriptions in the line of the flag. */
+/** The minimum width of a terminal, in columns. On a narrower terminal, the description of a flag is below the flag. */
 const BESIDE = 40;
 
 /** Configures a command and its subcommands, and wraps help and errors between words on narrow terminals. */

@@ -21,7 +21,7 @@ function program(): Command {
 /** Scripts that print the completions of each shell. The last argument is the word that the user is typing. */
 const PROBES: Readonly<Record<Shell, string>> = {
   bash: `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  // Without a terminal, zsh has no completion, so the script replaces the two builtins that the completion uses.
+  // zsh has no completion without a terminal, so the script replaces the two builtins that the completion uses.
   zsh: `words=("$@"); CURRENT=$#; compdef() { :; }; _files() { :; }
 compadd() { shift; local one found=1; for one in "$@"; do [[ $one == \${words[CURRENT]}* ]] && print -- $one && found=0; done; return $found; }
 SCRIPT

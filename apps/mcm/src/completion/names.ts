@@ -18,8 +18,8 @@ import { peersIn } from '../fleet/actions.ts';
 import { otherNamesOf, typesOf } from './objects.ts';
 
 /**
- * An unreachable cluster must not block the prompt of a shell forever. On a busy computer, the first answer can take
- * several seconds.
+ * Time limit for the requests of a completion, because an unreachable cluster must not block the prompt of a shell. On
+ * a busy computer, the first answer can take several seconds.
  */
 const TIME_MS = 10_000;
 
@@ -33,7 +33,7 @@ const POOLS: ResourceDefinition<KubeObject> = {
 
 const PROVIDERS = ['local', 'aws', 'azure', 'gcp'];
 
-/** The kinds of objects by the argument of the command. */
+/** The kinds of objects, by the text that the user types for the type. */
 const TYPES: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
   machinedeployment: machineDeployments,
   machineset: machineSets,

@@ -14,7 +14,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
-/** Names that are not the names of objects. */
+/** Commands that accept other names than names of objects. */
 const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas' | 'clusters'>> = {
   logs: 'logs',
   'zone evacuate': 'zones',

@@ -3,8 +3,8 @@ import type { Command, Option } from 'commander';
 export interface Flag {
   readonly names: readonly string[];
   /**
-   * The values of the flag. `values` is undefined if the flag has no value. `values` is empty if every value is valid,
-   * such as a file name.
+   * The possible values of the flag. The list is empty if the flag accepts any text, such as a file name. `values` is
+   * undefined if the flag has no value.
    */
   readonly values: readonly string[] | undefined;
 }

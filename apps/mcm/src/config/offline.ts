@@ -19,7 +19,7 @@ import { type Reading, readObjects } from '../files/read.ts';
 
 export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
-  /** The templates; by default those of the controller. */
+  /** The folder with templates. By default, the templates of the controller are used. */
   readonly templates?: string | undefined;
   /** If `pool` is present, only this pool is rendered. */
   readonly pool?: string | undefined;

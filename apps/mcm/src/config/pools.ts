@@ -94,7 +94,10 @@ export async function readPools(
   return asked.map((pool) => explainPool(snapshotOf(pool), snapshotOf));
 }
 
-/** The server evaluates the selector. The explanation of one pool also needs the remaining pools. */
+/**
+ * Returns the pools that a selector matches. The server evaluates the selector, and the caller reads all pools, because
+ * the explanation of a pool needs them.
+ */
 async function selected(
   client: KubeClient,
   pools: readonly MachineConfigPool[],
@@ -136,7 +139,8 @@ function stateOf(pool: PoolExplanation): string {
 const DEGRADED: readonly string[] = ['Degraded', 'Unreconcilable'];
 
 /**
- * The status line names degraded nodes, because the cause of a blocked rollout must be visible without another command.
+ * Returns the part of the status line that names degraded nodes. With these names, the user sees the cause of a blocked
+ * rollout without another command.
  */
 function degradedNodes(standing: PoolExplanation['standing']): readonly string[] {
   const names = standing.filter(({ state }) => DEGRADED.includes(state)).map(({ name }) => name);

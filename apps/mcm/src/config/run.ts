@@ -40,7 +40,7 @@ export type PoolsFlags = AskFlags & { readonly selector?: string; readonly watch
 /** Exit codes as in diff(1): 0 means no changes, 1 means changes, and 2 means an error. */
 const EXIT = { same: 0, differs: 1, problem: 2 } as const;
 
-/** Warnings go to standard error, because another program may read the output. */
+/** Prints warnings to standard error, because another program may read standard output. */
 function warnOf({ warnings }: OfflineResult, warn: Say): void {
   for (const warning of warnings) warn(`warning: ${warning}`);
 }
@@ -101,7 +101,7 @@ async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): P
   return changesOf(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
 }
 
-/** Returns the changes on nodes that would follow if a user applied the files to the cluster. */
+/** Returns the changes on nodes that the files would cause if a user applied them to the cluster. */
 export async function compareWithCluster(
   client: KubeClient,
   about: RenderRequest,

@@ -62,7 +62,7 @@ export interface ControllerHealth {
   readonly reason: string;
   /** The effects of the stopped controller. `effects` is empty for `acts` and `unknown`. */
   readonly effects: readonly string[];
-  /** For `behind`: the names of the MachineDeployments with unprocessed changes. */
+  /** The names of the MachineDeployments with unprocessed changes, if the state is `behind`. */
   readonly unprocessed: readonly string[];
 }
 
@@ -139,7 +139,7 @@ const REFUSALS: readonly string[] = [
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
-/** Assesses the controllers from one reading. `assessControllers` has no side effects. */
+/** Assesses the controllers from objects that were read once. The function has no side effects. */
 export const assessControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
   assess(source, now, (lease) => ageOf(lease, now), specChangedAt);
 
@@ -235,7 +235,7 @@ function withoutLease(
       `${lease}, and machine ${untouched.metadata.name} has no status`,
       parseTime(untouched.metadata.creationTimestamp),
     );
-  // Most clusters have no machine-config-controller.
+  // Most clusters have no machine-config-controller, so a missing Lease is not reported.
   return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
 }
 

@@ -2,10 +2,10 @@ import type { Machine, MachineDeployment } from '@mcm/api';
 import { type Clock, errorText, isForbidden, isNotFound, type KubeClient, type Lease, leases, sleep } from '@mcm/kube';
 import { assessControllers, CONTROLLER_NAMES, type ControllerHealth, looksExpired } from './health.ts';
 
-/** Longer than the default renewal interval of 2 s. */
+/** Time for which an expired Lease is read again. The time is longer than the default renewal interval of 2 s. */
 const SECOND_LOOK_MS = 3_000;
 const LOOK_EVERY_MS = 500;
-/** A larger difference between two clocks is improbable. */
+/** The maximum difference between two clocks. A larger difference is improbable. */
 const MOST_SKEW_MS = 600_000;
 
 /** The objects of one namespace that the caller has read. */

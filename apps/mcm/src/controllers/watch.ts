@@ -119,7 +119,7 @@ export class ControllerWatch {
     return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
-  /** A server that refuses the read is available. */
+  /** Returns true during an outage of the API server. A server that refuses the read is available. */
   #isInterrupted(): boolean {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }

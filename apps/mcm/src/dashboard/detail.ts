@@ -40,7 +40,9 @@ export interface Details {
 export interface DetailOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;
-  /** Defined in a fleet, whose nodes are in other clusters. */
+  /**
+   * The labels of the clusters of a fleet, or undefined without a fleet. The nodes of a fleet are in other clusters.
+   */
   readonly fleet: string | undefined;
   readonly clock: Clock;
   readonly random: Random;

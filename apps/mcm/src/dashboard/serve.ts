@@ -40,8 +40,8 @@ export type DashboardFlags = ClusterFlags & {
 export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = environment.signal();
-    // If the server does not respond at the start, the command ends with an error. After the start, the page shows the
-    // problem instead.
+    // If the server does not respond at the start, the command ends with an error. After the start, the page shows an
+    // outage instead.
     await cluster.client.request('GET', '/version', { signal });
     const fleet = flags.fleet === true ? FLEET_LABEL : flags.fleet;
     const all = flags.allNamespaces === true || fleet !== undefined;
@@ -78,8 +78,8 @@ export interface ServeOptions {
   /** The labels of the namespaces of a fleet. With `fleet`, set `allNamespaces` too. */
   readonly fleet?: string | undefined;
   /**
-   * The settings for access from other machines, with TLS and logins. Without a directory, the certificate is
-   * self-signed.
+   * The settings for access from other machines, with TLS and logins. If `certificates` is undefined, the certificate
+   * is self-signed.
    */
   readonly remote?: { readonly host: string; readonly certificates: string | undefined } | undefined;
 }
@@ -126,7 +126,7 @@ export async function serveDashboard(
   const around = { sources, namespace, fleet, clock, log, defaults, drains, controllers, login: remote !== undefined };
   const made = new Board({ ...around, onDirty: () => wake() });
   board = made;
-  made.flush(); // The first page shows that nothing was read yet.
+  made.flush(); // The first message tells the page that nothing was read yet.
   const hub = new Hub(() => made.first());
   const details = createDetails({ client, target, fleet, clock, random, board: made, sources, settings, controllers });
   const common = { port, hub, details, signal, clock };

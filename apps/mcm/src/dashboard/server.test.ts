@@ -27,7 +27,7 @@ import type { DashboardServer } from './server.ts';
 let plane: ControlPlane;
 let dashboard: DashboardServer;
 const end = new AbortController();
-/** All requests of the dashboard to the API server. */
+/** Contains all requests of the dashboard to the API server. */
 const asked: string[] = [];
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** `node:http`, because `fetch` does not allow another Host header. */
+/** The test uses `node:http`, because `fetch` does not allow another Host header. */
 const ask = (path: string, { host, method = 'GET' }: { host?: string; method?: string } = {}): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const headers = host === undefined ? {} : { host };

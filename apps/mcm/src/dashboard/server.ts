@@ -9,7 +9,7 @@ import type { Hub } from './board/hub.ts';
 import type { Details } from './detail.ts';
 
 export interface DashboardServer {
-  /** `http://127.0.0.1:PORT/` with the actual port. */
+  /** The URL of the dashboard: `http://127.0.0.1:PORT/` with the actual port. */
   readonly url: string;
   /** Sets the certificate for new connections. Without TLS, `use` has no effect. */
   use(pair: ServingPair): void;
@@ -25,9 +25,9 @@ interface Remote {
 }
 
 export interface DashboardOptions {
-  /** 0 selects a free port. */
+  /** The port to listen on. The value 0 selects a free port. */
   readonly port: number;
-  /** If `remote` is absent, only this machine can reach the server. */
+  /** The settings for access from other machines. If `remote` is absent, only this machine can reach the server. */
   readonly remote?: Remote | undefined;
   readonly clock: Clock;
   readonly hub: Hub;
@@ -36,8 +36,8 @@ export interface DashboardOptions {
 }
 
 /**
- * The page loads resources only from this server, and no other site can embed the page. The script of the page never
- * interprets text as HTML.
+ * Headers of each response. With these headers, the page loads resources only from this server, and no other site can
+ * embed the page. The script of the page never interprets text as HTML.
  */
 const HEADERS = {
   'content-security-policy': [
@@ -119,7 +119,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
-/** Handles logins and refuses forbidden requests. `guarded` returns whether the response was sent. */
+/** Handles logins, and refuses forbidden requests. The result is true if the response was sent. */
 async function guarded(
   gate: Gate,
   request: IncomingMessage,

@@ -9,8 +9,8 @@ export interface Settings {
 }
 
 /**
- * The settings are polled, because they change only with a new process. A watch would mostly receive renewals of the
- * Leases.
+ * The interval of reads. The settings are polled, because they change only with a new process. A watch would mostly
+ * receive renewals of the Leases.
  */
 const AGAIN_MS = 60_000;
 

@@ -106,7 +106,7 @@ const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Sour
 
 /**
  * Reads the Secrets of the classes, to remove their values from all texts. If one Secret cannot be read, the values of
- * the remaining Secrets are still removed.
+ * the other Secrets are still removed.
  */
 async function knownSecrets(
   { client, namespace }: Cluster,
@@ -193,7 +193,7 @@ export async function collectBundle(
   return [...files, ...journalFiles(journals, known)];
 }
 
-/** Converts journals to files. The lines stay JSON, without the secrets. */
+/** Converts journals to files. The lines of a file stay valid JSON, and secrets are removed. */
 function journalFiles({ found }: FetchedJournals, known: Known): BundleFile[] {
   const clean = scrubber(known);
   return found.map(({ lines, journal }) => ({

@@ -49,8 +49,8 @@ interface LoggingPod {
 }
 
 /**
- * Returns the logs of the pods of an installation in the namespace. For a restarted container, the logs before the last
- * restart follow.
+ * Returns the logs of the pods of an installation in the namespace. For a container that was restarted, the result also
+ * contains the logs before the last restart.
  */
 export async function podLogs({ client, namespace, text }: Cluster): Promise<CollectedLogs> {
   const files: BundleFile[] = [];

@@ -48,7 +48,7 @@ async function objection(words: readonly string[]): Promise<string | undefined> 
   }
 }
 
-/** The arguments of `mcm` in a command. `wordsOfMcm` returns undefined for other programs. */
+/** Returns the arguments of `mcm` in a command, or undefined for other programs. */
 function wordsOfMcm([first, second, ...rest]: readonly string[]): readonly string[] | undefined {
   if (first === 'mcm') return second === undefined ? [] : [second, ...rest];
   return first === 'kubectl' && second === 'mcm' ? rest : undefined;

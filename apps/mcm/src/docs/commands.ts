@@ -3,7 +3,7 @@ export interface DocumentedCommand {
   /** The file and the line, such as `docs/install.md:9`. */
   readonly at: string;
   readonly words: readonly string[];
-  /** Whether the command is part of a sentence. A command in a sentence may omit required arguments. */
+  /** True for a command in a sentence. Such a command may omit required arguments. */
   readonly named?: true;
 }
 
@@ -28,7 +28,7 @@ function* shellLines(text: string): Generator<{ readonly number: number; readonl
 }
 
 const SEPARATORS: readonly string[] = ['|', '||', '&&', ';', '&'];
-/** A separator, a comment, or a word, which may have quotes. */
+/** Matches a separator, a comment, or a word with or without quotes. */
 const TOKEN = /\s*(?:(#.*)|(\|\||&&|[|;&])|((?:\d>&\d|'[^']*'|"[^"]*"|\$\([^)]*\)|<\([^)]*\)|\\.|[^\s'"|;&\\])+))/y;
 
 const unquoted = (word: string): string => word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, '$1$2$3');
@@ -77,7 +77,7 @@ export const documentedCommands = (path: string, text: string): DocumentedComman
     commandsOf(line).map((words) => ({ at: `${path}:${number}`, words })),
   ),
   ...spoken(text).map(({ number, line }) => {
-    // After a bar, an alternative for the last word follows, as in `--provider aws|azure`.
+    // The text after a bar is an alternative for the last word, as in `--provider aws|azure`.
     const [words = []] = commandsOf(line);
     return { at: `${path}:${number}`, words, named: true as const };
   }),

@@ -6,7 +6,7 @@ import { columns } from '../output/columns.ts';
 import { isInScope, type ObjectScope, type ScopedObject } from './scope.ts';
 
 export interface EventRow {
-  /** Present only if the events are from all namespaces. */
+  /** The namespace of the object. `namespace` is present only if the events are from all namespaces. */
   readonly namespace?: string;
   /** The time of the last occurrence, in RFC 3339. */
   readonly at: string;
@@ -32,7 +32,10 @@ export const objectOf = ({ involvedObject, metadata, message }: EventObject): Sc
   message,
 });
 
-/** Returns events of machines and their owners, oldest first: all events, or only the events in the scope. */
+/**
+ * Returns the events of machines and their owners, oldest first. With a scope, the result contains only the events in
+ * the scope.
+ */
 export function eventRows(
   events: readonly EventObject[],
   scope?: ObjectScope,
@@ -61,8 +64,8 @@ export function eventRows(
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the sentence for an object without events. Events are deleted after an hour, so an object younger than an
- * hour never had an event.
+ * Returns the sentence for an object without events. Events are deleted after an hour. Therefore, an object that is
+ * younger than an hour and has no events never had an event.
  */
 function noEvents(now: Date, since: string | undefined): string {
   const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);

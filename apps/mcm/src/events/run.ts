@@ -18,7 +18,7 @@ export type EventsFlags = AskFlags & {
   readonly watch?: true;
 };
 
-/** `mcm events`. */
+/** Runs `mcm events`. */
 export const reportEvents = (
   object: string | undefined,
   flags: EventsFlags,
@@ -30,7 +30,8 @@ export const reportEvents = (
     const unread = new Set<string>();
     const { items, resourceVersion } = await readEvents(cluster, unread, allNamespaces);
     const model = eventRows(items, scope, { allNamespaces });
-    // The events of a deleted object remain for an hour. Without events, the command checks whether the object exists.
+    // The events of a deleted object exist for an hour. If there are no events, the command checks whether the object
+    // exists.
     const since = object !== undefined && model.length === 0 ? await createdAt(cluster, object) : undefined;
     const now = realClock.now();
     const align = growingColumns();
@@ -83,7 +84,7 @@ async function readEvents(
 ): Promise<{ readonly items: readonly EventObject[]; readonly resourceVersion: string }> {
   const own = await client.resource<EventObject>(events, allNamespaces ? undefined : namespace).list();
   const { resourceVersion } = own.metadata;
-  // Events of Nodes are in the namespace `default`, which may already be watched.
+  // Events of Nodes are in the namespace `default`, which the first watch may already include.
   if ((allNamespaces || namespace === 'default') && client === target) return { items: own.items, resourceVersion };
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
   return { items: [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])], resourceVersion };
@@ -109,7 +110,7 @@ async function createdAt({ client, namespace }: Cluster, text: string): Promise<
 
 const NOTHING: ObjectScope = { objects: new Set(), machinePrefixes: [] };
 
-/** Returns the scope of the flags, or undefined without an object and without a selector. */
+/** Returns the objects that the flags select, or undefined if the flags contain neither an object nor a selector. */
 async function scopeOf(
   cluster: Pick<Cluster, 'client' | 'namespace'>,
   text: string | undefined,

@@ -14,23 +14,27 @@ export interface ScopedObject {
 
 /** Selects objects by their names, because deleted objects have no labels and no owner. */
 export interface ObjectScope {
-  /** `NAMESPACE/KIND/NAME`. The namespace of a Node is empty. */
+  /** The objects as `NAMESPACE/KIND/NAME`. The namespace of a Node is empty. */
   readonly objects: ReadonlySet<string>;
   /**
-   * `NAMESPACE/PREFIX` of the names of machines. The prefixes match deleted machines, whose events remain for an hour.
+   * The prefixes of the names of machines, as `NAMESPACE/PREFIX`. The prefixes also match deleted machines, whose
+   * events exist for an hour.
    */
   readonly machinePrefixes: readonly string[];
-  /** A machine whose creation and deletion the events of MachineSets report. Such an event names several machines. */
+  /**
+   * A machine whose creation and deletion are part of the scope. An event of a MachineSet about creations or deletions
+   * names several machines.
+   */
   readonly named?: { readonly namespace: string; readonly machine: string } | undefined;
 }
 
-/** The kinds whose name is the name of a machine. A Node may have a different name than its machine. */
+/** The kinds whose objects have the name of a machine. A Node can have a different name than its machine. */
 const OF_MACHINES: readonly string[] = ['Machine', 'VM', 'Node'];
 
 const keyOf = ({ kind = '', name = '', namespace = '' }: ScopedObject): string =>
   `${kind === 'Node' ? '' : namespace}/${kind}/${name}`;
 
-/** Returns whether a text contains a name, and not only a longer name with the same start or end. */
+/** Returns true if a text contains a name as a whole word, and not only as a part of a longer name. */
 function isNamedIn(text: string, name: string): boolean {
   const parts = text.split(/[\s,:]+/).map((word) => word.replace(/\.$/, ''));
   return parts.includes(name);
@@ -49,7 +53,10 @@ export function isInScope(object: ScopedObject, { objects, machinePrefixes, name
   );
 }
 
-/** Returns the scope of deployments: their sets, their machines including deleted machines, and their nodes. */
+/**
+ * Returns the scope of deployments: the deployments, their sets, their nodes, and their machines, even if a machine is
+ * deleted.
+ */
 export const scopeOfDeployments = (readings: readonly DeploymentReading[]): ObjectScope => {
   const scopes = readings.map(scopeOfDeployment);
   return {
@@ -106,7 +113,7 @@ export async function readSelected(
 export class LiveScope {
   readonly #read: () => Promise<ObjectScope>;
   #scope: ObjectScope;
-  /** Sets and deployments outside of the scope. Each one causes only one read. */
+  /** Sets and deployments outside of the scope. With this list, each of these objects is read only once. */
   readonly #foreign = new Set<string>();
 
   constructor(scope: ObjectScope, read: () => Promise<ObjectScope>) {
@@ -129,7 +136,7 @@ export class LiveScope {
   }
 }
 
-/** The set of a machine has the name of the machine without the last part. */
+/** Returns the key of the owner. The name of a set is the name of its machine without the last part. */
 function ownerKey(object: ScopedObject): string | undefined {
   const { kind = '', name = '' } = object;
   if (kind === 'Machine') return keyOf({ ...object, kind: 'MachineSet', name: name.slice(0, name.lastIndexOf('-')) });

@@ -14,7 +14,10 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import type { Explained, ExplainFlags } from './run.ts';
 
-/** @throws UserError if there is both a name and a selector, or neither */
+/**
+ * Returns the objects to explain: one object, or the objects of a selector.
+ * @throws UserError if there is both a name and a selector, or neither
+ */
 export function explainedBy(words: readonly string[], selector: string | undefined): Explained {
   if (selector === undefined) {
     if (words.length > 0) return { text: objectText(words) };
@@ -55,7 +58,7 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
           'show the drain of a machine in deletion, or preview the drain of another machine; changes nothing',
         )
         .argument('<machine...>', 'name of the machine, or machine/NAME')
-        // Commander does not require the option, because commander would report a missing option before a misspelled
+        // The option is not required in commander, because commander would report a missing option before a misspelled
         // flag.
         .option(
           '--preview',

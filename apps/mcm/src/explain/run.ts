@@ -31,7 +31,7 @@ interface Explanation {
   readonly lines: (now: Date) => readonly string[];
 }
 
-/** `mcm explain`. */
+/** Runs `mcm explain`. */
 export const reportWhy = (
   explained: Explained,
   flags: ExplainFlags,
@@ -111,7 +111,8 @@ const machineTarget = ({ client, target, namespace }: Cluster, name: string, ran
 });
 
 /**
- * Runs `mcm drain --preview`. For an incomplete drain, the command prints the known part and then throws `UserError`.
+ * Runs `mcm drain --preview`. If a part of the preview is unknown, the command prints the known part and then throws
+ * `UserError`.
  */
 export const reportDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {

@@ -2,12 +2,12 @@ import { UserError } from '../command/errors.ts';
 
 export const RECURSIVE = ['-R, --recursive', 'also read subdirectories'] as const;
 
-/** Parses an option that can be repeated. */
+/** Adds a path to the earlier paths of an option that can be repeated. */
 export const repeated = (path: string, paths: readonly string[] = []): readonly string[] => [...paths, path];
 
 /**
- * Returns the files of a command that accepts them as words and, like kubectl, with `-f`. Without a file, `UserError`
- * is thrown.
+ * Returns the files of a command that accepts them as words and, like kubectl, with `-f`. @throws UserError if there is
+ * no file
  */
 export function pathsOf(words: readonly string[], filename: readonly string[] = []): readonly string[] {
   const paths = [...words, ...filename];

@@ -59,7 +59,7 @@ export function documentsOf(text: string): readonly string[] {
   return text.split(/^---.*$/m).flatMap(jsonDocumentsOf);
 }
 
-/** Splits a stream of JSON objects, such as the output of jq. A text that is no stream of JSON is one document. */
+/** Splits a stream of JSON objects, such as the output of jq. Any other text is one document. */
 function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];
@@ -105,7 +105,7 @@ function inFile<T>(name: string, parse: () => T): T {
  *
  * The parser reads values as `kubectl apply` does: `0644` is 420, and `yes` is true. As with strict validation in the
  * API server, an unknown field is an error.
- * @throws UserError with the name of the file, also if there is no object
+ * @throws UserError with the name of the file, for example if the file contains no object
  */
 export async function readObjects(
   paths: readonly string[],
@@ -122,6 +122,6 @@ export async function readObjects(
   return objects;
 }
 
-/** Returns the files of a command in a message. */
+/** Returns the names of files for a message. */
 export const namesOf = (paths: readonly string[]): string =>
   paths.map((path) => (path === STDIN ? 'standard input' : path)).join(', ');

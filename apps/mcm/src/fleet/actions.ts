@@ -17,7 +17,7 @@ export interface ReplicaRow {
    * A replica has stopped if it released its peer Lease. A killed replica keeps its peer Lease until the Lease expires.
    */
   readonly state: 'live' | 'drained' | 'stopped' | 'expired';
-  /** Identity of the process. `identity` is empty after its end. */
+  /** Identity of the process. `identity` is empty after the process has ended. */
   readonly identity: string;
   readonly renewedMs: number;
   readonly weight: number;
@@ -30,7 +30,7 @@ export interface ReplicaRow {
   readonly unreachable: readonly string[];
 }
 
-/** A changed or unchanged peer Lease. */
+/** The result for one peer Lease. `action` describes the change, or is `unchanged`. */
 export interface FleetChange {
   readonly lease: string;
   readonly action: string;
@@ -54,7 +54,7 @@ export function unreachableOf(lease: Lease): readonly string[] {
   return Array.isArray(unreachable) ? unreachable.map(String) : [];
 }
 
-/** Returns the replica of a peer Lease, undefined for another Lease. */
+/** Returns the replica of a peer Lease, or undefined if the Lease is not a peer Lease. */
 export function peerOf(lease: Lease): Peer | undefined {
   const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
   return program === undefined || replica === undefined ? undefined : { program, replica, lease };
@@ -80,7 +80,10 @@ function stateOf({ metadata, spec }: Lease, renewedMs: number): ReplicaRow['stat
   return metadata.annotations?.[LeaseAnnotations.FleetDrain] === 'true' ? 'drained' : 'live';
 }
 
-/** The Lease of a cluster has the identity of the process and the number of the run. */
+/**
+ * Returns true if the holder belongs to the process. The holder of the Lease of a cluster is the identity of the
+ * process with the number of the run.
+ */
 const isRunOf = (identity: string, holder: string): boolean => identity !== '' && holder.startsWith(`${identity}.`);
 
 export const replicaOfHolder = (holder: string, replicas: readonly ReplicaRow[]): ReplicaRow | undefined =>
@@ -116,7 +119,8 @@ export async function replicaRows(client: KubeClient, namespace: string, now: Da
 }
 
 /**
- * Writes an annotation of a peer Lease. The replica renews its peer Lease at the same time, so a conflict is repeated.
+ * Writes an annotation of a peer Lease. After a conflict, the write is repeated, because the replica renews its peer
+ * Lease at the same time.
  */
 async function annotate(
   client: KubeClient,
@@ -158,7 +162,10 @@ export async function drain(
   return changes;
 }
 
-/** Assigns a cluster to a replica, for all programs. Without a target replica, the hash decides again. */
+/**
+ * Assigns a cluster to a replica, for all programs. Without a target replica, the hash selects the replica of the
+ * cluster again.
+ */
 export async function move(
   client: KubeClient,
   namespace: string,

@@ -6,16 +6,18 @@ import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
 /** A cluster of a fleet, as the objects of the seed describe it. */
 export interface ClusterRow {
   readonly cluster: string;
-  /** The replica with the Lease of the manager, or the identity of any other holder. */
+  /**
+   * The replica that holds the Lease of the manager, or the identity of the holder if it is not a replica of the fleet.
+   */
   readonly manager: string;
   readonly controller: string;
   readonly machines: number;
   readonly running: number;
-  /** `problem` is empty if there is none. */
+  /** The problem of the cluster. `problem` is empty if the cluster has no problem. */
   readonly problem: string;
 }
 
-/** The Leases in the namespace of each cluster. */
+/** The names of the Leases in the namespace of each cluster. */
 const MANAGER = 'machine-controller-manager';
 const CONTROLLER = 'machine-controller';
 
@@ -77,7 +79,7 @@ interface Held {
   readonly name: string;
   readonly lease: Lease | undefined;
   readonly identity: string;
-  /** `replica` is undefined if the holder is no replica of the fleet. */
+  /** The replica that holds the Lease. If the holder is no replica of the fleet, `replica` is undefined. */
   readonly replica: ReplicaRow | undefined;
 }
 
@@ -93,7 +95,10 @@ function leaseProblem({ name, lease, identity }: Held, now: Date): string {
   return lateMs > 0 ? `the Lease ${name} expired ${age(lateMs)} ago` : '';
 }
 
-/** Without its Lease, no process can write to a cluster whose namespace is being deleted. */
+/**
+ * Returns the problem of a cluster whose namespace is being deleted. No process can write to this cluster without its
+ * Lease.
+ */
 function deletionProblem(machinesLeft: number, held: readonly Held[]): string {
   const gone = held.flatMap(({ name, lease }) => (lease === undefined ? [name] : []));
   const leases =

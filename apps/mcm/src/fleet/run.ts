@@ -19,7 +19,7 @@ export const status = (flags: FleetStatusFlags, telling: Following): Promise<voi
     reportOrFollow(telling, flags, {
       read: async () => ({ items: await replicaRows(client, namespace, realClock.now()) }),
       text: rowLines,
-      // Each renewal of a Lease changes its time.
+      // The time of the Lease is removed, because each renewal of the Lease changes it.
       watched: ({ items }) => items.map(({ renewedMs: _, ...row }) => row),
     }),
   );

@@ -31,15 +31,15 @@ export interface ApplyOptions {
   /** Whether to overwrite fields of other field managers. */
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** `onApplied` is called for each applied object, because a later object may fail. */
+  /** Called for each applied object, because a later object may fail. */
   readonly onApplied?: (applied: Applied) => void;
 }
 
 /**
- * Applies objects server-side in order, as field manager `mcm-install`. Fields of foreign managers stay unchanged.
+ * Applies objects server-side in order, as field manager `mcm-install`. Fields of other field managers stay unchanged.
  * Objects that were applied before an error stay in the cluster.
  * @throws UserError for a conflict with another manager (unless `force` is set), and for a kind that the cluster does
- * not have
+ *   not have
  */
 export async function applyObjects(
   client: KubeClient,
@@ -57,16 +57,14 @@ export async function applyObjects(
 }
 
 interface CheckOptions extends Pick<ApplyOptions, 'force' | 'signal'> {
-  /**
-   * The namespace that this installation created before the check. The check of the installation needs this namespace.
-   */
+  /** The namespace that this installation has just created. The error of the check says that the namespace remains. */
   readonly createdNamespace?: string | undefined;
 }
 
 interface ApplyObjectOptions {
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** With `dryRun`, the server validates the request and stores nothing. */
+  /** If `dryRun` is true, the server validates the request and stores nothing. */
   readonly dryRun?: boolean;
 }
 
@@ -96,22 +94,26 @@ async function applyObject(client: KubeClient, object: Identified, options: Appl
 
 const TO_OVERWRITE = 'to overwrite these fields: --force-conflicts';
 
-/** The error 404 for a missing namespace contains a name. The error 404 for a missing kind contains no name. */
+/**
+ * Returns true if the server does not know the kind. For a missing namespace, the error 404 contains a name. For a
+ * missing kind, the error 404 contains no name.
+ */
 const isMissingKind = (error: unknown): boolean => isNotFound(error) && error.status.details?.name === undefined;
 
 const missingKind = (object: Identified): string =>
   `${nameOf(object)}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or omit it from --with`;
 
 /**
- * The original and other installations use different labels in the selector of their Deployment, which is immutable.
+ * Returns a hint for a Deployment with another selector, which is immutable. The original and other installations use
+ * other labels in their selector.
  */
 const otherSelector = ({ kind, metadata: { name, namespace } }: Identified): string =>
   `${kind.toLowerCase()}/${name}: the existing ${kind} has another selector, which cannot change. Save and delete this ${kind}: kubectl -n ${namespace} delete ${kind.toLowerCase()} ${name} --cascade=foreground`;
 
 /**
  * Validates all objects with the API server, which stores nothing.
- * @throws UserError with one line for each object that the server refuses. The causes are a missing kind, an immutable
- * field, or, without `force`, a field of another manager.
+ * @throws UserError with one line for each object that the server refuses. The server refuses a missing kind, a change
+ *   of an immutable field, and, without `force`, a field of another manager.
  */
 export async function checkObjects(
   client: KubeClient,
@@ -121,7 +123,7 @@ export async function checkObjects(
   const problems: string[] = [];
   const added = kindsOf(objects);
   for (const object of objects.filter(isIdentified)) {
-    // The same installation adds this kind to the cluster.
+    // This installation adds the kind to the cluster, so the kind is not missing.
     if (added.has(`${object.kind} ${object.apiVersion.split('/')[0]}`)) continue;
     const problem = await problemOf(client, object, options);
     if (problem !== undefined) problems.push(problem);

@@ -41,7 +41,7 @@ export const controllerFlagsOf = (given: readonly string[], provider: string): P
 
 /**
  * Parses `name=value` pairs.
- * @param known With `known`, each flag must exist and accept its value
+ * @param known The known flags. If present, each flag must exist and accept its value.
  * @throws UserError that names the option and the flag
  */
 async function checked(option: string, given: readonly string[], known?: Flags): Promise<ContainerFlags> {

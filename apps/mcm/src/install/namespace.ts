@@ -19,7 +19,7 @@ export async function ensureNamespace(client: KubeClient, name: string, signal: 
       `namespace ${name} is being deleted; wait for the end of the deletion, or use another --namespace`,
     );
   } catch (error) {
-    // Without the permission to read namespaces, applying the first object shows whether the namespace exists.
+    // If the user may not read namespaces, the request for the first object shows whether the namespace exists.
     if (isForbidden(error)) return false;
     if (!isNotFound(error)) throw error;
   }

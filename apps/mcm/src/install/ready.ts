@@ -45,8 +45,8 @@ export interface ReadyOptions {
 }
 
 /**
- * Waits until all Deployments, StatefulSets and DaemonSets among the objects are rolled out.
- * @returns the reasons why some are not ready at the timeout. `untilReady` returns empty if all are ready.
+ * Waits until all Deployments, StatefulSets and DaemonSets in the list are rolled out.
+ * @returns the reasons why objects are not ready at the timeout, or an empty list if all objects are ready
  */
 export async function untilReady(
   client: KubeClient,
@@ -132,7 +132,7 @@ async function reasonOfPod(
     return [`pod ${metadata.name}, container ${name}: ${reason}${message ? `: ${message}` : ''}${crashed}`];
   });
   if (waiting.length > 0) return waiting;
-  // Only events contain some reasons, such as a missing Secret.
+  // Some reasons, such as a missing Secret, are only in events.
   const recent = await ignoreNotFound(
     client
       .resource<EventObject>(events, namespace)

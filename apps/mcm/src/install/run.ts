@@ -37,7 +37,7 @@ export type InstallFlags = ClusterFlags & {
   readonly output: OutputFormat;
 };
 
-/** A requested part includes its objects for the target cluster. */
+/** Returns true if the user requested the section. A requested part includes its objects for the target cluster. */
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
   asked.some((each) => name === each || name === `${each}-target`);
 
@@ -45,7 +45,10 @@ const isFleet = ({ with: parts, part }: InstallFlags): boolean => parts.includes
 
 const isKnown = (provider: string): boolean => PROVIDERS.some((known) => known === provider);
 
-/** Returns the provider, which has no default. The roles of the target cluster do not depend on the provider. */
+/**
+ * Returns the provider. The flag has no default, and only an installation of roles in the target cluster needs no
+ * provider.
+ */
 function providerOf({ provider, part, controllerImage }: InstallFlags): string {
   const others = `${PROVIDERS.join(', ')}, or the name of another provider with --controller-image`;
   if (provider === undefined) {

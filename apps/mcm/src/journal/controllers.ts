@@ -7,10 +7,10 @@ import { inspectDataDir } from '../up/data/data-dir.ts';
 
 export type ControllerFlags = ClusterFlags & { readonly controller?: readonly string[] };
 
-/** The default ports of both controllers. `kubectl port-forward` uses equal addresses. */
+/** The default ports of both controllers. `kubectl port-forward` serves the controllers at the same addresses. */
 const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1:10259'];
 
-/** Limits each request, so that a controller without a response does not block the command. */
+/** The time limit of each request, so that a controller that does not respond cannot block the command. */
 const TIME_MS = 30_000;
 
 interface FetchedJournal {
@@ -24,7 +24,7 @@ export interface FetchedJournals {
   readonly problems: readonly string[];
 }
 
-/** Sends a request. Returns the status and the text of the response. */
+/** Sends a request, and returns the status and the text of the response. */
 export type Fetch = (url: URL) => Promise<{ readonly status: number; readonly text: string }>;
 
 const fetchFrom: Fetch = async (url) => {
@@ -46,8 +46,8 @@ const fetchFrom: Fetch = async (url) => {
 };
 
 /**
- * Returns the addresses of the controllers, from the first source that has some: the flag, the local instance, the
- * default ports.
+ * Returns the addresses of the controllers, from the first of these sources that contains addresses: the flag, the
+ * local instance, the default ports.
  * @throws UserError for an invalid address
  */
 export function controllerUrls(flags: ControllerFlags): readonly URL[] {
@@ -72,8 +72,8 @@ function localControllers(flags: ClusterFlags): readonly string[] | undefined {
 }
 
 /**
- * Reads the journals of all controllers. For a controller that does not respond, the result contains a problem, and no
- * error is thrown.
+ * Reads the journals of all controllers. If a controller does not respond, the result contains a problem instead of an
+ * error.
  */
 export async function fetchJournals(
   urls: readonly URL[],

@@ -4,7 +4,7 @@ import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 
 export interface JournalRow {
-  /** RFC 3339. If several decisions are equal, the time of the last one. */
+  /** The time of the decision, RFC 3339. For several equal decisions, the time of the last decision. */
   readonly at: string;
   readonly firstAt: string;
   readonly count: number;
@@ -33,7 +33,7 @@ export interface JournalScope {
 const RELATED: Readonly<Record<string, readonly string[]>> = { Machine: ['Machine', 'VM', 'Node'] };
 
 function isWanted({ subject }: RecordedDecision, { namespace, object, selected }: JournalScope): boolean {
-  // A Node has no namespace.
+  // A decision about a Node belongs to every namespace, because a Node has no namespace.
   if (namespace !== undefined && subject.namespace !== '' && subject.namespace !== namespace) return false;
   if (selected !== undefined && !isInScope(subject, selected)) return false;
   return (

@@ -49,7 +49,7 @@ export async function reportReplay(
   { output, all }: ReplayFlags,
   { say, draw }: Pick<Telling, 'say' | 'draw'>,
 ): Promise<void> {
-  // The exit code also applies to errors that the rest of this function throws.
+  // The exit code is set first, because it also applies to errors that this function throws.
   process.exitCode = PLAN_EXIT.problem;
   const files = (await Promise.all(paths.map(journalFiles))).flat();
   const journals = await Promise.all(files.map(readFileOf));
@@ -84,7 +84,10 @@ const differenceRow = ({ record, difference, because }: ReplayDifference): Diffe
   problem: because,
 });
 
-/** If no decision was repeated, the result does not prove that the decisions are equal. */
+/**
+ * Returns the exit code. If no decision was repeated, the code is not 0, because nothing proves that the decisions are
+ * equal.
+ */
 const exitCodeOf = ({ differing, problems, repeated }: ReplayModel): number => {
   if (differing > 0) return PLAN_EXIT.changes;
   return problems.length > 0 || repeated === 0 ? PLAN_EXIT.problem : PLAN_EXIT.nothing;

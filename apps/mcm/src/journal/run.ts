@@ -28,10 +28,10 @@ export type JournalFlags = AskFlags &
 
 /** The kinds of objects about which decisions are recorded. */
 const KINDS: readonly string[] = ['Machine', 'MachineSet', 'MachineDeployment', 'Node'];
-/** The interval of the requests of a watch, and the number of the newest records in each response. */
+/** The interval of requests while the command watches, and the number of records in each response. */
 const WATCH = { gapMs: 2_000, limit: '500' };
 
-/** `mcm journal`. */
+/** Runs `mcm journal`. */
 export async function reportJournal(
   text: string | undefined,
   flags: JournalFlags,
@@ -96,7 +96,10 @@ async function follow(
   until.throwIfAborted();
 }
 
-/** A repetition changes the time, and the end of the actions changes the outcome. */
+/**
+ * Returns a key that changes when a decision is repeated or its actions end. A repetition changes the time, and the end
+ * of the actions changes the outcome.
+ */
 const seenKey = ({ controller, namespace, object, decision, at, because, outcome }: JournalRow): string =>
   JSON.stringify([controller, namespace, object, decision, at, because, outcome]);
 

@@ -7,14 +7,14 @@ export type Level = (typeof LEVELS)[number];
 export interface LogEntry {
   readonly program: string;
   /**
-   * RFC 3339. A line without a time, such as a line of a stack, has the time of the previous line. `at` is empty at the
-   * start of a file.
+   * The time, RFC 3339. A line without a time, such as a line of a stack, gets the time of the previous line. `at` is
+   * empty at the start of a file.
    */
   readonly at: string;
   /** `level` is undefined for an unstructured line. */
   readonly level: Level | undefined;
   readonly message: string;
-  /** The fields of a structured line without time, level and message. */
+  /** The fields of a structured line, except time, level and message. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -60,7 +60,10 @@ const names = (value: unknown, machine: string): boolean =>
     ? value.some((one) => names(one, machine))
     : typeof value === 'string' && (value === machine || value.endsWith(`/${machine}`));
 
-/** Unstructured lines have no level and pass every level filter, because they may contain the cause of a crash. */
+/**
+ * Returns true if an entry matches the filter. An unstructured line has no level, but matches every level, because it
+ * may contain the cause of a crash.
+ */
 export function isWanted(entry: LogEntry, { programs, machine, level }: LogFilter): boolean {
   if (programs && !programs.includes(entry.program)) return false;
   if (machine !== undefined && !Object.values(entry.fields).some((value) => names(value, machine))) return false;
@@ -73,7 +76,7 @@ export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
 
 const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!', error: 'E' };
 
-/** Formats one entry. In JSON, an entry is one line, and in YAML one document. */
+/** Formats one entry. A JSON entry is one line, and a YAML entry is one document. */
 export const entryText = (entry: LogEntry, format: OutputFormat): string =>
   eachFormatted(format, entry, lineOf(entry, format === 'wide')).join('\n');
 

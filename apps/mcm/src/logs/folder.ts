@@ -44,7 +44,10 @@ export class LogFolder {
     return byTime(entries.filter(({ message }) => message !== ''));
   }
 
-  /** Incomplete lines at the ends of the files. `unfinished` must be called after all programs have stopped writing. */
+  /**
+   * Returns the incomplete lines at the ends of the files. The caller must call `unfinished` after all programs have
+   * stopped.
+   */
   unfinished(): LogEntry[] {
     return [...this.#tails].flatMap(([program, tail]) => tail.unfinished.map((line) => this.#entry(program, line)));
   }

@@ -70,7 +70,7 @@ describe('existing logs', () => {
 });
 
 describe('followed', () => {
-  /** Waits without a timeout until `count` lines were printed. */
+  /** Waits until `count` lines were printed. The wait has no timeout. */
   async function until(count: number): Promise<void> {
     while (said.length < count) {
       await heard.promise;

@@ -20,7 +20,7 @@ export interface LogEnvironment {
 }
 
 /**
- * Prints logs. With `follow`, continues until the signal aborts.
+ * Prints logs. With `follow`, the command continues until the signal aborts.
  * @throws UserError if there are no logs, or no log of a named program
  */
 export async function showLogs(

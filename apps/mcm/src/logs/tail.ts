@@ -35,7 +35,7 @@ export class FileTail {
     // For a short time after the rotation, the program may have written to the old file.
     if (this.#file) lines.push(...(await this.#readOn(this.#file)));
     await this.close();
-    // If the new file is already deleted, the next call opens the file after it.
+    // If the new file is already deleted, the next call opens its successor.
     this.#file = await openIfThere(this.#path);
     if (!this.#file) return lines;
     this.#inode = (await this.#file.stat()).ino;
@@ -54,8 +54,7 @@ export class FileTail {
   }
 
   /**
-   * Starts at the beginning of the file. `#begin` returns the incomplete last line, which the program will not
-   * complete.
+   * Starts at the beginning of the file. The result is the incomplete last line, which the program will not complete.
    */
   #begin(): readonly string[] {
     const left = this.unfinished;

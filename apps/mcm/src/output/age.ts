@@ -1,4 +1,7 @@
-/** Formats a duration as kubectl does: `45s`, `12m`, `3h10m`, `5d`. `age` returns `<unknown>` without a valid time. */
+/**
+ * Formats a duration as kubectl does: `45s`, `12m`, `3h10m`, `5d`. The result is `<unknown>` if the duration is not a
+ * number.
+ */
 export function age(ms: number): string {
   if (Number.isNaN(ms)) return '<unknown>';
   const seconds = Math.max(0, Math.floor(ms / 1000));

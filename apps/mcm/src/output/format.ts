@@ -58,13 +58,16 @@ export function eachFormatted(
   return wrapped(printable(text), columns);
 }
 
-/** Formats objects that users can apply. The result is a `List` in JSON, and a stream of YAML documents otherwise. */
+/**
+ * Formats objects that users can apply. In JSON, the result is a `List`. In all other formats, the result is a stream
+ * of YAML documents.
+ */
 export function listFormatted(format: OutputFormat, objects: readonly object[], text: () => string): string[] {
   if (format === 'json') return formatted(format, { apiVersion: 'v1', kind: 'List', items: objects }, () => []);
   const stream = format === 'yaml' ? yamlStream(objects) : text();
   return stream === '' ? [] : [stream.trimEnd()];
 }
 
-/** Several objects as one stream of YAML documents. */
+/** Returns several objects as one stream of YAML documents. */
 export const yamlStream = (objects: readonly object[]): string =>
   objects.map((object) => yamlOf(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');

@@ -2,8 +2,8 @@
 const LEAD = /^(?:[\s│├└─|]|`-)*(?:- )?/;
 
 /**
- * The start of the next line, with the same width. A branch continues downwards. A last branch and a dash do not
- * continue.
+ * Returns the start of the next line, which is as wide as the start of the line. The line of a branch continues
+ * downwards, except for the last branch.
  */
 const below = (lead: string): string =>
   lead
@@ -23,7 +23,7 @@ export const wrappedText = (text: string, columns: number | undefined): string =
 
 /**
  * Returns the start of a cell in a table row, so that the next lines continue below this cell. Cells are two spaces
- * apart, undefined if no cell has room, for example in the right half of a terminal.
+ * apart. The result is undefined if no cell has enough room, for example in the right half of a terminal.
  */
 function cellStart(line: string, lead: string, columns: number): number | undefined {
   const starts = [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);
@@ -42,7 +42,7 @@ function cellStart(line: string, lead: string, columns: number): number | undefi
  * Splits a line between words into lines of at most `columns` characters. The following lines have the indentation of
  * the first line's text, or of a cell if the line is a row of a table. A word that is too long, such as a path, has a
  * separate line.
- * @param columns If undefined, for example for a file or a pipe, the line is not split
+ * @param columns The width. If `columns` is undefined, for example for a file or a pipe, the line is not split.
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {
   if (columns === undefined || line.length <= columns) return [line];

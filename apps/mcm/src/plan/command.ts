@@ -18,8 +18,8 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           .description(
             'simulate the rollout of machinedeployments: the order of machines, the duration and blockers; changes nothing',
           )
-          // Commander does not require the option, because commander would report a missing option before a misspelled
-          // flag.
+          // The option is not required in commander, because commander would report a missing option before a
+          // misspelled flag.
           .option(
             '-f, --filename <path>',
             'file of machinedeployments (and machineclasses), a directory of these, or - for standard input; repeatable',
@@ -42,7 +42,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
       ),
     ),
   ).action(async (flags: PlanFlags) => {
-    // Until the plan is complete, the exit code means an error. The code 1 would mean that the plan has steps.
+    // Until the plan is complete, the exit code is that of an error. The code 1 would mean that the plan has steps.
     process.exitCode = PLAN_EXIT.problem;
     const { filename } = flags;
     if (filename === undefined)

@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineClass, type MachineDeployment, t
 import type { Simulation } from '@mcm/core';
 import { controllerOf } from '@mcm/kube';
 
-/** What the estimates of prices and quotas need. */
+/** The input for estimates of prices and quotas. */
 export interface CostInput {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
@@ -10,12 +10,12 @@ export interface CostInput {
   readonly fleet: readonly Machine[];
   readonly classes: readonly MachineClass[];
   readonly steps: Simulation['steps'];
-  /** Time in milliseconds until the VM of a deleted machine is gone. */
+  /** Returns the time in milliseconds until the VM of a deleted machine no longer exists. */
   readonly gone: (machine: Machine) => number;
 }
 
 export interface Costs {
-  /** The prices of the machines of the deployment, undefined if no class has a price. */
+  /** The prices of the machines of the deployment, or undefined if no class has a price. */
   readonly text: string | undefined;
   /** Classes whose quota is too small for the plan. */
   readonly shortages: readonly string[];
@@ -127,7 +127,7 @@ function remarksOf(all: readonly Counts[], classes: readonly MachineClass[], has
     });
 }
 
-/** Estimates the costs of a plan, and compares its machines with the quotas. The function is pure. */
+/** Estimates the costs of a plan, and compares its machines with the quotas. The function has no side effects. */
 export function costsOf(input: CostInput): Costs {
   const all = countsOf(input);
   const text = priceText(all, input.classes);

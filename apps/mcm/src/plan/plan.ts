@@ -47,7 +47,7 @@ export interface DeploymentPlan {
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
-  /** The prices of the machines of the deployment, absent if no MachineClass has a price. */
+  /** The prices of the machines of the deployment. If no MachineClass has a price, `costs` is absent. */
   readonly costs?: string | undefined;
   /** The state at the end of the plan, or the event for which the deployment then waits. */
   readonly ends: string;
@@ -60,8 +60,8 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
   /**
-   * The reason why the stored class of the template is invalid. `classProblem` is absent if its provider spec is valid
-   * or cannot be checked.
+   * The reason why the stored class of the template is invalid. If the provider spec is valid or cannot be checked,
+   * `classProblem` is absent.
    */
   readonly classProblem?: string | undefined;
   /** True if the file changes the stored class of the template. */
@@ -104,7 +104,7 @@ export async function planDeployment(
   return described(source, simulation, drains, { unseen, given, now, gone });
 }
 
-/** Machines of the deployment that are in deletion and whose nodes may still have pods. */
+/** Returns the machines of the deployment that are in deletion and whose nodes may still have pods. */
 function goingOf({ sets, fleet }: PlanSource): Machine[] {
   const uids = new Set(sets.map(({ metadata }) => metadata.uid));
   return fleet.filter(
@@ -137,7 +137,7 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
   }
 }
 
-/** Rounds to seconds, because the estimate is not more precise. */
+/** Formats an estimate in seconds, because the estimate is not more precise. */
 const estimate = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
 interface Estimates {
@@ -213,7 +213,10 @@ const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): 
     ? `the rollout is paused; to continue the rollout: mcm rollout resume ${name}`
     : waits.replace(/^for /, 'it waits for ');
 
-/** The simulation does not know when the rollout budget of the fleet allows the rollout. */
+/**
+ * Reports that the rollout waits for the rollout budget of the fleet. The simulation does not know when the budget
+ * allows the rollout.
+ */
 function budgetBlocker(deployment: MachineDeployment): string[] {
   const hold = reportedBudgetHold(deployment);
   return hold === undefined ? [] : [hold.because.replace(/^waiting: /, 'the rollout waits: ')];
@@ -255,7 +258,9 @@ function assumptions(source: PlanSource, unseen: number): string[] {
   ];
 }
 
-/** The simulation assumes that in-place updates succeed, so the plan names the result of a failed update. */
+/**
+ * Reports what happens if an in-place update fails, because the simulation assumes that all in-place updates succeed.
+ */
 function failedUpdates(deployment: MachineDeployment, updated: number): string[] {
   if (updated === 0) return [];
   const then = stopsOnFailedUpdate(deployment)

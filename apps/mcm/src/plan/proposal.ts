@@ -12,7 +12,10 @@ import { UserError } from '../command/errors.ts';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export interface Proposals {
-  /** If `deployments` is empty, the plan contains the stored deployments that use the classes. */
+  /**
+   * The MachineDeployments of the file. If there is none, the plan contains the stored deployments that use the
+   * classes.
+   */
   readonly deployments: readonly KubeObject[];
   /** Classes that the file would create or change. */
   readonly classes: readonly MachineClass[];
@@ -71,7 +74,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : {};
   } catch {
-    return {}; // An unreadable annotation removes no fields.
+    return {}; // If the annotation is unreadable, no field is removed.
   }
 }
 

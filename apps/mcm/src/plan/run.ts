@@ -89,7 +89,7 @@ export function planExit(plans: readonly DeploymentPlan[]): number {
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Plans each deployment of a file with the objects of the cluster. `planAll` changes nothing in the cluster. */
+/** Plans each deployment of a file with the objects of the cluster. The function changes nothing in the cluster. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,
@@ -134,7 +134,7 @@ export async function planAll(
       controllers: environment.controllers ?? [],
       nodes: all,
     };
-    // Without permission to read Nodes, drains are unknown, and the output contains a note.
+    // If the user may not read Nodes, drains are unknown, and the output contains a note.
     const preview = (machines: readonly Machine[]) =>
       drainsOf(cluster.target, all ? machines : [], source.classes, ofMachines.defaults, environment);
     plans.push(await planDeployment(source, given, preview, now));
@@ -185,7 +185,10 @@ async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<v
   if (problems.flat().length > 0) throw new UserError(problems.flat().join('\n'));
 }
 
-/** @throws UserError if the alternatives of a deployment are invalid for its class */
+/**
+ * Refuses a deployment with invalid alternatives.
+ * @throws UserError if the alternatives of a deployment are invalid for its class
+ */
 async function refuseInvalidAlternatives(
   file: Pick<KubeObject, 'metadata'>,
   machineClass: MachineClass,
@@ -204,8 +207,8 @@ async function readAround(client: KubeClient, namespace: string) {
 }
 
 /**
- * Previews the drains one after the other, because each preview reads the pods of a node. `drainsOf` returns null if
- * the user may not read pods.
+ * Previews the drains one after the other, because each preview reads the pods of a node. The result of a preview is
+ * null if the user may not read pods.
  */
 async function drainsOf(
   target: KubeClient,

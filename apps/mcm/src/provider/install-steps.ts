@@ -42,5 +42,5 @@ function tarballsOf(self: string): string | undefined {
   return typeof tarball === 'string' ? dirname(resolve(project, tarball.slice('file:'.length))) : undefined;
 }
 
-/** Returns a path as a word of a POSIX shell. */
+/** Quotes a path for a POSIX shell if needed. */
 const quoted = (path: string): string => (/^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

@@ -11,7 +11,10 @@ export interface ProviderName {
 const RULE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const LONGEST = 30;
 
-/** @throws UserError with the rules for names */
+/**
+ * Returns the forms of a name.
+ * @throws UserError with the rules for names
+ */
 export function providerName(plain: string): ProviderName {
   if (!RULE.test(plain) || plain.length > LONGEST)
     throw new UserError(

@@ -6,8 +6,8 @@ import { UserError } from '../command/errors.ts';
 
 export const RolloutAnnotations = {
   /**
-   * On the template of a MachineDeployment, by `mcm rollout restart`: the time of the restart. The changed template
-   * causes a rollout that replaces every machine.
+   * On the template of a MachineDeployment: the time of the last `mcm rollout restart`. The changed template causes a
+   * rollout that replaces every machine.
    */
   RestartedAt: 'machine.sapcloud.io/restarted-at',
 } as const;
@@ -27,7 +27,7 @@ export interface Done {
   readonly revision?: number;
   /** The set that a promotion has recorded as the last good set. */
   readonly set?: string;
-  /** `resumed` is present if an undo also resumed the rollout. */
+  /** True if an undo also resumed the rollout. */
   readonly resumed?: true;
   readonly text: string;
 }
@@ -45,7 +45,7 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
  */
 const TRIES = 20;
 
-/** Repeats a read and a write after a conflict. Frequent writes of the manager therefore cannot prevent a pause. */
+/** Repeats a read and a write after a conflict, so that frequent writes of the manager cannot prevent a pause. */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {
@@ -56,7 +56,7 @@ async function onLatest(act: () => Promise<Done>): Promise<Done> {
   }
 }
 
-/** The patch contains the resource version that was read, so a concurrent change causes a conflict. */
+/** Writes a patch with the resource version that was read, so that a concurrent change causes a conflict. */
 async function patch(
   { client, namespace, name }: Target,
   seen: MachineDeployment,
@@ -85,7 +85,10 @@ export function pause(target: Target): Promise<Done> {
   });
 }
 
-/** @throws UserError if the rollout is not paused */
+/**
+ * Resumes the rollout.
+ * @throws UserError if the rollout is not paused
+ */
 export function resume(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -144,9 +147,9 @@ export function promote(target: Target): Promise<Done> {
 }
 
 /**
- * Requests an undo to a revision; 0 is the previous revision. The manager performs the undo and reports the result in
- * an event. The write also resumes a paused deployment, because the manager could continue the rollout between two
- * writes.
+ * Requests an undo to a revision. The value 0 selects the previous revision. The manager performs the undo and reports
+ * the result in an event. The write also resumes a paused deployment, because the manager could continue the rollout
+ * between two writes.
  * @throws UserError for an unknown revision and for the current revision
  */
 export function undo(target: Target, revision: number): Promise<Done> {

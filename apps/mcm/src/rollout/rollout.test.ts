@@ -142,7 +142,7 @@ test('undo resumes a paused deployment in the same write', async () => {
   });
   const { metadata: after, spec } = await get();
   expect([spec.rollbackTo, spec.paused]).toEqual([{ revision: 1 }, undefined]);
-  // The generation shows that there was only one write.
+  // The generation proves that the command wrote the object only once.
   expect(after.generation).toBe((metadata.generation ?? 0) + 1);
 });
 

@@ -20,8 +20,8 @@ const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise
   inCluster(flags, 'rollout', ({ client, namespace }) => work({ client, namespace, name, clock: realClock }));
 
 /**
- * Calls `work` for the named deployment, or for each deployment of the selector. A refusal does not stop the command,
- * but the exit code is 1.
+ * Calls `work` for the named deployment, or for each deployment of the selector. If the action fails for one
+ * deployment, the command continues with the next deployment. The exit code is then 1.
  * @throws UserError if the selector selects no deployment
  */
 const onEach = (
@@ -68,7 +68,7 @@ export const reportStatus = (
     };
     until ??= environment.signal();
     const well = await followStatus(target, tell, { follow: flags.watch !== false, signal: until, timeoutMs });
-    // An interrupt does not mean that the rollout has failed.
+    // If the user interrupts the command, the rollout has not failed, so the command throws the interrupt.
     until.throwIfAborted();
     if (!well) process.exitCode = 1;
   });

@@ -86,8 +86,8 @@ async function stoppedFor({ client, namespace, clock }: Target, deployment: Mach
 }
 
 /**
- * Prints each controller that stops acting, until the signal aborts. The health is polled, because a stopped controller
- * causes no event.
+ * Prints each controller that stops working, until the signal aborts. The health is polled, because a stopped
+ * controller causes no event.
  */
 async function followHealth(target: Target, say: (state: RolloutState) => void, signal: AbortSignal): Promise<void> {
   let known: readonly ControllerHealth[] = [];
@@ -105,7 +105,7 @@ async function followHealth(target: Target, say: (state: RolloutState) => void, 
 /**
  * Prints the state of the rollout. With `follow`, every change is printed until the rollout is complete, has failed, or
  * reaches the timeout.
- * @returns true if the rollout is complete. Without `follow`, true also means that the rollout is in progress.
+ * @returns true if the rollout is complete. Without `follow`, the result is also true if the rollout is in progress.
  */
 export async function followStatus(
   target: Target,
@@ -134,7 +134,7 @@ export async function followStatus(
 interface FollowOptions {
   readonly follow: boolean;
   readonly signal: AbortSignal;
-  /** The longest time to follow, in milliseconds. 0 means no limit. */
+  /** The maximum time to follow, in milliseconds. The value 0 means no limit. */
   readonly timeoutMs?: number;
 }
 
@@ -166,9 +166,7 @@ async function followDeployment(
   return false;
 }
 
-/**
- * Watches until the rollout ends. `nextEnd` returns `unknown` if the watch ended or its resource version has expired.
- */
+/** Watches until the rollout ends. The result is `unknown` if the watch ended or its resource version has expired. */
 async function nextEnd(
   target: Target,
   resourceVersion: string,

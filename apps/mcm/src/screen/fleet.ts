@@ -12,7 +12,7 @@ export interface DeploymentView {
   readonly ready: number;
   readonly updated: number;
   readonly available: number;
-  /** The number of machines with an older template. Without a rollout, the number is zero. */
+  /** The number of machines with an older template. If no rollout is in progress, the number is zero. */
   readonly old: number;
   readonly paused: boolean;
   /** Whether the controller has seen the newest spec. */
@@ -112,8 +112,9 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
 /**
- * @param acts Whether the machine controller is working. If the controller is not working, its last report is removed, because
- * the report announces actions that do not happen.
+ * Returns a machine for the screen.
+ * @param acts Whether the machine controller is working. If the controller is not working, its last report gets a
+ *   prefix, because the announced actions do not happen.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const { metadata, status } = machine;
@@ -130,7 +131,7 @@ function viewMachine(machine: Machine, acts: boolean): MachineView {
   };
 }
 
-/** Removes words with which all texts of this kind start. */
+/** Removes the words with which all texts about drains start. */
 const inShort = (description: string): string =>
   brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 

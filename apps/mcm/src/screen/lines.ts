@@ -1,7 +1,7 @@
 import { type ControllerHealth, controllerSentence } from '../controllers/health.ts';
 import type { FleetView } from './fleet.ts';
 
-/** Prints the changes of a fleet as plain lines, for an output that is not a terminal. */
+/** Describes the changes of a fleet as plain lines, for an output that is not a terminal. */
 export class FleetLines {
   #phases = new Map<string, string>();
   #rollouts = new Map<string, string>();

@@ -4,7 +4,7 @@ import { age } from '../output/age.ts';
 import { wrapped } from '../output/wrap.ts';
 import type { DeploymentView, EventView, FleetView } from './fleet.ts';
 
-/** With `failed`, the program ended unexpectedly and is restarted after a delay. */
+/** The state of a program. In the state `failed`, the program has ended unexpectedly and is restarted after a delay. */
 export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
 
 /** The content and the size of the live screen. */
@@ -24,7 +24,10 @@ export interface ScreenView {
   readonly rows: number;
 }
 
-/** On terminals that are narrower than this, columns are only as wide as their texts. */
+/**
+ * The minimum width of a terminal with columns of the usual width. On a narrower terminal, a column is only as wide as
+ * its longest text.
+ */
 const NARROW = 100;
 
 /** Returns the width of a column: the usual width, or on a narrow terminal the width of its longest text. */
@@ -110,7 +113,7 @@ function deploymentLines(view: ScreenView): string[] {
   return deployments.flatMap((one) => deploymentLine(one, widths, bar, view.columns));
 }
 
-/** A problem that does not fit on the line of its deployment has separate lines. */
+/** Returns the lines of a deployment. If the problem does not fit on the first line, it gets its own lines. */
 function deploymentLine(
   d: DeploymentView,
   [name, counts]: readonly [name: number, counts: number],

@@ -13,7 +13,7 @@ import { type Branch, fleetTree } from './tree.ts';
 const inNamespace = <T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string, readonly T[]> =>
   Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? '');
 
-/** The command reads only the seed, so the Nodes of the clusters are unknown. */
+/** Removes the Nodes of all branches. The command reads only the seed, so the Nodes of the clusters are unknown. */
 const withoutNodes = (branches: readonly Branch[]): readonly Branch[] =>
   branches
     .filter(({ kind }) => kind !== 'Node')

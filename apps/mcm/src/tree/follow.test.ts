@@ -31,7 +31,7 @@ const create = (namespace: string, name: string) =>
     .resource<MachineDeployment>(machineDeployments, namespace)
     .create({ metadata: { name, labels: { app: name } }, spec: spec(name) } as never);
 
-/** Follows a tree. `follow` returns all printed trees. */
+/** Follows a tree, and returns all printed trees. */
 function follow(options: { allNamespaces?: boolean; selector?: string; name?: string } = {}): Look[] {
   const end = new AbortController();
   onTestFinished(() => end.abort(new Error('the test is over')));

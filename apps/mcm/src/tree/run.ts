@@ -32,7 +32,7 @@ export type TreeFlags = AskFlags & {
   readonly fleet?: true | string;
 };
 
-/** `mcm tree`. */
+/** Runs `mcm tree`. */
 export const reportTree = (
   deployment: string | undefined,
   flags: TreeFlags,
@@ -68,7 +68,7 @@ function tellFleet(
   return reportOrFollow(telling, flags, {
     read: () => clusterTree(client, { namespace, selector, now: realClock.now() }, { all: flags.all === true }),
     text: linesOf,
-    // The text does not show all fields of the model.
+    // The printed text is compared, because the text does not contain all fields of the model.
     watched: (model) => withoutDurations(isText ? linesOf(model, flags.output === 'wide') : model),
   });
 }

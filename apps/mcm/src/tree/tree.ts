@@ -12,15 +12,15 @@ import { age } from '../output/age.ts';
 export interface Branch {
   readonly kind: 'Cluster' | 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
-  /** Present only for roots, and only if the tree contains all namespaces. */
+  /** The namespace of the object. Only roots have this field, and only if the tree contains all namespaces. */
   readonly namespace?: string;
   /** A short text, such as `3/3 available`, `Running` or `Ready`. */
   readonly state: string;
   /** The numbers in the state of a deployment or a set. */
   readonly numbers?: Readonly<Record<string, number>>;
-  /** RFC 3339. The start of a temporary state of a machine. */
+  /** The start of a temporary state of a machine, RFC 3339. */
   readonly since?: string | undefined;
-  /** RFC 3339. Only for machines. */
+  /** The end of the preservation of a machine, RFC 3339. */
   readonly preservedUntil?: string | undefined;
   /** The problem of the object. `problem` is absent without a problem. */
   readonly problem?: string;
@@ -41,9 +41,7 @@ export interface TreeSource {
 const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
   a.metadata.name.localeCompare(b.metadata.name);
 
-/**
- * Groups objects by the UID of their controller. The key '' contains the objects whose controller is not in `owners`.
- */
+/** Groups objects by the UID of their controller. Objects whose controller is not in `owners` have the key ''. */
 function grouped<T extends MachineSet | Machine>(
   objects: readonly T[],
   owners: readonly { metadata: { uid: string } }[],
@@ -58,7 +56,7 @@ function grouped<T extends MachineSet | Machine>(
 const without = (problem: string | undefined) => (problem === undefined || problem === '' ? {} : { problem });
 
 /**
- * Deployments with their sets, machines and Nodes. The roots of the tree also include:
+ * Returns the tree: deployments with their sets, machines and Nodes. The tree has these additional roots:
  * - sets and machines without a controller
  * - Nodes without a machine, if the namespace has machines
  */
@@ -198,7 +196,7 @@ function branchOfMachine(
       providerID: spec.providerID ?? 'no VM yet',
       ...withoutUndefined({ zone: offeringOf(machine)?.zone }),
     },
-    // The controller deletes the Node of a stopped VM on purpose.
+    // A missing Node of a stopped VM is no problem, because the controller deletes this Node.
     children:
       nodeName === '' || (!node && powerOf(machine)?.is === 'Stopped')
         ? []
@@ -226,7 +224,7 @@ function branchOfNode(node: Node, problem?: string): Branch {
   };
 }
 
-/** @param namespace The namespace of all branches. Without a namespace, the branches can be in any namespace. */
+/** @param namespace The namespace of all branches. If absent, the branches can be in any namespace. */
 export function treeLines(branches: readonly Branch[], wide: boolean, now: Date, namespace?: string): string[] {
   if (branches.length === 0)
     return [

@@ -27,7 +27,10 @@ export interface FleetWatch {
   view(): FleetView;
 }
 
-/** The controllers start together with the watch. Until the controllers run, the Leases are from the last run. */
+/**
+ * Time for which the controllers may be starting. The controllers start together with the watch, and until they run,
+ * the Leases are from the last run.
+ */
 const STARTING_MS = 20_000;
 const EVENTS_KEPT = 50;
 

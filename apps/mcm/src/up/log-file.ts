@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 
-/** A larger log of earlier starts is renamed. */
+/** The maximum size of a log. A larger log of earlier starts is renamed. */
 const MOST_BYTES = 10 * 2 ** 20;
 
 /**

@@ -17,18 +17,18 @@ export interface UpFlags {
 export interface UpOptions {
   readonly dataDir: string;
   /**
-   * The port of the control plane. If `port` is undefined, the last used port is used, or a free port at the first
-   * start.
+   * The port of the control plane. If `port` is undefined, the first start selects a free port, and later starts use
+   * this port.
    */
   readonly port: number | undefined;
   /**
-   * The replicas of the first deployment. If `machines` is undefined, there are 3 replicas at the first start, and no
-   * change later.
+   * The replicas of the first deployment. If `machines` is undefined, the first start creates 3 replicas, and later
+   * starts change nothing.
    */
   readonly machines: number | undefined;
   /**
-   * The name of a provider, or a third-party driver. If `provider` is undefined, the provider of the directory is used,
-   * or local at the first start.
+   * The name of a provider, or a third-party driver. If `provider` is undefined, the first start uses `local`, and
+   * later starts use the provider of the directory.
    */
   readonly provider: string | undefined;
   /**
@@ -43,7 +43,10 @@ export interface UpOptions {
 
 const MAX_MACHINES = 10_000;
 
-/** @throws {UserError} that names the flag and its valid values */
+/**
+ * Validates the options, and adds defaults.
+ * @throws {UserError} that names the flag and its valid values
+ */
 export function compileUpOptions(flags: UpFlags, terminal: boolean): UpOptions {
   return {
     dataDir: flags.dataDir ?? DEFAULT_DATA_DIR,

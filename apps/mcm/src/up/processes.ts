@@ -18,24 +18,28 @@ export interface ProgramSpec {
   readonly logFile: string;
 }
 
-/** Environment variables of a program. The variables of the user take precedence. */
+/** Environment variables of a program. A variable that the user has set takes precedence. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   // Limits the C library to two memory pools instead of one per thread, as in the images. With two memory pools, each
   // program uses 5 MB less.
   MALLOC_ARENA_MAX: '2',
-  // With this variable, the first module of a program uses the compile cache, which saves 40 ms per start from source.
+  // If this variable is set, the first module of a program uses the compile cache, which saves 40 ms per start from
+  // source.
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
 /** The delay before a restart. The delay has no jitter, because the screen should be predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
-/** After this number of consecutive crashes before the first `ready`, a program is not restarted. */
+/**
+ * The maximum number of consecutive crashes before the first `ready`. After these crashes, the program is not
+ * restarted.
+ */
 const MAX_CRASHES = 3;
 /** The minimum time between two reports of dropped log lines. */
 const TROUBLE_PERIOD_MS = 60_000;
 
-/** Signals that the runtime sends to its own process. Signals that are not in this list come from other processes. */
+/** Signals that the runtime sends to its own process. All other signals come from other processes. */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
 /** A supervised program. A program that ends unexpectedly is restarted. */
@@ -52,9 +56,9 @@ export class Program {
   readonly #file: FileSink;
   readonly #log: LossyWriter;
   #reportedProblem = Number.NEGATIVE_INFINITY;
-  /** The number of consecutive ends before `ready`. */
+  /** How often in a row the program ended before it printed `ready`. */
   #early = 0;
-  /** The number of consecutive crashes before `ready`. */
+  /** How often in a row the program crashed before it printed `ready`. */
   #crashes = 0;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -73,7 +77,7 @@ export class Program {
     });
   }
 
-  /** Reports dropped lines at most once per period, because a program that logs a lot would fill the screen. */
+  /** Reports dropped lines at most once per period, because a program with many log lines would fill the screen. */
   #failedToLog(dropped: number, reason: string): void {
     const now = this.#clock.monotonic();
     if (now - this.#reportedProblem < TROUBLE_PERIOD_MS) return;
@@ -104,8 +108,9 @@ export class Program {
   }
 
   /**
-   * @param giveUp Called after too many ends before `ready`. If `giveUp` is absent, the number of restarts is
-   * unlimited.
+   * Starts the process of the program.
+   * @param giveUp Called if the program ended too often before it printed `ready`. If `giveUp` is absent, the number of
+   *   restarts is unlimited.
    */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
     // In a detached process group, Ctrl-C reaches only the supervisor, which stops its programs in order. The IPC
@@ -160,8 +165,8 @@ export class Program {
   }
 
   /**
-   * Returns true if the program itself caused its end. A kill by another process does not count. A restart after an
-   * error, such as an invalid flag, would only repeat it.
+   * Returns true if the program itself caused its end. A kill by another process does not count. After its own error,
+   * such as an invalid flag, a restart would only repeat the error.
    */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
@@ -187,8 +192,7 @@ export class Program {
   }
 
   /**
-   * Terminates the program, and kills it if it does not end in time. The promise of `stop` resolves when the program
-   * has ended.
+   * Terminates the program, and kills it if it does not end in time. The promise resolves when the program has ended.
    */
   async stop(): Promise<void> {
     this.#transition('stopped');
@@ -203,10 +207,10 @@ export class Program {
   }
 }
 
-/** The start of the message when the runtime aborts, for example when memory is exhausted. */
+/** The start of the message that Node.js prints when it aborts, for example because the memory is exhausted. */
 const ABORT = 'FATAL ERROR';
 
-/** Returns the new last error after a line of output. The stack after an abort of the runtime is ignored. */
+/** Returns the new last error after a line of output. The stack that Node.js prints after its abort is ignored. */
 function laterError(earlier: string, line: string): string {
   return line.trim() === '' || earlier.startsWith(ABORT) ? earlier : sentenceOf(line);
 }

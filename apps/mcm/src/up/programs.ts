@@ -32,17 +32,23 @@ export const planeProgram = (data: DataDir, port: number): ProgramSpec =>
     `--kubeconfig=${data.file('kubeconfig')}`,
   ]);
 
-/** @param more Additional flags */
+/**
+ * Returns the program of the cloud.
+ * @param more Additional flags
+ */
 export const cloudProgram = (
   data: DataDir,
   { cloud: { name, module, args, env } }: Provider,
   more: readonly string[] = [],
 ): ProgramSpec => spec(data, name, module, [...args, ...more], env);
 
-/** All machines of the fleet have the same address, so the rate limits per address are very high. */
+/** Flags with very high rate limits for each address, because all machines of the fleet have the same address. */
 const BOOT_LIMITS = ['--config-server-burst=10000', '--config-server-requests-per-minute=10000'];
 
-/** @param boots If absent, the program has no config server */
+/**
+ * Returns the machine-config-controller.
+ * @param boots The settings of the config server. If absent, the program has no config server.
+ */
 export const machineConfigProgram = (data: DataDir, namespace: string, boots?: ConfigServerPlace): ProgramSpec =>
   spec(data, PROGRAMS.machineConfig, '@mcm/machine-config-controller/main', [
     ...controllerFlags(data, namespace),

@@ -9,9 +9,11 @@ import type { FleetWatch } from './fleet-watch.ts';
 import type { UpOptions } from './options.ts';
 import type { Program } from './processes.ts';
 
-/** Shows the progress: a live screen on a terminal, otherwise lines of text. */
+/**
+ * Shows the progress. On a terminal, the progress is a live screen. In a file or a pipe, the progress is lines of text.
+ */
 export interface Reporter {
-  /** Reports a change. The next frame shows it. */
+  /** Reports a change, which the next frame shows. */
   changed(): void;
   /** Registers a listener for changes. The returned function removes the listener. */
   onChange(listener: () => void): () => void;
@@ -39,7 +41,7 @@ const EMPTY: FleetView = { deployments: [], machines: [], phases: new Map(), eve
 export const reporterFor = (options: UpOptions, io: ReporterIo): Reporter =>
   options.live ? new LiveReporter(io) : new LineReporter(io, options.quiet);
 
-/** Collects changes and calls `draw` at most once per frame. */
+/** Collects changes, and calls `draw` at most once for each frame. */
 abstract class FramedReporter implements Reporter {
   protected readonly io: ReporterIo;
   protected fleet: FleetWatch | undefined;

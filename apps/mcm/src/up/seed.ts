@@ -12,7 +12,7 @@ import {
 } from '@mcm/kube';
 import type { Provider } from './clouds/index.ts';
 
-/** The first objects of `mcm up` in a new control plane, and their names. */
+/** The names of the first objects that `mcm up` creates in a new control plane. */
 export const FIRST_FLEET = {
   namespace: 'default',
   deployment: 'workers',
@@ -27,10 +27,7 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/**
- * Creates or updates CRDs, by default the CRDs of machines. The promise of `installKinds` resolves when the server
- * serves them.
- */
+/** Creates or updates CRDs, by default the CRDs of machines. The promise resolves when the server serves these CRDs. */
 export async function installKinds(
   client: KubeClient,
   signal: AbortSignal,

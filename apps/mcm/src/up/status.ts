@@ -61,7 +61,7 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   };
 }
 
-/** `mcm status`. */
+/** Runs `mcm status`. */
 export async function reportStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
   const report = await status(dataDir, join(dataDir, 'kubeconfig'));
   for (const line of formatted(output, statusModel(report), () => statusLines(report, realClock.now()))) say(line);

@@ -98,7 +98,8 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
-  // In an older directory, the pools do not refer to machines, so no token gives access to their configuration.
+  // In an older data directory, the pools do not refer to machines, so no machine can read its configuration with its
+  // token.
   const boots =
     withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
@@ -207,8 +208,8 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
 }
 
 /**
- * Returns the provider of the flag, or the provider of the directory.
- * @throws {UserError} if the directory contains a fleet of another provider
+ * Returns the provider that the flag selects, or the provider of the data directory.
+ * @throws {UserError} if the data directory contains a fleet of another provider
  */
 function providerOf({ provider }: UpOptions, data: DataDir): Provider {
   const { state } = data;

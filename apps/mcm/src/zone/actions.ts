@@ -10,9 +10,11 @@ export interface ZoneTarget {
   readonly client: KubeClient;
   /** `namespace` is undefined for all namespaces. */
   readonly namespace: string | undefined;
-  /** The cluster of the nodes. `target` is undefined if it is not known. */
+  /** The cluster of the nodes, or undefined if this cluster is not known. */
   readonly target?: KubeClient | undefined;
-  /** The name of the only deployment to change. `deployment` is undefined for all deployments with the zone. */
+  /**
+   * The name of the only deployment to change. If `deployment` is undefined, all deployments with the zone are changed.
+   */
   readonly deployment?: string | undefined;
   /** A label selector of deployments. */
   readonly selector?: string | undefined;
@@ -58,7 +60,7 @@ async function listed(target: ZoneTarget): Promise<readonly MachineDeployment[]>
 type Change = (evacuated: ReadonlySet<string>, zones: readonly string[]) => readonly string[];
 
 /**
- * Changes every deployment with the zone. If one deployment cannot be changed, the function still changes the remaining
+ * Changes every deployment with the zone. If one deployment cannot be changed, the function still changes the other
  * deployments, because the zone may be failing.
  */
 async function change(
@@ -85,7 +87,9 @@ async function change(
   throw new UserError(`no MachineDeployment of ${placeOf(target)} has the zone ${zone}; ${hint}`);
 }
 
-/** Writes one deployment. The resource version is a precondition, so another change causes another attempt. */
+/**
+ * Writes one deployment. The resource version is a precondition, so a change by another client causes a new attempt.
+ */
 async function write(
   client: KubeClient,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -113,14 +117,14 @@ async function write(
 }
 
 /**
- * Evacuates a zone: its machines are replaced in the other zones, and the zone gets no new machines.
+ * Evacuates a zone. The machines of the zone are replaced in other zones, and the zone gets no new machines.
  * @throws UserError if no deployment has the zone
  */
 export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
   change(target, zone, 'evacuated', (evacuated, zones) => zones.filter((name) => name === zone || evacuated.has(name)));
 
 /**
- * Ends the evacuation of a zone, which gets new machines until the zones are balanced.
+ * Ends the evacuation of a zone. The zone gets new machines until all zones have about the same number of machines.
  * @throws UserError if no deployment has the zone
  */
 export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
@@ -130,7 +134,7 @@ export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly Z
 export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
   const deployments = await listed(target);
   const reading = await readNamespace(target.client, target.namespace);
-  // Machines that are older than the list of zones have the zone of their Node.
+  // A machine that is older than the list of zones has no recorded zone, so the zone of its Node is used.
   const nodes = target.target && (await readNodes(target.target));
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
   return deployments.flatMap((deployment) => {

@@ -18,10 +18,10 @@ const COOKIE = '__Host-mcm-dashboard';
 export interface Gate {
   /** Returns the refusal of the request, or undefined if the request is allowed. */
   check(request: IncomingMessage): Promise<Refusal>;
-  /** Logs in with the token of a form. `logIn` returns the cookie of the new session, or the refusal. */
+  /** Logs in with the token of a form. The result is the cookie of the new session, or the refusal. */
   logIn(request: IncomingMessage): Promise<{ readonly cookie: string } | NonNullable<Refusal>>;
   /**
-   * Ends the session of a request. `logOut` returns a cookie that removes the session from the browser, or the refusal.
+   * Ends the session of a request. The result is a cookie that removes the session from the browser, or the refusal.
    */
   logOut(request: IncomingMessage): { readonly cookie: string } | NonNullable<Refusal>;
 }
@@ -33,8 +33,8 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .find(([name]) => name === COOKIE)?.[1];
 
 /**
- * Returns true if a form comes from a page of this server. The check prevents that another site logs a user in with the
- * token of an attacker, or ends the session of the user.
+ * Returns true if a form comes from a page of this server. Without this check, another site could log a user in with
+ * the token of an attacker, or end the session of the user.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';

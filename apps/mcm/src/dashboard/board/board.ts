@@ -30,7 +30,7 @@ import { Unreachable } from './unreachable.ts';
 /** The maximum number of samples of a rollout, and of rollouts with samples. All samples together use at most 20 MB. */
 const MOST_SAMPLES = 600;
 const MOST_ROLLOUTS = 500;
-/** Six hours with a sample every ten seconds. */
+/** The maximum number of samples of the trend: six hours with a sample every ten seconds. */
 const MOST_TREND = 2_160;
 const TREND_MS = 10_000;
 
@@ -46,7 +46,7 @@ export interface BoardOptions {
   readonly controllers: Controllers;
   /** Whether users must log in. */
   readonly login: boolean;
-  /** `onDirty` is called when any data has changed. */
+  /** Called when any data has changed. */
   readonly onDirty: () => void;
 }
 
@@ -98,7 +98,8 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // A change of a Node or a class changes the rows of its machines. A set changes rows only by its creation.
+    // A change of a Node or a class changes the rows of its machines. Only the creation of a set changes rows, because
+    // the machines of a new set get their deployment.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));
@@ -128,21 +129,21 @@ export class Board {
     if (all.length > 0) this.#options.onDirty();
   }
 
-  /** `touchGaps` is called when the list of missing data may have changed. */
+  /** Must be called when the list of missing data may have changed. */
   touchGaps(): void {
     this.#gapsAreDirty = true;
     this.#options.onDirty();
   }
 
-  /** `touchDrains` is called when a watched drain has changed. */
+  /** Must be called when a watched drain has changed. */
   touchDrains(): void {
     this.#drainsAreDirty = true;
     this.#options.onDirty();
   }
 
   /**
-   * Assesses the controllers, because their health affects the rows of their namespace. `assessControllers` must be
-   * called every 2 s.
+   * Assesses the controllers, because their health affects the rows of their namespace. The caller must call
+   * `assessControllers` every 2 s.
    */
   assessControllers(): void {
     const { controllers, sources, onDirty } = this.#options;
@@ -179,7 +180,7 @@ export class Board {
     this.#options.onDirty();
   }
 
-  /** Computes the rows of changed objects. Returns the message for the pages, or undefined without a change. */
+  /** Computes the rows of changed objects. Returns the message for the pages, or undefined if nothing changed. */
   flush(): Frame | undefined {
     const now = this.#now();
     const trendBefore = this.#trend.all.at(-1);
@@ -251,7 +252,7 @@ export class Board {
     return this.#events.of(wanted);
   }
 
-  /** Handles each changed key. An error of one object does not hide the changes of the remaining objects. */
+  /** Handles each changed key. An error of one object does not hide the changes of other objects. */
   #take(kind: Kind, handle: (key: string) => void): void {
     const keys = [...this.#dirty[kind]];
     this.#dirty[kind].clear();
@@ -298,7 +299,7 @@ export class Board {
       this.#count(before.row.level, -1);
       this.#assessed.delete(key);
       this.#machines.drop(key);
-      // A short deletion may begin and end between two flushes.
+      // A short deletion can start and end between two calls of `flush`.
       if (!isLeaving(before.row)) this.#leave(before.row, now);
       this.lives.drop(key, now);
       return;

@@ -36,7 +36,7 @@ export class Controllers {
     return this.#known.get(namespace) ?? [];
   }
 
-  /** Assesses all controllers. `assess` returns the namespaces with changed health. */
+  /** Assesses all controllers, and returns the namespaces whose controllers have a changed health. */
   assess(fleet: Fleet): ReadonlySet<string> {
     const deployments = byNamespace(fleet.deployments.store.list());
     const machines = byNamespace(fleet.machines.store.list());

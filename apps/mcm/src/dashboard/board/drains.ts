@@ -20,11 +20,14 @@ interface Watch {
 }
 
 export interface DrainOptions {
-  /** Undefined in a fleet, whose pods are in other clusters. No drain is watched then. */
+  /**
+   * The cluster of the pods. In a fleet, `target` is undefined and no drain is watched, because the pods are in other
+   * clusters.
+   */
   readonly target: KubeClient | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** `onChange` is called when a watched drain changed. */
+  /** Called when a watched drain has changed. */
   readonly onChange: () => void;
   /** Returns the settings of the machine controller. Unknown settings have their defaults. */
   readonly defaults: () => MachineDefaults;

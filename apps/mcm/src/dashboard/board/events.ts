@@ -10,13 +10,13 @@ const MOST_EVENTS = 1_000;
 export class Events {
   readonly table = new Table<EventRow>();
 
-  /** Adds an event. `add` returns whether the event is shown. */
+  /** Adds an event, and returns whether the dashboard shows the event. */
   add(event: EventObject, now: number): boolean {
     const row = eventRow(event, now);
     if (row === undefined || !this.table.put(row)) return false;
     const { rows } = this.table;
     if (rows.size < MOST_EVENTS * 1.2) return true;
-    // Old events are dropped only at twice the limit, because sorting should be rare.
+    // Old events are dropped only when there are twice as many as the limit, because sorting should be rare.
     const oldest = [...rows.values()].toSorted((a, b) => a.at - b.at).slice(0, rows.size - MOST_EVENTS);
     for (const { key } of oldest) this.table.drop(key);
     return true;

@@ -53,7 +53,7 @@ export class GapKeeper {
   }
 }
 
-/** Sentences about the missing data, the cause, and the missing permissions. */
+/** Returns sentences about the missing data, the cause, and the missing permissions. */
 export function gapSentences({ missing, refused, stale, why = '' }: Gaps): readonly string[] {
   return [
     ...(stale

@@ -4,8 +4,8 @@ import type { Frame } from '@mcm/dashboard';
 /** The delay before a browser reconnects, in milliseconds. */
 const RETRY_MS = 1_000;
 /**
- * The maximum amount of unread data of a client, in bytes. Above the limit, the client gets no changes. After it has
- * read all data, the client gets all rows again.
+ * The maximum amount of unread data of a client, in bytes. A client above the limit gets no changes until it has read
+ * all data. The client then gets all rows again.
  */
 const MOST_BEHIND = 4_000_000;
 
@@ -50,7 +50,7 @@ export class Hub {
     for (const client of this.#clients) this.#write(client, text);
   }
 
-  /** Sends an empty message. The empty message keeps connections open and shows the pages that the server runs. */
+  /** Sends an empty message. The empty message keeps connections open, and tells the pages that the server runs. */
   beat(): void {
     for (const client of this.#clients) this.#write(client, ': beat\n\n');
   }

@@ -36,19 +36,22 @@ export interface Sources {
   readonly classes: Informer<MachineClass>;
   readonly events: Informer<EventObject>;
   readonly nodes: Informer<Node>;
-  /** Without the CRD, the list stays empty and is not reported as missing data. */
+  /** If the CRD does not exist, the list stays empty and is not reported as missing data. */
   readonly pools: Informer<MachineConfigPool>;
   /** The namespaces of the clusters of a fleet. Without a fleet, no watch runs, and the list stays empty. */
   readonly clusters: Informer<KubeObject>;
   /** The Leases in the namespace of the peer Leases of a fleet. Without a fleet, the list stays empty. */
   readonly peers: Informer<Lease>;
-  /** Machines by the UID of their set. The cost of the lookup depends only on the size of the result. */
+  /**
+   * Returns the machines of a set, by the UID of the set. The cost of the lookup depends only on the size of the
+   * result.
+   */
   machinesOf(setUid: string): readonly Machine[];
-  /** Machines in deletion. The cost depends only on the size of the result. */
+  /** Returns the machines that are being deleted. The cost depends only on the size of the result. */
   going(): readonly Machine[];
   /**
-   * Disruption budgets and circuit breakers, undefined if all namespaces are watched, because a budget or a circuit
-   * breaker applies to one namespace.
+   * Disruption budgets and circuit breakers. Each budget applies to one namespace, so `guards` is undefined if all
+   * namespaces are watched.
    */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
@@ -70,7 +73,7 @@ export interface SourceOptions {
   readonly peersIn: string;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** `onGap` is called when a kind is read for the first time, when its read is refused, or when its watch ends. */
+  /** Called when a kind is read for the first time, when its read is refused, or when its watch ends. */
   readonly onGap: () => void;
 }
 

@@ -8,7 +8,7 @@ export class Table<T extends Row> {
   readonly #put = new Map<string, T>();
   readonly #drop = new Set<string>();
 
-  /** Adds or replaces a row. `put` returns whether the row changed. */
+  /** Adds or replaces a row, and returns whether the row changed. */
   put(row: T): boolean {
     const before = this.rows.get(row.key);
     if (before !== undefined && isSame(before, row)) return false;

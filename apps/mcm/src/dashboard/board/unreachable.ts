@@ -19,12 +19,18 @@ export class Unreachable {
     this.#clock = clock;
   }
 
-  /** Returns a sentence with the replicas, empty if all live replicas reach the cluster. */
+  /**
+   * Returns a sentence with the replicas that cannot reach the cluster. The text is empty if all live replicas reach
+   * the cluster.
+   */
   of(cluster: string): string {
     return this.#texts.get(cluster) ?? '';
   }
 
-  /** Reads the peer Leases, and returns the clusters with a changed sentence. Must be called every few seconds. */
+  /**
+   * Reads the peer Leases, and returns the clusters with a changed sentence. The caller must call `assess` every few
+   * seconds.
+   */
   assess(): readonly string[] {
     const found = new Map<string, string[]>();
     for (const lease of this.#leases.store.list()) {

@@ -2,7 +2,7 @@ import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/d
 
 /** The maximum number of segments of all machines together. All segments together use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
-/** A deleted machine is kept for this time, unless there are too many segments. */
+/** The time for which the history of a deleted machine is kept, unless there are too many segments. */
 const KEPT_MS = 6 * 3_600_000;
 /** The maximum number of samples of a drain. Above this limit, every second older sample is dropped. */
 const MOST_DRAIN_SAMPLES = 300;
@@ -86,7 +86,7 @@ export class Lives {
     const others = this.#ofDeployment.get(group) ?? new Set();
     if (others.size === 0) this.#ofDeployment.set(group, others);
     others.add(life);
-    // The times of a machine that existed at the start come only from its row.
+    // If the machine existed before the dashboard started, only its row contains the start of its state.
     const from = isNew ? row.created : Math.min(row.since, now);
     this.#segment(life, { from, stage: row.stage, level: row.level, why: row.why });
   }
@@ -162,8 +162,8 @@ export class Lives {
   }
 
   /**
-   * Drops the histories of machines that were deleted too long ago. The cost of `expire` depends only on the number of
-   * dropped histories.
+   * Drops the histories of machines that were deleted too long ago. The cost depends only on the number of histories
+   * that are dropped.
    */
   expire(now: number): void {
     const first = this.#gone.findIndex(({ gone }) => now - gone <= KEPT_MS);
@@ -190,7 +190,7 @@ export class Lives {
     this.#dropped += 1;
     if (life === undefined || !this.#isCurrent(life)) return;
     if (life.segments.length > 1) life.segments.shift();
-    // The only segment of an existing machine is its current state, and is kept.
+    // The last segment of an existing machine is its current state, so it is kept.
     else if (life.gone === 0) this.#order.push(life);
     else this.#forget(life);
     if (life.gone !== 0 && life.segments.length === 1) this.#forget(life);

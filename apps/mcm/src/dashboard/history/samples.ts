@@ -10,7 +10,7 @@ export class Samples {
   readonly #most: number;
   readonly #apartMs: number;
 
-  /** @param apartMs Samples that are closer together are merged */
+  /** @param apartMs The minimum time between two samples. Samples that are closer together are merged. */
   constructor(most: number, apartMs: number) {
     this.#most = most;
     this.#apartMs = apartMs;

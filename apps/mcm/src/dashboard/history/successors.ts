@@ -23,7 +23,7 @@ export class Successors {
     return this.#match(row, now, this.#leavers, this.#newcomers);
   }
 
-  /** Called when the deletion of a machine begins. The result is the successor, if the successor already exists. */
+  /** Called when the deletion of a machine starts. The result is the successor, if the successor already exists. */
   leaves(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#newcomers, this.#leavers);
   }

@@ -24,7 +24,7 @@ function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean
 }
 
 const MANAGER = 'machine-controller-manager';
-/** The states that end only if the manager acts. */
+/** The states that only the manager can end. */
 const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'waiting', 'deleting'];
 
 /**
@@ -39,7 +39,7 @@ export function deploymentRow(
   controllers: readonly ControllerHealth[],
 ): AssessedDeployment {
   const { metadata, spec, status } = deployment;
-  // During the start of machines, too few machines are available, which is not a problem.
+  // While machines start, the condition `Available` is False, but this is not a problem.
   const reported = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
   const wait = reported.find(isIntendedWait);
   const problem = reported.find((condition) => condition !== wait);

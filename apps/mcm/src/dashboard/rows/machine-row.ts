@@ -25,7 +25,7 @@ export interface AroundMachine {
 /** A row, and the times at which its level becomes more urgent without an event. */
 export interface AssessedRow {
   readonly row: MachineRow;
-  /** The level without the effect of time. */
+  /** The level before a deadline or a long wait raises it. */
   readonly base: Level;
   /** The next time at which the level may become more urgent. `risesAt` is undefined if there is no such time. */
   readonly risesAt: number | undefined;
@@ -74,7 +74,7 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   const lacksClass = around.classesAreKnown && around.machineClass === undefined;
   const blocked = refused || FAILING.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
   if (blocked) return 'blocked';
-  // In all other stages, the machine waits for the machine controller.
+  // In every stage except `run`, the machine waits for the machine controller.
   const waits = stage !== 'run' || phase === 'InPlaceUpdating';
   if (waits && !doesAct(around.controllers, 'machine-controller')) return 'blocked';
   if (stage === 'drain' || stage === 'delete') return 'leaving';

@@ -6,7 +6,7 @@ import { brief } from '../../explain/reasons/brief.ts';
 import { classZone } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The row does not contain the provider spec. */
+/** Returns the row of a class, without its provider spec. */
 export function classRow(machineClass: MachineClass): ClassRow {
   const { metadata, provider, nodeTemplate, providerSpec } = machineClass;
   const inSpec = providerSpec as { readonly machineType?: unknown } | null | undefined;
@@ -21,7 +21,7 @@ export function classRow(machineClass: MachineClass): ClassRow {
   };
 }
 
-/** A pool with a degraded node is shown as failed. */
+/** Returns the row of a pool. The dashboard shows a pool with a degraded node as failed. */
 export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow {
   const { machineCount = 0, updatedMachineCount = 0, readyMachineCount = 0, degradedMachineCount = 0 } = status ?? {};
   const degraded = status?.conditions?.find(({ type, status: is }) => /Degraded$/.test(type) && is === 'True');

@@ -6,11 +6,11 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** The maximum length of a text in a row. The page of an object shows longer texts. */
 const LONGEST = 300;
 
-/** Replaces invisible characters with a visible character. Line breaks and tabs remain. */
+/** Replaces invisible characters with a visible character. Line breaks and tabs stay. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
 
-/** Makes a text visible and cuts it after 300 characters. */
+/** Replaces invisible characters, and cuts the text after 300 characters. */
 export function brieflyVisible(text: string): string {
   const shown = visible(text);
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;

@@ -15,7 +15,7 @@ interface Around {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** Explains a deployment if some of its sets and machines could not be read. Such an explanation has no next step. */
+/** Explains a deployment whose sets or machines could not be read. The explanation has no next step. */
 export function explainAsFarAsRead(
   { deployment, sets, fleet, classes, others }: ReadableEnvironment,
   { now, nodes, manager, ofMachines, controllers }: Around,

@@ -45,7 +45,7 @@ export function hintsOf(
   return hints;
 }
 
-/** Hints for in-place updates that need an action of the operator. */
+/** Returns hints for in-place updates that need an action of the operator. */
 export function inPlaceHints(
   { spec }: MachineDeployment,
   machines: readonly Machine[],

@@ -6,7 +6,7 @@ import { type MachineWait, waitText } from '../machine/machine-wait.ts';
 import { blockLines } from '../reasons/block-lines.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 
-/** Up to this number, each machine with the same wait is printed on a separate line. */
+/** The maximum number of machines with equal waits that are printed on separate lines. */
 const ONE_BY_ONE = 3;
 
 /**

@@ -50,7 +50,7 @@ export interface DeploymentExplanation {
   readonly has: string;
   /** The next step of the manager. The decision function of the manager computes the next step. */
   readonly next: string;
-  /** The changes of this step, one line each. `changes` is empty if the manager only waits. */
+  /** The changes that the next step makes, one line each. `changes` is empty if the manager only waits. */
   readonly changes: readonly string[];
   readonly waitsFor: readonly MachineWait[];
   /** The used part of the disruption budget, and the failed machines with their handling: replaced, waiting or kept. */
@@ -58,8 +58,8 @@ export interface DeploymentExplanation {
   /** Flags of the manager that affect the result, or a note that the flags are not known. */
   readonly remarks: readonly string[];
   /**
-   * VMs without a Machine that use a class of this deployment. Such VMs exist until a user decides what happens to
-   * them.
+   * VMs without a Machine that use a class of this deployment. A VM without a Machine stays until a user decides what
+   * happens to it.
    */
   readonly quarantinedVms: readonly QuarantinedVm[];
   /** The messages of the conditions that block the deployment. */
@@ -74,7 +74,7 @@ export interface DeploymentExplanation {
   readonly unread?: readonly string[];
 }
 
-/** Data from the caches of a caller with informers. For callers without informers, the data comes from one reading. */
+/** Data that a caller has in its caches. For a caller without caches, the data is read once. */
 export interface Watched {
   readonly guards?: GuardsAt | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
@@ -130,7 +130,7 @@ function explainActing(
   };
   const stopped = stoppedBy(deployment);
   if (stopped) {
-    // Machines that cannot be deleted block the deletion of the deployment.
+    // The deletion of a deployment waits for its machines, so the hints for its machines are included.
     const ofMachinesThere = deployment.metadata.deletionTimestamp ? hintsOf(deployment, all, sets.length) : [];
     return { ...base, ...stopped, hints: [...stopped.hints, ...ofMachinesThere] };
   }
@@ -219,8 +219,8 @@ const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
 /**
- * Returns the reason why a deployment has no next step, if the reason does not depend on its sets and machines.
- * Undefined if there may be a next step.
+ * Returns the reason why a deployment has no next step, if the reason does not depend on its sets and machines. The
+ * result is undefined if there may be a next step.
  */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
@@ -274,8 +274,8 @@ export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
 /**
- * Texts of the controller for a rollout that only waits for machines. The explanation names the machines instead of
- * these texts.
+ * Matches the texts of the controller for a rollout that only waits for machines. The explanation names the machines
+ * instead of these texts.
  */
 const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 
@@ -312,7 +312,7 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
   const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
-  // With both limits at 0, one machine may be unavailable, because the rollout could not start.
+  // If both limits are 0, the manager allows one unavailable machine, because the rollout could not start without it.
   const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
   const floor = nothing ? ` (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})` : '';
   const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
@@ -378,7 +378,7 @@ function conditionLine({ type, status, reason = '', message = '', lastTransition
   return `${type}=${status} (${reason}${from}): ${message}`;
 }
 
-/** The fields with conditions, of a deployment or of its sets. */
+/** The part of a reading that contains conditions. */
 type Reported = Pick<
   ReturnType<typeof problemsOf>[number],
   'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'

@@ -6,7 +6,7 @@ import type { MachineWait } from './machine-wait.ts';
 /** The explanation of a machine that exists. */
 export interface LivingMachine {
   readonly phase: string;
-  /** RFC 3339. The start of the machine's phase, or the creation of a machine that has not joined yet. */
+  /** The start of the machine's phase, RFC 3339. For a machine that has not joined yet, the time of its creation. */
   readonly since?: string | undefined;
   /** The expiry of the preservation, or the request for a preservation. */
   readonly preserved?: string | undefined;
@@ -25,7 +25,7 @@ export interface LivingMachine {
   readonly deletionCause?: string | undefined;
   /** The controllers that are not working. The explanation announces no action of a controller that is not working. */
   readonly controllers: readonly ControllerHealth[];
-  /** The activity or wait of the machine, with the deadline. `waitsFor` is null if there is none. */
+  /** The activity or wait of the machine, with the deadline. `waitsFor` is null if the machine does not wait. */
   readonly waitsFor: MachineWait | null;
   /** The field `status.blockedBy`, which the machine controller writes with `--blocked-by`. */
   readonly blockedBy?: readonly Block[] | undefined;
@@ -40,7 +40,7 @@ export interface LivingMachine {
   readonly askedInVain: readonly string[];
   /** Labels, annotations and taints of the Node that another client changed. */
   readonly drift: readonly string[];
-  /** VMs of the machine's class without a Machine. Such VMs wait for the decision of a user. */
+  /** VMs of the machine's class without a Machine. A user must decide what happens to these VMs. */
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation | undefined;
   readonly events: readonly MachineEvent[];

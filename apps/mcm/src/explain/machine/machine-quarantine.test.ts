@@ -7,7 +7,7 @@ import { machineLines } from './machine-lines.ts';
 
 const NS = 'default';
 
-/** Creates a class with VMs in quarantine. `setUp` returns the output of `mcm explain machine/m-0`. */
+/** Creates a class with VMs in quarantine, and returns the output of `mcm explain machine/m-0`. */
 async function setUp(quarantined: string | undefined) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });

@@ -13,7 +13,7 @@ interface Parts {
   readonly state?: string;
   readonly conditions?: readonly object[];
   readonly going?: boolean;
-  /** The last operation; by default the deletion of a machine in deletion, or a health check. */
+  /** The last operation. The default is a health check, or the deletion for a machine that is being deleted. */
   readonly type?: string;
 }
 

@@ -23,7 +23,7 @@ export interface MachineWait {
   readonly phase: string;
   /** The time of {@link sinceOf} in RFC 3339. */
   readonly since?: string | undefined;
-  /** The text of the controller, without parts that only concern controllers. */
+  /** The text of the controller, without the parts that are only useful for controllers. */
   readonly doing: string;
   /** The end of the phase and its result. `deadline` is absent if the phase has no deadline. */
   readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
@@ -113,7 +113,9 @@ export const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 
-/** The conditions of a missing Node are outdated, so they are not printed. */
+/**
+ * Returns the text for an unhealthy machine. The conditions of a missing Node are outdated, so they are not printed.
+ */
 function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): string {
   const { conditions = [] } = machine.status ?? {};
   const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
@@ -123,7 +125,10 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 
 const NODE_MISSING = 'Node object went missing';
 
-/** Returns the start of the deletion, or else the time when the machine became unhealthy, or else its creation. */
+/**
+ * Returns the time since which the machine waits. The result is the start of its deletion, its creation if it has not
+ * joined, or the start of its phase.
+ */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
   const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
@@ -148,7 +153,7 @@ const isWaitingForVolumes = ({ status }: Machine): boolean =>
 const LEFT_ATTACHED =
   'mcm deletes the Node anyway; pods that need the volumes may then wait until a user detaches the volumes';
 
-/** The result for the pods of a node when the drain timeout expires. */
+/** What happens to the pods of a node when the drain timeout expires, by the undrainable policy. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Force: 'mcm forces the drain',
   Quarantine:
@@ -158,8 +163,8 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * Returns the expected result of a failure. The expected result may change. An unreachable API server stops health
- * checks, and the reasons that prevent a replacement may end.
+ * Returns the expected result of a failure. The text says "may", because an unreachable API server stops health checks,
+ * and the reasons that prevent a replacement can end.
  */
 function outcomeOf(what: string, { metadata }: Machine, holds: readonly string[]): string {
   // No controller replaces a machine without a set.
@@ -229,7 +234,7 @@ function deadlineOf(
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 
-/** Returns the wait without name and phase, for an output that has them in other columns. */
+/** Returns the text of a wait without name and phase, for an output with separate columns for name and phase. */
 export function waitText(wait: MachineWait, now: Date): string {
   const reported = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = reported ? '' : ` [${wait.errorCode}]`;

@@ -77,7 +77,10 @@ export interface MachineTarget {
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** @throws UserError if the machine does not exist */
+/**
+ * Reads a machine.
+ * @throws UserError if the machine does not exist
+ */
 const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
   getNamed<Machine>(client, machines, namespace, name);
 
@@ -200,7 +203,9 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   };
 }
 
-/** Returns the drift of the metadata of the Node that the policy `Warn` keeps. */
+/**
+ * Returns the labels, annotations and taints of the Node that differ from the machine and that the policy `Warn` keeps.
+ */
 function driftLines(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string[] {
   const drift = node ? warnedDrift(machine, machineClass, node) : [];
   if (drift.length === 0) return [];

@@ -1,11 +1,11 @@
 import { Annotations, DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 
-/** The reason that prevents the replacement of a machine whose in-place update failed. */
+/** The text of the reason why a machine with a failed in-place update is not replaced. */
 export const KEPT_UPDATE = `the annotation ${Annotations.RolloutOnCannotUpdateInPlace} of the MachineDeployment is Stop`;
 
 /**
- * Ends of texts that only concern controllers, such as the next step or a retry. The explanation prints deadlines and
- * hints instead of these ends.
+ * Matches ends of texts that are only useful for controllers, such as the next step or a retry. The explanation prints
+ * deadlines and hints instead of these ends.
  */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),
@@ -15,8 +15,8 @@ const ENDINGS = [
 ];
 
 /**
- * Shortens the text of a status or an event for users. The function removes parts that only concern controllers, and
- * the list of node conditions at the end, which `kubectl describe node` prints.
+ * Shortens the text of a status or an event for users. The function removes parts that are only useful for controllers.
+ * The function also removes the list of node conditions at the end, which `kubectl describe node` prints.
  */
 export function brief(description: string): string {
   const text = description

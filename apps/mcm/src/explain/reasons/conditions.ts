@@ -3,8 +3,8 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
 /**
- * Every healthy deployment has these conditions. A condition of this list reports a problem only if its status is
- * False. Conditions outside of this list always report a problem.
+ * The conditions of every healthy deployment. A condition in this list reports a problem only if its status is False.
+ * All other conditions always report a problem.
  */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 

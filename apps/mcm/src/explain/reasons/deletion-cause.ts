@@ -10,7 +10,10 @@ interface Target {
 
 const BY_HAND = 'manual (no event or annotation of a controller contains another cause; events expire)';
 
-/** The machine controller deletes an interrupted machine, so the set emits no event. */
+/**
+ * The cause of a deletion by the machine controller. The set emits no event, because it does not delete interrupted
+ * machines.
+ */
 const BY_CLOUD = 'interruption by the cloud';
 
 /**

@@ -30,15 +30,15 @@ import { KEPT_UPDATE } from './brief.ts';
 export interface ReplacementContext {
   readonly set?: MachineSet | undefined;
   readonly deployment?: MachineDeployment | undefined;
-  /** The machines of its namespace. */
+  /** The machines in the namespace of the Failed machine. */
   readonly fleet?: readonly Machine[] | undefined;
   readonly guards?: Guards | undefined;
   readonly node?: Node | undefined;
 }
 
 /**
- * Returns the reasons that prevent a replacement now. Each reason completes a sentence with "as long as".
- * `replacementHolds` has no side effects.
+ * Returns the reasons that prevent a replacement now. Each reason completes a sentence with "as long as". The function
+ * has no side effects.
  */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
   const { deployment } = context;
@@ -103,7 +103,7 @@ interface Target {
   readonly namespace: string;
 }
 
-/** Reads the data for one machine, and adds errors to `unread`. */
+/** Reads the data for one machine, and adds the errors of refused reads to `unread`. */
 export async function readReplacementContext(
   { client, target, namespace }: Target,
   machine: Machine,

@@ -11,8 +11,8 @@ interface Wait {
 }
 
 /**
- * Removes the expected actions of a stopped machine controller from a wait. The remaining wait contains the last
- * report, and its deadlines have no consequence.
+ * Removes the expected actions of a stopped machine controller from a wait. The result contains the last report of the
+ * controller, and deadlines without a consequence.
  */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;
@@ -20,7 +20,7 @@ export function waitUnder<T extends Wait>(wait: T, controllers: readonly Control
   return { ...rest, doing: `${MACHINES} is not working; last report: ${wait.doing}` } as T;
 }
 
-/** Returns a clause for a sentence with "as long as", if no controller replaces machines. */
+/** Returns the reason for a sentence with "as long as", if the manager is not working and no machine is replaced. */
 export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
   doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} is not working`];
 

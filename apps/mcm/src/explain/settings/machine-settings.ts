@@ -12,15 +12,15 @@ export interface MachineSettings {
   readonly remark: string | undefined;
 }
 
-/** The settings if the flags are not known. */
+/** The settings that are used if the flags are not known. */
 export const ASSUMED: MachineSettings = { defaults: MACHINE_DEFAULTS, remark: undefined };
 
 const DEADLINES =
   /^(machine-(creation|health|inplace-update|preserve|drain|pv-.*|unresponsive-node|read-only-node)-timeout|machine-max-evict-retries|node-conditions)$/;
 
 /**
- * Reads the flags of the leading machine controller from its Lease. For unknown flags, the result contains the defaults
- * with a remark.
+ * Reads the flags of the leading machine controller from its Lease. If the flags are unknown, the result contains the
+ * defaults with a remark.
  */
 export async function readMachineSettings(client: KubeClient, namespace: string): Promise<MachineSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller');
@@ -28,7 +28,10 @@ export async function readMachineSettings(client: KubeClient, namespace: string)
   return { ...ASSUMED, remark: `assuming the default flags of the machine controller: ${reported.unknown}` };
 }
 
-/** Converts the published flags, which differ from the defaults. Ignores values with a wrong type. */
+/**
+ * Converts the published flags to settings. The holder publishes only flags that differ from the defaults. Values with
+ * a wrong type are ignored.
+ */
 function machineSettings(reported: Readonly<Record<string, unknown>>): MachineSettings {
   const own = reportedValues(reported, machineFlags);
   const features = reportedFeatures(reported, { UndrainablePolicy: MACHINE_DEFAULTS.undrainablePolicy });

@@ -12,22 +12,25 @@ export interface ManagerSettings {
   readonly remark: string | undefined;
 }
 
-/** Returns the settings if the flags are not known. */
+/** Returns the settings that are used if the flags are not known. */
 export const assumedSettings = (why: string): ManagerSettings => ({
   safeguards: SAFEGUARD_DEFAULTS,
   remark: `assuming the default flags of the manager: ${why}`,
 });
 
 /**
- * Reads the flags of the leading manager from its Lease. For unknown flags, the result contains the defaults with a
- * remark.
+ * Reads the flags of the leading manager from its Lease. If the flags are unknown, the result contains the defaults
+ * with a remark.
  */
 export async function readManagerSettings(client: KubeClient, namespace: string): Promise<ManagerSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller-manager');
   return 'flags' in reported ? managerSettings(reported.flags) : assumedSettings(reported.unknown);
 }
 
-/** Converts the published flags, which differ from the defaults. Ignores values with a wrong type. */
+/**
+ * Converts the published flags to settings. The holder publishes only flags that differ from the defaults. Values with
+ * a wrong type are ignored.
+ */
 export function managerSettings(reported: Readonly<Record<string, unknown>>): ManagerSettings {
   const own = reportedValues(reported, safeguardFlags);
   const { RolloutAnnotations } = reportedFeatures(reported, {

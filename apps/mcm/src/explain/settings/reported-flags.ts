@@ -41,7 +41,7 @@ export const reportedValues = <F extends Flags>(reported: Readonly<Record<string
     Object.entries(flags).map(([name, { fallback }]) => [name, taken(reported[name], fallback)]),
   ) as FlagValues<F>;
 
-/** Returns the states of features. `on` contains the defaults. */
+/** Returns whether each feature is on. `on` contains the default of each feature. */
 export function reportedFeatures<N extends string>(
   reported: Readonly<Record<string, unknown>>,
   on: Readonly<Record<N, boolean>>,

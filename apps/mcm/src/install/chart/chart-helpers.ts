@@ -73,7 +73,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 {{- end }}
 `;
 
-/** Helm prints this text after an installation and an upgrade. */
+/** The text that Helm prints after an installation and an upgrade. */
 export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}, with provider {{ include "mcm.provider" . }}.
 {{- if .Values.fleet.enabled }}
 

@@ -9,13 +9,13 @@ import { METADATA_EGRESS } from '../objects/workload.ts';
  * replaces the markers with templates. Installations without Helm use patches instead of the markers.
  */
 
-/** The markers in the objects, as keys and values. */
+/** The markers in the objects. A marker is a key or a value. */
 const FIELD = '__field__';
 const SCALAR = '__scalar__';
 const MORE = '__more__';
 const LABELS = '__labels__';
 const KEEP = '__keep__';
-/** The marker for the condition of a whole object. */
+/** The marker with the condition under which the chart contains an object. */
 export const WHEN = '__when__';
 
 /** Returns a template for `key:` with the content of the value. An empty value produces no text. */
@@ -43,11 +43,17 @@ const LABEL_LINES = /^( *)__labels__: true$/gm;
 const KEEP_LINES = /^( *)__keep__: true$/gm;
 const RUNBOOKS = /^( *)runbook: (\S+)$/gm;
 const FILES = /^( *)(\S+): __file__(\S+)$/gm;
-/** A default list that a value can replace. Each item of the value gets the selector of the pods. */
+/**
+ * Matches the default list, which a value of the chart can replace. Each item of the value gets the selector of the
+ * pods.
+ */
 const SPREADS = /^( *)topologySpreadConstraints:\n(?:\1 .*\n)+/gm;
-/** A list of flags with their values. Numbers need `toJson`, because `%v` would write them with an exponent. */
+/**
+ * Matches the marker for a list of flags with their values. Numbers need `toJson`, because `%v` would print large
+ * numbers with an exponent.
+ */
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
-/** The flag, the mount and the volume of the Secret with the webhooks of hooks. */
+/** Matches the markers for the flag, the mount and the volume of the Secret with the webhooks of hooks. */
 const HOOKS = /^( *)- (?:--)?__hooks__(?:: |=)(\w+)$/gm;
 const WEBHOOK_FLAGS = /(?:^ *- --webhook-\S+=.*\n)+/gm;
 
@@ -185,7 +191,7 @@ function hookVolumes(containers: readonly Container[], all: boolean): readonly o
   return [{ __hooks__: !all && containers.length > 1 ? 'sharedVolume' : 'volume' }];
 }
 
-// The pods of a StatefulSet contain all containers.
+// Adds markers to a template of pods. The pods of a StatefulSet contain all containers.
 const podWithPlaces = ({ metadata, spec }: PodTemplate, all = false): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {

@@ -406,11 +406,11 @@ const schemaOf = (fields: Fields): object =>
     ]),
   );
 
-/** Helm validates the values with this JSON schema. */
+/** Returns the JSON schema with which Helm validates the values. */
 export const valuesSchema = (): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   ...closed({
-    // The values that a parent chart shares.
+    // Values that a parent chart shares with this chart.
     global: { type: 'object' },
     ...schemaOf(values()),
   }),

@@ -24,7 +24,7 @@ const SYMBOLIC: InstallSettings = {
     controller: '{{ include "mcm.controllerAccount" . }}',
     fleet: '{{ include "mcm.fleetAccount" . }}',
   },
-  // The chart contains both variants of the machine controller, each with a condition.
+  // The value is irrelevant, because the chart contains both variants of the machine controller, each with a condition.
   isSeparate: false,
   fleetNamespaces: '{{ include "mcm.fleetNamespaces" . }}',
   provider: '{{ .Values.provider }}',
@@ -68,7 +68,10 @@ function templated(object: object): string {
   return typeof condition === 'string' ? `{{- if ${condition} }}\n${document}{{- end }}\n` : document;
 }
 
-/** The bindings of a fleet in the namespaces of its clusters. `with` restores the dot, which `range` changes. */
+/**
+ * The bindings of a fleet in the namespaces of its clusters. `range` changes the dot of the template, and `with`
+ * restores it.
+ */
 const CLUSTER_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
 {{- with $ }}
 ${templated(fleetBinding(SYMBOLIC, '{{ $cluster }}'))}{{- end }}

@@ -60,7 +60,8 @@ function changes(before: unknown, after: unknown, path = ''): readonly Operation
 }
 
 /**
- * Patches that remove the machine controller from the pods of the manager. A patch without its object has no effect.
+ * Returns patches that remove the machine controller from the pods of the manager. A patch without its object has no
+ * effect.
  */
 function separatingPatches(): readonly object[] {
   const keyOf = ({ kind, metadata }: Identified): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
@@ -81,7 +82,7 @@ function separatingPatches(): readonly object[] {
   });
 }
 
-/** Patches that remove the parts of a single pod. A patch without its object has no effect. */
+/** Returns patches that remove the parts that a fleet does not need. A patch without its object has no effect. */
 function fleetPatches(): readonly object[] {
   const objects: Identified[] = JSON.parse(
     JSON.stringify(

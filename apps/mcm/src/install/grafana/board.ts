@@ -27,7 +27,7 @@ export interface BoardSpec {
   readonly title: string;
   readonly description: string;
   readonly variables: readonly { readonly name: string; readonly label: string; readonly query: string }[];
-  /** Links at the top of the dashboard to all remaining dashboards of mcm. */
+  /** Links at the top of the dashboard to all other dashboards of mcm. */
   readonly links: readonly { readonly uid: string; readonly title: string }[];
   readonly rows: readonly RowSpec[];
 }
@@ -45,7 +45,7 @@ export const timeseries = (
   queries: queries.map(([expr, legend]) => ({ expr, legend })),
 });
 
-/** Returns one figure. */
+/** Returns a panel that shows one number. */
 export const stat = (
   title: string,
   description: string,

@@ -107,8 +107,8 @@ const ALERTS: readonly Alert[] = [
     'McmCloudCallsFail',
     'warning',
     '15m',
-    // The alert fires for a high rate of failures. For rare calls, the alert also fires if failures continue and
-    // outnumber the successes.
+    // The alert fires for a high rate of failures. If calls are rare, the alert also fires when failures continue and
+    // are more frequent than successes.
     [
       `${byCode(`rate(${CALLS_FAILED}[10m])`)} > 0.1`,
       `(${byCode(rises(CALLS_FAILED, '1h'))} >= 3 and on (provider, operation, error_code) ${byCode(`increase(${CALLS_FAILED}[20m])`)} > 0) / ignoring (error_code) group_left ${ALL_CALLS} > 0.5`,

@@ -88,7 +88,7 @@ export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonl
         spec: {
           serviceAccountName: DAEMON_APP,
           priorityClassName: 'system-node-critical',
-          // After an interruption, the next process continues the step that the journal contains.
+          // The daemon can stop at any time. The next process continues the step that the journal contains.
           terminationGracePeriodSeconds: 30,
           hostNetwork: true,
           hostPID: true,

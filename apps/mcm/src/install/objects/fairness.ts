@@ -42,10 +42,10 @@ export const fairness = (settings: InstallSettings): readonly object[] => [
   flowSchema(settings.name, settings.accounts.manager, settings),
 ];
 
-/** Returns the same share for a separate machine controller with its own ServiceAccount. */
+/** Assigns the requests of a separate machine controller with its own ServiceAccount to the reserved share. */
 export const separateFairness = (settings: InstallSettings): object =>
   flowSchema(CONTROLLER_APP, settings.accounts.controller, settings);
 
-/** Returns the same share for a fleet. */
+/** Assigns the requests of a fleet to the reserved share. */
 export const fleetFairness = (settings: InstallSettings): object =>
   flowSchema(FLEET_APP, settings.accounts.fleet, settings);

@@ -18,15 +18,15 @@ const DISCOVERY_RULES: readonly Rule[] = [
 const ROLLOUT_BUDGET = 'mcm-rollout-budget';
 
 /**
- * Permissions in the namespace of the fleet, for the peer Leases and the rollout budget. RBAC cannot limit the names of
- * Leases by a prefix.
+ * Permissions in the namespace of the fleet, for the peer Leases and the rollout budget. RBAC cannot limit access to
+ * Leases with a certain prefix.
  */
 const PEER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROLLOUT_BUDGET], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: LEASES, resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
 ];
 
-/** Permissions in the namespace of one cluster. A single pod has the same permissions. */
+/** Permissions in the namespace of one cluster, equal to the permissions of an installation for one cluster. */
 const CLUSTER_RULES: readonly Rule[] = [
   ...new Map([...MANAGER_RULES, ...CONTROLLER_RULES].map((rule) => [JSON.stringify(rule), rule])).values(),
 ];

@@ -74,7 +74,7 @@ const NODE_RULES: readonly Rule[] = [
 
 const EVENTS: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
-/** Permissions in the namespace of the installation. RBAC cannot limit creation to a name. */
+/** Permissions in the namespace of the installation. RBAC cannot limit the creation of objects to a certain name. */
 const OWN_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'create'] },
   { apiGroups: [''], resources: ['secrets'], resourceNames: [CERTIFICATES.own], verbs: ['get', 'update'] },

@@ -18,7 +18,7 @@ function policy(
       spec: {
         failurePolicy: 'Fail',
         matchConstraints: {
-          // Machines of other namespaces belong to other installations.
+          // Machines in other namespaces belong to other installations.
           namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
           resourceRules: [
             {

@@ -9,7 +9,10 @@ export interface Rule {
 
 const MACHINES = ['machine.sapcloud.io'];
 
-/** Permissions of one container for its Lease and its events. RBAC cannot limit creation to a name. */
+/**
+ * Permissions of one container for its Lease and its events. RBAC cannot limit the creation of objects to a certain
+ * name.
+ */
 const ownRules = (lease: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
@@ -169,7 +172,7 @@ export const webhookSecret = ({ name }: Pick<InstallSettings, 'name'>): string =
 
 /**
  * Permissions for self-signed certificates of the webhooks: for one Secret, and for the two webhook configurations.
- * RBAC cannot limit creation to a name.
+ * RBAC cannot limit the creation of objects to a certain name.
  */
 export const webhookRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace } = settings;

@@ -1,4 +1,4 @@
-/** The clusters whose objects are installed. */
+/** The part of an installation: the objects of both clusters, or of one cluster. */
 export type InstallPart = 'all' | 'control' | 'target';
 
 /** The flags of a container, by name without dashes. */
@@ -19,7 +19,7 @@ export interface InstallSettings {
   readonly fleetNamespaces: string;
   /** One of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
-  /** A number, or a template that produces a number. */
+  /** The number of replicas, or a template that produces it. */
   readonly replicas: number | string;
   readonly images: { readonly manager: string; readonly controller: string };
   readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
@@ -73,7 +73,7 @@ export const CONTROLLER_APP = 'machine-controller';
 /** The name of the objects of a fleet. */
 export const FLEET_APP = 'mcm-fleet';
 
-/** Sections of a single pod. An installation of a fleet lacks the sections of a single pod. */
+/** Sections that an installation of a fleet does not contain. */
 export const NOT_IN_FLEET: readonly string[] = ['rbac', 'target-rbac', 'webhooks', 'workload', 'network-policy'];
 
 /** Changes the settings to the settings of a separate machine controller. */
@@ -110,8 +110,8 @@ export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
 /**
- * The values of `--with`: parts that are installed only on request. Each optional part includes its objects for the
- * target cluster.
+ * The values of `--with`: parts that are installed only on request. Each part also contains its objects for the target
+ * cluster.
  */
 export const OPTIONAL_SECTIONS = [
   'separate-controller',

@@ -12,7 +12,7 @@ import {
   shared,
 } from './settings.ts';
 
-/** No privilege escalation, read-only root file system, no capabilities. */
+/** The security context of containers: no privilege escalation, read-only root file system, no capabilities. */
 const SECURITY = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
@@ -63,7 +63,7 @@ const container = (given: Omit<SecuredContainer, 'port'>) => ({
   volumeMounts: KUBECONFIGS.map(({ mount }) => mount),
 });
 
-/** Optional Secrets with kubeconfigs of other clusters. */
+/** Returns the volume for an optional Secret with the kubeconfig of another cluster. */
 const kubeconfigOf = (name: string) => ({
   mount: { name, mountPath: `/etc/mcm/${name}`, readOnly: true },
   volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
@@ -142,7 +142,7 @@ const templateOf = (
   spec: {
     serviceAccountName: account,
     priorityClassName: 'system-cluster-critical',
-    // A graceful stop takes less than 10 s.
+    // A normal stop takes less than 10 s.
     terminationGracePeriodSeconds: 30,
     securityContext: POD_SECURITY,
     topologySpreadConstraints: [
@@ -215,8 +215,8 @@ interface PodsOf {
 }
 
 /**
- * Allows egress to the metadata service of the cloud. The AWS SDK reads its credentials there if a Secret contains no
- * keys.
+ * Allows egress to the metadata service of the cloud. If a Secret contains no keys, the AWS SDK reads its credentials
+ * from the metadata service.
  */
 export const METADATA_EGRESS = {
   to: [{ ipBlock: { cidr: '169.254.0.0/16' } }],

@@ -21,7 +21,7 @@ const nodeTemplate = (instanceType: string, region: string, zone: string) => ({
   zone,
 });
 
-/** EC2 on the loopback address. The emulator does not use the AWS keys, files and roles of this host. */
+/** Emulates EC2 on the loopback address. The emulator does not use the AWS keys, files and roles of this host. */
 export const awsProvider: ProviderFor = (data) => {
   const keys = { accessKeyId: 'AKIAEMULATED00000001', secretAccessKey: keptSecret(data, 'cloud-token', fresh) };
   const logins = (address: string) => awsLogins(data, address);
@@ -59,7 +59,7 @@ export const awsProvider: ProviderFor = (data) => {
   };
 };
 
-/** Resource Manager and its login service on the loopback address, with TLS and a generated CA. */
+/** Emulates Azure Resource Manager and its login service on the loopback address, with TLS and a generated CA. */
 export const azureProvider: ProviderFor = (data) => {
   const secret = keptSecret(data, 'cloud-token', fresh);
   const application = {
@@ -81,7 +81,7 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
         // The emulator is also the proxy to the hosts of the sovereign clouds, which it emulates. The proxy connects to
-        // no foreign host.
+        // no other host.
         HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
         NO_PROXY: '',
         no_proxy: '',
@@ -129,7 +129,7 @@ export const azureProvider: ProviderFor = (data) => {
 const newKey = (): string =>
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** Compute Engine and its token endpoint on the loopback address. */
+/** Emulates Compute Engine and its token endpoint on the loopback address. */
 export const gcpProvider: ProviderFor = (data) => {
   const key = keptSecret(data, 'cloud-token', newKey);
   const project = 'emulated-project';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { keptSecret } from './kept-secret.ts';
 import type { ProviderFor } from './provider.ts';
 
-/** The cloud of the local provider, on a free port. Each start writes the current address to the Secret. */
+/** Runs the cloud of the local provider on a free port. Each start writes the current address to the Secret. */
 export const localProvider: ProviderFor = (data) => {
   const token = keptSecret(data, 'cloud-token', () => randomBytes(24).toString('base64url'));
   return {

@@ -36,7 +36,10 @@ function newCertificate(): string {
 const newToken = (): string => randomBytes(24).toString('base64url');
 const TOKEN = 'workload-token';
 
-/** Credentials for the emulated Microsoft Entra: a certificate, a workload token, and the identities of the host. */
+/**
+ * Returns credentials for the emulated Microsoft Entra: a certificate, a workload token, and the identities of the
+ * host.
+ */
 export function azureLogins(data: DataDir, common: Readonly<Record<string, string>>, address: string): Logins {
   const clientCertificate = keptSecret(data, 'client-certificate.pem', newCertificate);
   const assertion = keptSecret(data, TOKEN, newToken);
@@ -82,8 +85,8 @@ function variablesOf(file: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Credentials for the emulated AWS: the token of a workload, and the keys of the controller. The keys come from the
- * profile `default` in `aws-config` of the data directory, or from the agent of EKS Pod Identity. The file
+ * Returns credentials for the emulated AWS: the token of a workload, and the keys of the controller. The keys come from
+ * the profile `default` in `aws-config` of the data directory, or from the agent of EKS Pod Identity. The file
  * `aws-environment` changes the variables of the controller.
  */
 export function awsLogins(data: DataDir, address: string): Logins {
@@ -119,8 +122,8 @@ export const gcpAccount = (account: object): string =>
   JSON.stringify({ ...account, universe_domain: universeDomain() });
 
 /**
- * Credentials for the emulated Google Cloud: workload tokens from a file, a URL and AWS, the account of the host, and
- * impersonation.
+ * Returns credentials for the emulated Google Cloud: workload tokens from a file, a URL and AWS, the account of the
+ * host, and impersonation.
  */
 export function gcpLogins(data: DataDir, projectID: string, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);

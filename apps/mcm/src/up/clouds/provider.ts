@@ -5,7 +5,7 @@ import type { DataDir } from '../data/data-dir.ts';
 export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** The address of a running cloud, which the remaining programs use. */
+/** The address of a running cloud, which all other programs use. */
 export interface CloudSide {
   /** The origin of the cloud's API. */
   readonly address: string;
@@ -18,7 +18,10 @@ export interface Provider {
   /** One of {@link PROVIDERS}, or the path of a driver module. */
   readonly name: string;
   readonly cloud: ProgramOf;
-  /** Returns the program of the machine controller. `machineController` must be called after the start of the cloud. */
+  /**
+   * Returns the program of the machine controller. The caller must call `machineController` after the start of the
+   * cloud.
+   */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
   /** Returns the data of the Secret of the first class, without `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
@@ -28,7 +31,7 @@ export interface Provider {
   readonly keepsUserData?: boolean;
   /** Whether `mcm up` simulates the nodes, because the VMs of the cloud boot no system. */
   readonly simulatesNodes?: boolean;
-  /** Whether a Node has the name of its machine. A Node without the name of its machine has the host name of the VM. */
+  /** Whether a Node has the name of its machine. If not, the Node has the host name of the VM. */
   readonly nodeIsMachine: boolean;
   readonly machineClass: { readonly name: string; readonly secret: string } & Pick<
     Draft<MachineClass>,

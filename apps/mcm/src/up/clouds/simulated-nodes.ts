@@ -15,7 +15,7 @@ import { type Instance, KubeletHost, MemoryStore, storedMemory } from '@mcm/prov
 import { isPastDrain } from '../../explain/machine/machine-wait.ts';
 import { userDataFor } from '../data/user-data.ts';
 
-/** Connections that all kubelets share. */
+/** Maximum number of connections that all kubelets share. */
 const CONNECTIONS = 16;
 const SHAPE = { name: 'simulated', cpus: 4, memoryGi: 16, gpus: 0 };
 

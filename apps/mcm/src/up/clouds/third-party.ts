@@ -43,7 +43,7 @@ function moduleOf(folder: string, text: string): string {
   const manifest = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : {};
   const named = manifest.mcm?.driver;
   const places = typeof named === 'string' ? [named] : PLACES;
-  // Node.js cannot run TypeScript files below node_modules.
+  // A TypeScript file below node_modules is not usable, because Node.js cannot run it.
   const usable = places.filter((place) => !(folder.includes('node_modules') && place.endsWith('.ts')));
   const found = usable.map((place) => join(folder, place)).find((path) => existsSync(path));
   if (found === undefined)
@@ -91,7 +91,7 @@ function programOf({ module, folder }: DriverPlace, name: string): string {
   }
 }
 
-/** Returns true if a driver is an example of the conformance package itself. */
+/** Returns true if the driver is the example of the conformance package. */
 function isKit(folder: string): boolean {
   const file = join(folder, 'package.json');
   return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Manifest).name === '@mcm/conformance';

@@ -14,10 +14,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { UserError } from '../../command/errors.ts';
 
-/** The version of the layout of a data directory. Directories with other versions are refused. */
+/** The layout version of a data directory. `mcm up` refuses a directory with another version. */
 const FORMAT = 1;
 const MARKER = 'mcm.json';
-/** Mode bits of all users except the owner. */
+/** The mode bits of group and others. */
 const OTHERS = 0o077;
 
 /** The state of `mcm up` in the data directory. */
@@ -25,14 +25,14 @@ export interface InstanceState {
   readonly format: number;
   /** The process that uses the directory, or the last process that used it. */
   readonly pid: number;
-  /** RFC 3339. */
+  /** The time of the start, RFC 3339. */
   readonly startedAt: string;
   readonly apiPort?: number;
   /** Whether the first fleet was created. The fleet is created only once, even if the user deletes it. */
   readonly seeded?: boolean;
-  /** The name of the provider, or the path of its driver module. By default, `provider` is local. */
+  /** The name of the provider, or the path of its driver module. The default is `local`. */
   readonly provider?: string;
-  /** Whether the machine-config-controller runs too. */
+  /** Whether `mcm up` also runs the machine-config-controller. */
   readonly machineConfig?: boolean;
   /**
    * The port of the config server. If `configPort` is absent, machines get their configuration after they have joined.
@@ -58,8 +58,8 @@ export interface DataDir {
 
 /**
  * Opens or creates the directory and locks it.
- * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. In all of these cases,
- * the directory is not changed.
+ * @throws {UserError} if the directory is in use, is not writable, has another layout, or does not belong to this
+ *   program. After an error, the directory is unchanged.
  */
 export function openDataDir(path: string): DataDir {
   const root = resolve(path);

@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path';
 
-/** Returns a path as a word of a shell command: relative if it is below the folder `from`, and quoted if needed. */
+/** Formats a path for a shell command. The path is relative if it is below the folder `from`, and quoted if needed. */
 export function shellPath(path: string, from = process.cwd()): string {
   const short = relative(from, path);
   const word = short.startsWith('..') ? resolve(from, path) : short;
