@@ -81,7 +81,7 @@ test.each([
   // A serial drain takes 20 s for each pod. An adaptive drain evicts one pod at 0 s and at 10 s, two pods at 20 s, and
   // three pods at 30 s.
   ['fast', 5 * second, (6 * 20 + 10) * second, 40 * second],
-  // Each pod takes 105 seconds, so the window stays at one pod, and the drain takes as long as a serial drain.
+  // Each pod takes 105 seconds. The window stays at one pod, so the drain takes as long as a serial drain.
   ['slowly', 90 * second, (6 * 105 + 95) * second, (6 * 105 + 95) * second],
 ])('incident 22: seven pods whose volumes are detached %s', (_pace, detachMs, serial, adaptive) => {
   const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));

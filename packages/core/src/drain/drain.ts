@@ -20,54 +20,57 @@ import { isAskedFor, planRequested, stopsEvictions } from './requests/requested.
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
 import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
-/** The actions of a drain on the pods of a node at this time. */
+/** The actions of a drain on the pods of a node at one time. */
 export interface DrainPlan {
-  /** `drained` is true if the drain waits for no pod and no volume. */
+  /** True if no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
-  /** `forced` is true if the drain was forced. After a forced drain, volumes may still be attached. */
+  /** True if the drain was forced. After a forced drain, volumes may still be attached. */
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
-  /** Pods to delete now with grace period 0. */
+  /** The pods to delete now with grace period 0. */
   readonly remove: readonly DrainPod[];
-  /** The reason why these pods are deleted instead of evicted, as the end of a sentence. */
+  /** The reason for the deletion of the pods in `remove`, as the end of a sentence. mcm evicts all other pods. */
   readonly removeBecause: string;
-  /** Pods that are terminating or wait for their eviction. */
+  /** The pods that are terminating, and the pods that wait for their eviction. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * `undrained` is set if pods remain after the drain timeout and this policy keeps them. `undrained` is undefined
-   * while the drain can still end without an action of a user.
+   * The policy that keeps the remaining pods after the drain timeout. The value is undefined while the drain can still
+   * end without an action of a user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**
-   * `awaitsWatch` is set if the cache shows no pods to evict, but the watch of pods was interrupted. The drain waits
-   * until the watch of pods continues.
+   * True if the cache shows no pods to evict, but the watch of pods was interrupted. The drain waits until the watch
+   * continues, because the cache may lack pods.
    */
   readonly awaitsWatch?: true;
-  /** `readsResponders` is set if the plan must read the Evictions of the requested pods again. */
+  /** True if the controller must read the Evictions of the requested pods again. */
   readonly readsResponders?: true;
-  /** Volumes that were not detached in time. The drain no longer waits for volumes that were not detached in time. */
+  /** The volumes that were not detached in time. The drain continues without waiting for these volumes. */
   readonly leftAttached: readonly Blocker[];
-  /** Time of the next reconcile if no event causes an earlier reconcile. */
+  /** The time of the next reconcile, unless a change of an object starts a reconcile earlier. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** The drain reports a terminating pod that exceeds its grace period by this time. Source: drain.go. */
+/**
+ * The drain reports a terminating pod when this time has passed after the end of its grace period, in milliseconds.
+ * Source: drain.go.
+ */
 export const ENDING_BUFFER_MS = 30_000;
 
 const BUDGET_RECHECK_MS = 120_000;
 
-/** Delay before the drain checks whether an interrupted watch of pods has continued. */
+/** Delay before the drain checks whether an interrupted watch of pods continues, in milliseconds. */
 const WATCH_RECHECK_MS = 1_000;
 
-/** Delays between retries of a refused eviction. The first delay of a retry is 20 s, as in the original. */
+/** Delays between retries of a refused eviction. The first delay is 20 s, as in the original. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
- * Plans the next actions of a drain: the pods to evict now, and the reason for each pod that waits. `planDrain` does
- * not wait. Changes of pods, budgets and attachments cause the next plan. Without a change of an object, the next plan
- * follows at `lookAgainAt`.
+ * Plans the next actions of a drain: the pods to evict now, and the reason for each pod that waits. `planDrain` itself
+ * never waits. A change of a pod, a budget or an attachment starts the next plan. Without a change, the next plan
+ * starts at `lookAgainAt`.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -99,7 +102,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     undrained,
   };
   const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
-  // No event reports that an interrupted watch continues, so a timer causes the next plan.
+  // No event reports that an interrupted watch continues, so a timer starts the next plan.
   if (isEmpty && o.podsUnproven && !overdue)
     return { ...plan, drained: false, awaitsWatch: true, lookAgainAt: new Date(now.getTime() + WATCH_RECHECK_MS) };
   if (isEmpty) return { ...plan, drained: true };
@@ -110,8 +113,8 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
 }
 
 /**
- * Plans a drain that cannot read the pods. Timeouts do not force a drain without pods in view, because running pods
- * could lose their VM.
+ * Plans a drain while mcm cannot read the pods. No timeout forces this drain, because the deletion of the VM could end
+ * running pods.
  */
 const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
@@ -119,8 +122,8 @@ const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
 });
 
 /**
- * A pod with claims is not evicted if the drain cannot read volumes, because the detach of the volumes would stay
- * unnoticed.
+ * Returns true if the pod must wait because mcm cannot read volumes. Without this permission, mcm would not see when
+ * the volumes of the pod are detached.
  */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
@@ -136,16 +139,16 @@ const NOTHING: DrainPlan = {
   leftAttached: [],
 };
 
-/** Returns true if the policy forbids to force the drain after a timeout, or if the node does not respond. */
+/** Returns true if the undrainable policy forbids a forced drain after the drain timeout. */
 const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
 
 /**
- * Plans a drain with the policy Quarantine or Fail after the timeout. The node stays cordoned until the remaining pods
- * end by themselves. With Quarantine, a pod is evicted again when a change of its budgets allows it.
+ * Plans a drain with the policy Quarantine or Fail after the drain timeout. The node stays cordoned until the remaining
+ * pods end by themselves. With Quarantine, mcm evicts a pod again when a change of its budgets allows the eviction.
  */
 function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
   const released = o.policy === 'Fail' ? [] : going.filter((pod) => isReleased(o, pod));
-  // Only terminating pods and pods to evict count for the limit of volumes that move at the same time.
+  // The limit of moving volumes counts only terminating pods and the pods that this plan evicts.
   const moving = { ...o, pods: going.filter((pod) => pod.dueAt || released.includes(pod)) };
   const evict = released.filter((pod) => mayMove(moving, pod, now));
   const nextAt = evict.length < released.length ? nextPlaceAt(moving, now) : undefined;
@@ -160,8 +163,8 @@ function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date)
 }
 
 /**
- * Returns true if the pod's budgets have changed since the last eviction attempt, and now allow the eviction. The first
- * eviction attempt of a process is always allowed, because the budgets may have changed before its start.
+ * Returns true if the budgets of the pod changed after its last eviction attempt and now allow the eviction. A new
+ * process has no record of attempts, so its first attempt is always allowed.
  */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (verdictOf(pod).pod !== 'evict' || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
@@ -170,8 +173,8 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
 }
 
 /**
- * Deletes every pod of a forced drain once and without a grace period. A forced drain does not wait for the pods, and
- * continues after an error.
+ * Plans a forced drain. Each pod is deleted once with grace period 0. The drain does not wait for the end of the pods,
+ * and continues after an error.
  */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
@@ -197,8 +200,7 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
 const EVICTION_TIMED_OUT = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
 
 /**
- * The key for deletions with grace period 0. The key of a forced deletion differs from the key for evictions of the
- * same pod.
+ * Returns the key of a deletion with grace period 0 in the record of attempts. An eviction of the pod has another key.
  */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
 
@@ -207,7 +209,7 @@ interface PodPlan {
   readonly verb: 'evict' | 'remove' | 'wait';
   readonly until?: Date | undefined;
   readonly blocker?: Blocker | undefined;
-  /** `turn` is set if the pod waits until the volumes of other pods have moved. */
+  /** True if the pod waits until the volumes of other pods have moved. */
   readonly turn?: true;
   readonly read?: boolean;
 }
@@ -231,8 +233,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     const requested = planRequested(o, pod, attempt, now);
     return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
   }
-  // A responder can prepare the eviction of a pod whose budget forbids the eviction now. A pod with volumes gets no
-  // EvictionRequest while its budget blocks, because it would use the volume limit of another pod.
+  // A responder can prepare the eviction of a pod while the budget of the pod forbids the eviction. A pod with volumes
+  // gets no EvictionRequest in this case, because the pod would use a place in the limit of moving volumes.
   if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
@@ -240,7 +242,7 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   return planEviction(pod, attempt, now);
 }
 
-/** The end of another pod, or the end of this pod, starts the next plan. */
+/** Plans a pod that waits for its own completion, or for the end of other pods. */
 const planWaiting = (pod: DrainPod): PodPlan =>
   pod.rule?.behavior === 'WaitCompleted'
     ? { pod, verb: 'wait', blocker: completionBlocker(pod, pod.rule.name) }
@@ -252,7 +254,10 @@ function planEviction(pod: DrainPod, attempt: Attempt | undefined, now: Date): P
   return planRetry(pod, attempt, now);
 }
 
-/** The drain sends no eviction request that a budget in the cache forbids. */
+/**
+ * Returns the budget in the cache that forbids the eviction of the pod. mcm sends no eviction request for a pod with
+ * such a budget.
+ */
 function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   if (protectedByBudgets(pod) && pod.budgets.length > 1) return severalBlocker(pod);
   const misconfigured = misconfiguredBudget(pod);
@@ -287,8 +292,8 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * The drain reports a pod that exceeds its grace period. After the eviction timeout, the drain deletes the pod with
- * grace period 0.
+ * Plans a terminating pod. A pod that exceeds its grace period is reported. After the eviction timeout, the pod is
+ * deleted with grace period 0.
  */
 function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: boolean, now: Date): PodPlan {
   if (overdue) return planRemoval(o, pod, now);

@@ -6,7 +6,7 @@ import type { DrainObservation, DrainPod, VolumeMove } from './model/observation
 import { verdictOf } from './model/pod-filters.ts';
 import { beginMove, byPriority } from './volumes/volumes.ts';
 
-/** One pod of an explained drain. */
+/** The explanation of one pod. */
 export interface ExplainedPod {
   readonly pod: string;
   /**
@@ -14,46 +14,46 @@ export interface ExplainedPod {
    * - `evict`: the drain evicts the pod now.
    * - `delete`: the drain deletes the pod with grace period 0.
    * - `leaving`: the pod is terminating.
-   * - `turn`: the pod waits for the volumes of other pods, or for pods with a lower order. The budget of the pod
-   *   may also first allow the disruption of another pod.
+   * - `turn`: the pod waits for the volumes of other pods, for pods with a lower order, or for other pods of its
+   *   budget.
    * - `blocked`: see `blockers`.
-   * - `stays`: the drain ignores it.
+   * - `stays`: the drain ignores the pod.
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** For a terminating pod, `ends` is the expected end of the pod and the time from which the drain reports the pod. */
+  /** For a terminating pod: the expected end of the pod, and the time after which the drain reports the pod. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
-  /** Names of the PersistentVolumes that move with the pod. */
+  /** The names of the PersistentVolumes that move with the pod. */
   readonly volumes: readonly string[];
-  /** `namespace/name` of the budgets that select the pod. */
+  /** The keys `namespace/name` of the budgets that select the pod. */
   readonly budgets: readonly string[];
 }
 
-/** The actions of a drain now and later, and the reasons that block the drain. */
+/** The actions of a drain now and later, and the objects that block the drain. */
 export interface DrainExplanation {
   readonly node: string;
   /** The pods in the order of eviction: pods without volumes, pods with volumes, then pods that the drain ignores. */
   readonly pods: readonly ExplainedPod[];
-  /** The reasons that block the drain, without duplicates, each with a hint. */
+  /** The objects that block the drain, without duplicates. Each blocker has a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
-  /** Names of PersistentVolumes of deleted pods that must still be detached from the node. */
+  /** The names of PersistentVolumes whose pods are deleted, and which must still be detached from the node. */
   readonly detaching?: readonly string[] | undefined;
-  /** `drained` is true if the drain waits for no pod and no volume. */
+  /** True if no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
   /**
-   * The time from which pods are deleted instead of evicted. `deletesFrom` is absent if the policy forbids the
-   * deletion.
+   * The time from which the drain deletes pods instead of evicting them. The value is undefined if the policy forbids
+   * the deletion.
    */
   readonly deletesFrom?: Date | undefined;
-  /** The end of the drain timeout. `policy` defines what happens at the end of the drain timeout. */
+  /** The end of the drain timeout. Afterwards, `policy` determines the actions of the drain. */
   readonly overAt: Date;
 }
 
 /**
- * Explains a drain at the time `now`, with the same plan that the controller executes. The function is pure.
- * @param detaching Volumes of evicted pods that are still attached to the node, for a process that did not evict these
- * pods
+ * Explains a drain at the time `now`, with the plan that the controller executes. The function is pure.
+ * @param detaching Volumes of evicted pods that are still attached to the node. Set this parameter in a process that
+ * did not evict the pods.
  */
 export function explainDrain(o: DrainObservation, now: Date, detaching: readonly string[] = []): DrainExplanation {
   const plan = planDrain(remembering(o, now, detaching), now);
@@ -76,7 +76,7 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
   };
 }
 
-/** Adds the evicted pods to the memory, because other pods wait for their volumes. */
+/** Adds the evicted pods to the memory of the drain, because other pods wait for the volumes of these pods. */
 function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
   const moves = new Map(o.memory.moves);
   for (const volume of detaching) {
@@ -91,9 +91,9 @@ const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beg
 const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
 
 /**
- * The drain sends all evictions at the same time. The API server refuses some evictions, because the budget of these
- * pods first allows the disruption of other pods. A pod without a controller uses its budget forever, because no
- * controller starts the pod again. The keys are UIDs of pods.
+ * Returns the pods that wait for other pods of their budget, by the UID of the pod. The drain sends all evictions at
+ * the same time, but a budget allows only some of them. A pod without a controller uses its budget forever, because no
+ * controller starts the pod again.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

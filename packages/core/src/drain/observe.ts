@@ -32,32 +32,33 @@ export interface ObserveDrainOptions {
   readonly node: Node;
   readonly caches: DrainCaches;
   /**
-   * Returns the cloud's ID of a volume, as in the status of the Node. If the cloud's ID is unknown, only
-   * VolumeAttachments show where the volume is attached.
+   * Returns the ID of a volume in the cloud, as in the status of the Node. If the ID is unknown, only VolumeAttachments
+   * show the node of the volume.
    */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
-  /** Limits for attaching volumes, if the limits are known. */
+  /** The limits of attached volumes, if known. */
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly now: Date;
   readonly requests?: DrainObservation['requests'];
   readonly choice?: PolicyChoice;
-  /** The times of the interruption of the VM, if the cloud has announced an interruption. */
+  /** The times of the interruption, if the cloud has announced an interruption of the VM. */
   readonly interrupted?: InterruptionTimes | undefined;
-  /** The drain rules of the machine. */
+  /** The drain rules that apply to the machine. */
   readonly rules?: readonly DrainRule[];
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Reads the observation of a drain from the caches. */
+/** Observes the state of a node for a drain. The function reads only the caches. */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // A drain for a preservation starts with the preservation, and a special label forces this drain. A drain for an
-  // in-place update starts with the selection of the node.
+  // The drain timeout starts with the deletion of the machine. For an in-place update, the timeout starts with the
+  // selection of the node. For a preservation, the timeout starts with the preservation. Without a deletion, only the
+  // label `force-drain` forces the drain.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );
@@ -71,7 +72,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
   const volumes = new VolumeFinder(caches, options.volumeIdOf);
   const evictUntil = earliest(after(since, evictionPeriodMs(settings)), interrupted?.forceAt);
-  // If the VM ends soon, the drain evicts all pods at once. After the eviction timeout, it deletes all pods.
+  // Drain rules and orders no longer delay pods if the VM ends soon, or if the eviction timeout has passed.
   const isLate = interrupted?.short === true || (now >= evictUntil && (options.choice?.policy ?? 'Force') === 'Force');
   const observed = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches, options.rules ?? []);
   const pods = isLate ? observed.map(withoutWait) : inOrder(observed);
@@ -123,7 +124,7 @@ function attachRoom(
 
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
-/** A pod that the drain skips stays. */
+/** Removes drain rules that delay a pod. A rule that skips the pod still applies. */
 const withoutWait = ({ rule, ...pod }: DrainPod): DrainPod => (rule?.behavior === 'Skip' ? { ...pod, rule } : pod);
 
 function observePods(
@@ -146,8 +147,8 @@ function observePods(
 }
 
 /**
- * Reports volumes as unreadable only if the node or its pods may have volumes. A cluster without VolumeAttachments has
- * no such volumes.
+ * Returns the reasons why mcm cannot read pods or volumes. Unreadable volumes count only if the node or its pods may
+ * have volumes. In a cluster that does not serve VolumeAttachments, unreadable attachments do not count.
  */
 function unseenOf(
   { status }: Node,
@@ -202,9 +203,9 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches, r
 }
 
 /**
- * Returns the expected end of a terminating pod. When a pod has ended, its kubelet deletes it with grace period 0,
- * which sets the deletionTimestamp to the time of this request. A pod that ends at that moment must not count as
- * overdue.
+ * Returns the expected end of a terminating pod. At the end of a pod, its kubelet deletes the pod with grace period 0.
+ * This request sets the deletionTimestamp to the current time. The function adds the grace period of the spec, so that
+ * the pod does not count as overdue.
  */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
   const due = parseTime(metadata.deletionTimestamp);

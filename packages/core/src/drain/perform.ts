@@ -6,7 +6,7 @@ import { isAskedFor } from './requests/requested.ts';
 import { beginMove } from './volumes/volumes.ts';
 
 export interface Requests {
-  /** `ask` returns false if the API server refuses the request. */
+  /** Creates an EvictionRequest for a pod. Returns false if the API server refuses the EvictionRequest. */
   readonly ask: (pod: PodRef) => Promise<boolean>;
 }
 
@@ -18,8 +18,8 @@ interface DrainScope {
 }
 
 /**
- * Maximum number of concurrent requests for one node. With a limit for each node, a drain of hundreds of pods does not
- * delay the drains of other nodes.
+ * Maximum number of concurrent requests for one node. The limit prevents a drain of hundreds of pods from delaying the
+ * drains of other nodes.
  */
 const PARALLEL = 20;
 
@@ -42,10 +42,9 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
- * Evicts pods and records the responses. The function throws only if the connection is lost or the process stops. If
- * the observation requires an EvictionRequest for a pod and the API server accepts it, the function creates this
- * request.
- * @returns the pods that were deleted because the API server has no eviction API
+ * Evicts pods and records the responses. If the observation requires an EvictionRequest for a pod, the function first
+ * tries to create the EvictionRequest. The function throws only if the connection is lost or the process stops.
+ * @returns the pods that were deleted, because the API server has no eviction API
  */
 export async function evictPods(
   client: KubeClient,
@@ -78,7 +77,7 @@ export async function evictPods(
   return deleted;
 }
 
-/** The drain does not evict a pod that has an EvictionRequest. */
+/** Returns true if the pod now has an EvictionRequest. mcm does not evict such a pod. */
 async function isRequested(
   pod: DrainPod | undefined,
   { o, now }: DrainScope,

@@ -21,55 +21,55 @@ import { observeDrain } from './observe.ts';
 import { requestedMemory } from './requests/eviction-api.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
 
-/** Options of a drain preview. */
+/** The options of a drain preview. */
 export interface PreviewOptions {
   readonly target: KubeClient;
   readonly machine: Machine;
   readonly machineClass?: MachineClass | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Defaults of the machine controller's flags, if known. */
+  /** The default settings from the flags of the machine controller, if known. */
   readonly defaults?: MachineDefaults;
   /**
-   * `onRefused` is called for each kind that the preview may not read. The preview omits kinds that it may not read.
-   * Without `onRefused`, the preview rejects.
+   * Is called for each kind of object that the preview has no permission to read. The preview continues without these
+   * objects. Without `onRefused`, the preview rejects.
    */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
-  /** The cause of the planned deletion. The default is a deletion by a user. */
+  /** The cause of the planned deletion. By default, a user deletes the machine. */
   readonly cause?: RecordedCause;
 }
 
-/** A running watch of a drain. */
+/** A running watch of the objects that a drain reads. */
 export interface FollowedDrain {
   /** Resolves when all objects have been read once. */
   readonly synced: Promise<void>;
   /**
-   * Explains the current state of the drain from the caches, without a request. `explain` returns undefined if the
-   * machine has no Node.
-   * @param defaults Defaults of the machine controller's flags, if known
+   * Explains the current state of the drain from the caches, without a request. Returns undefined if the machine has no
+   * Node.
+   * @param defaults The default settings from the flags of the machine controller, if known
    */
   explain(
     machine: Machine,
     machineClass: MachineClass | undefined,
     defaults?: MachineDefaults,
   ): DrainExplanation | undefined;
-  /** Kinds that the process has no permission to read. */
+  /** Returns the kinds of objects that the process has no permission to read. */
   refused(): readonly Pick<Informer<KubeObject>, 'resource' | 'refused'>[];
-  /** Resolves when the watch has ended after the signal was aborted. */
+  /** Resolves when the watch has ended, after the signal has aborted. */
   readonly ended: Promise<void>;
 }
 
-/** Options for watching a drain. */
+/** The options for watching a drain. */
 export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
-  /** `onChange` is called after each change of an object that the drain reads. */
+  /** Is called after each change of an object that the drain reads. */
   readonly onChange?: () => void;
 };
 
 /**
- * Watches the objects that a drain of one node reads until the signal aborts. The explanation uses the same decision
- * code as the controller. For a machine that is not being deleted, the explanation is about a drain that starts now.
- * Durations come from the machine's spec, then from `defaults`, and then from the default flags.
+ * Watches the objects that a drain of one node reads, until the signal aborts. The controller plans its drains with the
+ * same code. For a machine that is not being deleted, the explanation assumes a drain that starts now. Durations come
+ * from the spec of the machine, then from `defaults`, and then from the default flags.
  */
 export function followDrain({
   target,
@@ -96,8 +96,8 @@ export function followDrain({
 }
 
 /**
- * Explains the drain of the machine's node from one read of the cluster, see `followDrain`.
- * @returns undefined if the machine has no Node, or if the process may not read its Node or pods
+ * Explains the drain of the machine's Node from one read of the cluster, see `followDrain`.
+ * @returns undefined if the machine has no Node, or if the process has no permission to read its Node or pods
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
   const { target, machine, machineClass, runtime, signal, defaults = MACHINE_DEFAULTS, onRefused, cause } = options;
@@ -133,7 +133,7 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
   }
 }
 
-/** The caches contain only the objects of one node, so that a preview does not read the pods of the whole cluster. */
+/** Returns caches with the objects of one node. A preview must not read the pods of the whole cluster. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${nodeName}`,
@@ -183,7 +183,7 @@ function explained({
   return explainDrain(observation, now, under ? leftBehind(observation, caches) : []);
 }
 
-/** Volumes that are still attached to the node after the deletion of their pods. */
+/** Returns the volumes that are still attached to the node after the deletion of their pods. */
 function leftBehind({ nodeName, attachments }: DrainObservation, caches: DrainCaches): readonly string[] {
   const finder = new VolumeFinder(caches, () => undefined);
   const used = new Set(caches.pods.store.byIndex('node', nodeName).flatMap((pod) => finder.of(pod)));

@@ -5,7 +5,7 @@ export const later = (ms: number, from = NOON): Date => new Date(from.getTime() 
 
 export const MINUTE = 60_000;
 
-/** A running, ready pod of a ReplicaSet in `default`. */
+/** Returns a running, ready pod of a ReplicaSet in the namespace `default`. */
 export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => ({
   namespace: 'default',
   name,
@@ -27,7 +27,7 @@ export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => (
 export const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
   pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
 
-/** The budget `default/web`, which allows no disruption. */
+/** Returns the budget `default/web`, which allows no disruption by default. */
 export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   key: 'default/web',
   resourceVersion: '7',
@@ -38,7 +38,10 @@ export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   ...change,
 });
 
-/** Returns a drain that started at NOON. The drain evicts pods for one hour. The drain is forced after two hours. */
+/**
+ * Returns the observation of a drain that started at NOON. The drain evicts pods for one hour, and is forced after two
+ * hours.
+ */
 export const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
   nodeName: 'fakeNode-0',
   pods,

@@ -19,7 +19,7 @@ interface Environment {
   readonly refused?: Readonly<Record<string, KubeError>>;
   readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
   readonly memory?: DrainMemory;
-  /** By default, there is one pod without volumes. */
+  /** The pods of the node. By default, the node has one pod without volumes. */
   readonly pods?: readonly Pod[];
 }
 

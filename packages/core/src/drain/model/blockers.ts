@@ -3,24 +3,24 @@ import type { Attempt, DrainBudget, DrainObservation, DrainPod, PodRef } from '.
 
 export type ReportReason = 'DeletionBlocked' | 'DrainFailed' | 'PodDoesNotEnd' | 'VolumeStaysAttached';
 
-/** An object that blocks a drain. */
+/** An object that delays or blocks a drain. */
 export interface Blocker {
   /**
-   * `pod`, `budget` or `volume`, with its name and problem. The text stays the same between plans, so the drain writes
-   * the text to the status once.
+   * The kind (`pod`, `budget` or `volume`), the name and the problem of the object. Each plan returns the same text, so
+   * that mcm writes the text to the status only once.
    */
   readonly text: string;
-  /** `failed` is true if the blocker is an error, and false if the blocker only needs time. */
+  /** True if the blocker is an error. The value is false if the blocker only needs time. */
   readonly failed: boolean;
-  /** Keys of the PodDisruptionBudgets whose change ends the wait. */
+  /** The keys of PodDisruptionBudgets. A change of one of these budgets may end the wait. */
   readonly budgets?: readonly string[] | undefined;
-  /** `namespace/name` of the blocked pods. `pods` is empty for a volume of a deleted pod. */
+  /** The keys `namespace/name` of the blocked pods. The field is absent for a volume of a deleted pod. */
   readonly pods?: readonly string[] | undefined;
-  /** What the user can do, as a sentence. */
+  /** A sentence about the action that ends the wait. */
   readonly hint: string;
   /**
-   * The event, which is sent once for each `cause` of a drain. All pods that one budget blocks have the same cause,
-   * even with different errors of the API server.
+   * The event about the blocker. mcm sends one event for each `cause` of a drain. All pods that one budget blocks have
+   * the same cause, even if the API server returns different errors.
    */
   readonly event?: { readonly reason: ReportReason; readonly cause: string };
 }
@@ -29,7 +29,7 @@ export const nameOf = ({ namespace, name }: PodRef): string => `${namespace}/${n
 
 const blocked = (cause: string): Blocker['event'] & object => ({ reason: 'DeletionBlocked', cause });
 
-/** The action of a policy after the drain timeout. */
+/** The action of each undrainable policy after the drain timeout. */
 const AFTER_TIMEOUT: Readonly<Record<UndrainablePolicy, string>> = {
   Force: 'deletes the pod',
   Quarantine: 'keeps the node cordoned until the pod ends',
@@ -37,7 +37,7 @@ const AFTER_TIMEOUT: Readonly<Record<UndrainablePolicy, string>> = {
   Fail: 'ends the drain and keeps the VM',
 };
 
-/** Returns the blocker for a drain timeout that expired while the policy forbids a forced drain. */
+/** Returns the blocker for an expired drain timeout if the undrainable policy forbids a forced drain. */
 export function heldBlocker(
   { policy = 'Hold', policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
   going: readonly DrainPod[],
@@ -48,7 +48,8 @@ export function heldBlocker(
   return {
     text: `drain timeout expired before pod ${left}${more} ended; undrainable policy ${policy} ${AFTER_TIMEOUT[policy]}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
-    // A quarantined node waits for changes of its budgets. On a held node, each pod reports its own budgets.
+    // The policy Quarantine waits for changes of these budgets. With the policy Hold, each pod also reports its own
+    // budgets.
     budgets: budgets.length > 0 && policy !== 'Fail' ? budgets : undefined,
     pods: going.map(nameOf),
     hint: `delete the pods by hand, or set the label ${forcedBy}`,
@@ -59,7 +60,10 @@ export function heldBlocker(
   };
 }
 
-/** The drain does not evict pods with unreadable volumes, because the end of the detach would stay unnoticed. */
+/**
+ * Returns the blocker for missing read permissions. Without these permissions, mcm does not evict pods with volumes,
+ * because mcm would not see when the volumes are detached.
+ */
 export const unseenBlocker = (
   unseen: string,
   pods: readonly DrainPod[],
@@ -73,7 +77,8 @@ export const unseenBlocker = (
 });
 
 /**
- * The API server responds with 500 to the eviction of a pod with two budgets, regardless of the limits of the budgets.
+ * Returns the blocker for a pod with several budgets. The API server refuses the eviction of such a pod with status
+ * 500, even if each budget allows a disruption.
  */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
@@ -86,10 +91,13 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
   };
 };
 
-/** With `maxUnavailable: 0` or `minAvailable: 100%`, a budget allows no disruption for any number of replicas. */
+/**
+ * Returns true if more replicas can make the budget allow a disruption. With `maxUnavailable: 0` or `minAvailable:
+ * 100%`, more replicas do not help.
+ */
 const replicasHelp = (rule = ''): boolean => !/^(maxUnavailable: |minAvailable: 100%)/.test(rule);
 
-/** For a pod that a drain rule protects until its completion. */
+/** Returns the blocker for a pod that a drain rule protects until its completion. */
 export const completionBlocker = (pod: DrainPod, rule: string): Blocker => ({
   text: `drain rule ${rule} waits until pod ${nameOf(pod)} has completed`,
   failed: false,

@@ -3,14 +3,14 @@ import { keyOf, type PodDisruptionBudget } from '@mcm/kube';
 import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
- * Returns true if a budget can never allow a disruption. A budget that never allows a disruption has one of two causes:
+ * Returns true if a budget can never allow a disruption. There are two causes:
  * - The budget requires every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent
  *   percentage.
- * - All selected pods are healthy, but the budget allows no disruption, for example because it counts no pods, see
+ * - All selected pods are healthy, but the budget allows no disruption. For example, the budget counts no pods, see
  *   {@link countsNone}.
  *
- * The original checks only the second of these causes, and only after the API server has refused an eviction. Source:
- * drain.go, isMisconfiguredPdb.
+ * The original checks only the second cause, and only after the API server has refused an eviction. Source: drain.go,
+ * isMisconfiguredPdb.
  */
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;
@@ -24,9 +24,9 @@ export function isMisconfigured(budget: PodDisruptionBudget): boolean {
 }
 
 /**
- * Returns true if the budget selects pods but does not count them. `maxUnavailable` and percentages apply to the
- * replicas of the pods' controllers, so a budget for pods without a controller never allows a disruption. Source:
- * kube-controller-manager, disruption.go.
+ * Returns true if the budget selects healthy pods but expects none. `maxUnavailable` and percentages apply to the
+ * replicas of the pods' controllers. A budget for pods without a controller therefore never allows a disruption.
+ * Source: kube-controller-manager, disruption.go.
  */
 function countsNone(budget: PodDisruptionBudget): boolean {
   const { expected, healthy } = countsOf(budget);
@@ -47,7 +47,7 @@ const countsOf = ({ status }: PodDisruptionBudget): Counts => ({
   allowed: status?.disruptionsAllowed ?? 0,
 });
 
-/** The limit of the budget as the user wrote it, with its effect. */
+/** Returns the limit of the budget as the user wrote the limit, and its effect. */
 function ruleOf(budget: PodDisruptionBudget): string | undefined {
   const { spec, status } = budget;
   const { minAvailable, maxUnavailable } = spec;
@@ -78,13 +78,13 @@ export function drainBudget(budget: PodDisruptionBudget): DrainBudget {
   };
 }
 
-/** In policy/v1, an empty selector selects every pod. */
+/** Returns true if the budget selects a pod with these labels. In policy/v1, an empty selector selects every pod. */
 export const budgetSelects = (
   budget: PodDisruptionBudget,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/** Budgets do not protect pods that have ended or not started yet, so the API server always evicts such pods. */
+/** Returns true if budgets protect the pod. The API server always evicts a pod that has ended or not started yet. */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 
@@ -93,12 +93,15 @@ export const blockingBudget = (pod: DrainPod): DrainBudget | undefined =>
     ? pod.budgets.find((budget) => !budget.stale && budget.allowed <= 0 && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** A budget that allows the eviction of unready pods does not count for an unready pod. */
+/**
+ * Returns the misconfigured budget that blocks the pod. A budget that allows the eviction of unready pods does not
+ * block an unready pod.
+ */
 export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** Returns a text that differs after a change of a budget. */
+/** Returns a text that changes with each change of a budget of the pod. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

@@ -1,15 +1,18 @@
 import type { DrainPod } from './observation.ts';
 
 /**
- * The decision of a filter about a pod: the drain evicts the pod or ignores it. With `leaving`, the drain waits because
- * the pod is terminating. With `wait`, the drain waits before the eviction.
+ * The decision of a filter about a pod:
+ * - `evict`: the drain evicts the pod.
+ * - `stay`: the drain ignores the pod.
+ * - `leaving`: the drain waits, because the pod is terminating.
+ * - `wait`: the drain waits before the eviction.
  */
 export interface Verdict {
   readonly pod: 'evict' | 'stay' | 'leaving' | 'wait';
   readonly because: string;
 }
 
-/** A rule that decides whether a drain evicts a pod; undefined leaves the decision to the next filter. */
+/** A rule that decides about a pod. The filter returns undefined if the next filter must decide. */
 export type PodFilter = (pod: DrainPod) => Verdict | undefined;
 
 const mirrorPod: PodFilter = (pod) =>
@@ -45,7 +48,7 @@ const localStoragePod: PodFilter = (pod) =>
     ? { pod: 'evict', because: 'the deletion of the node deletes the local data of the pod' }
     : undefined;
 
-/** Filters of pods; the first filter with a result decides. */
+/** The filters of pods in their order. The first filter with a result decides. */
 export const POD_FILTERS: readonly PodFilter[] = [
   mirrorPod,
   daemonSetPod,
@@ -58,7 +61,10 @@ export const POD_FILTERS: readonly PodFilter[] = [
   localStoragePod,
 ];
 
-/** If no filter decides, the pod is evicted. Source: pkg/util/provider/drain/drain.go, pod filters. */
+/**
+ * Returns the decision about a pod. If no filter decides, the drain evicts the pod. Source:
+ * pkg/util/provider/drain/drain.go, pod filters.
+ */
 export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FILTERS): Verdict {
   for (const filter of filters) {
     const verdict = filter(pod);

@@ -2,7 +2,7 @@ import type { DrainRule } from '../../settings/drain-rules.ts';
 import type { DrainPod, PodRule } from './observation.ts';
 import { verdictOf } from './pod-filters.ts';
 
-/** Returns the first rule that matches the pod. */
+/** Returns the first drain rule that matches the pod. */
 export function ruleFor(
   rules: readonly DrainRule[],
   namespace: string,
@@ -20,8 +20,8 @@ const isLeaving = (pod: DrainPod): boolean => {
 };
 
 /**
- * Marks the pods that wait for pods with a lower order. A pod that the drain skips, or for whose completion the drain
- * waits, delays no other pod.
+ * Marks the pods that wait for pods with a lower order. Two kinds of pods delay no other pod: pods that a rule skips,
+ * and pods whose completion a rule awaits.
  */
 export function inOrder(pods: readonly DrainPod[]): readonly DrainPod[] {
   const orders = pods.filter(isLeaving).map(orderOf);

@@ -11,15 +11,15 @@ import {
 import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '../model/observation.ts';
 
 /**
- * The requester in the EvictionRequests of all machine controllers. The Evictions of these EvictionRequests have this
- * name as a label.
+ * The requester in the EvictionRequests of all machine controllers. Kubernetes writes this name as a label to the
+ * Evictions of these EvictionRequests.
  */
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 
-/** Discovery is read again after this time. */
+/** mcm reads discovery again after this time, in milliseconds. */
 const KNOWN_FOR_MS = 3_600_000;
 
-/** Drains that read Evictions within this time share one list. */
+/** Drains that read Evictions within this time share one list request, in milliseconds. */
 const SHARED_FOR_MS = 5_000;
 
 interface Asking {
@@ -31,11 +31,15 @@ interface Discovered {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** The name is derived from the pod, so that a repeated creation finds the existing EvictionRequest. */
+/**
+ * Returns the name of the EvictionRequest for a pod. The name depends only on the pod, so that a repeated creation
+ * finds the existing EvictionRequest.
+ */
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
 /**
- * For a process that did not create the EvictionRequests of a drain, returns the state of the drain from the Evictions.
+ * Returns the memory of a drain from the Evictions in the cluster. A process that did not create the EvictionRequests
+ * of the drain needs this function.
  */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
   const responders = await readResponders(client, signal);
@@ -51,7 +55,7 @@ async function readResponders(client: KubeClient, signal: AbortSignal): Promise<
   for (const eviction of items) {
     const uid = eviction.spec.target?.pod?.uid;
     const responder = responderOf(eviction);
-    // A later Eviction of the same pod replaces a failed Eviction.
+    // If an Eviction of a pod has failed, a later Eviction of this pod replaces the failed Eviction.
     if (uid && (found.get(uid)?.failed ?? true)) found.set(uid, responder);
   }
   return found;
@@ -64,22 +68,20 @@ function responderOf({ status }: PodEviction): Responder {
   return { name, message, failed };
 }
 
-/**
- * The API of EvictionRequests in the target cluster. Kubernetes 1.37 has the API of EvictionRequests as an alpha API.
- */
+/** Reads and writes EvictionRequests in the target cluster. In Kubernetes 1.37, EvictionRequests are an alpha API. */
 export class EvictionApi {
   readonly #client: KubeClient | undefined;
   #discovered: { readonly at: Date; readonly isServed: boolean } | undefined;
   #read: { readonly at: Date; readonly found: Promise<ReadonlyMap<string, Responder>> } | undefined;
 
-  /** @param client The client of the target cluster. If `client` is undefined, drains send no EvictionRequests. */
+  /** @param client The client of the target cluster. Without a client, mcm sends no EvictionRequests. */
   constructor(client: KubeClient | undefined) {
     this.#client = client;
   }
 
   /**
-   * Returns `served`, or `unknown` if the caller must first call {@link find}. `state` returns undefined if the drain
-   * must evict the pods itself.
+   * Returns `served` if the API server serves EvictionRequests, or `unknown` if the caller must first call {@link
+   * find}. Returns undefined if mcm must evict the pods itself.
    */
   state(now: Date): 'served' | 'unknown' | undefined {
     if (!this.#client) return undefined;
@@ -89,8 +91,8 @@ export class EvictionApi {
   }
 
   /**
-   * Reads from discovery whether the API server serves both kinds. If the API server refuses the read of discovery, the
-   * drain evicts the pods itself.
+   * Reads from discovery whether the API server serves EvictionRequests and Evictions. If the API server refuses this
+   * read, mcm evicts the pods itself.
    */
   async find({ now, signal }: Asking): Promise<void> {
     const resources = await this.#discover(signal);
@@ -110,9 +112,9 @@ export class EvictionApi {
   }
 
   /**
-   * Creates an EvictionRequest for a pod. The pod owns the request, so the garbage collector deletes the request after
-   * the pod.
-   * @returns false if the API server refuses the request
+   * Creates an EvictionRequest for a pod. The pod is the owner, so the garbage collector deletes the EvictionRequest
+   * after the pod.
+   * @returns false if the API server refuses the EvictionRequest
    */
   async ask(pod: PodRef, machineUid: string, signal: AbortSignal): Promise<boolean> {
     const { namespace, name, uid } = pod;
@@ -137,7 +139,7 @@ export class EvictionApi {
     }
   }
 
-  /** Returns the responders by the UID of the pod. The result is empty if Evictions cannot be read. */
+  /** Returns the responders by the UID of the pod. The result is empty if the API server refuses the read. */
   async read({ now, signal }: Asking): Promise<ReadonlyMap<string, Responder>> {
     const client = this.#client;
     if (!client) return new Map();
@@ -151,7 +153,7 @@ export class EvictionApi {
     return found;
   }
 
-  /** To withdraw its requests, a machine deletes all its EvictionRequests. */
+  /** Deletes all EvictionRequests of a machine. */
   async withdraw(machineUid: string, signal: AbortSignal): Promise<void> {
     const client = this.#client;
     if (!client) return;

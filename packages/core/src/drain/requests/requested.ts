@@ -1,32 +1,34 @@
 import { type Blocker, nameOf } from '../model/blockers.ts';
 import type { Attempt, DrainObservation, DrainPod, Responder } from '../model/observation.ts';
 
-/** Delay before the first read of the Eviction for a requested pod. */
+/** Delay between the creation of an EvictionRequest and the first read of its Eviction, in milliseconds. */
 const FIRST_READ_MS = 10_000;
 
 const READ_EVERY_MS = 20_000;
 
 /**
- * If no Eviction exists for a request after this time, no controller handles the request, and the drain evicts the pod.
+ * Maximum wait for the Eviction of an EvictionRequest, in milliseconds. If no Eviction exists after this time, no
+ * controller handles the EvictionRequest, and mcm evicts the pod.
  */
 const UNHANDLED_AFTER_MS = 30_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
 /**
- * Returns true if the drain creates an EvictionRequest for the pod. Each pod gets only one request. If the cloud will
- * end the VM soon, there is no time for a request. After the timeout, the policies Quarantine and Fail stop all requests.
+ * Returns true if the drain must create an EvictionRequest for the pod. Each pod gets only one EvictionRequest. If the
+ * VM ends soon, there is no time for an EvictionRequest. After the drain timeout, the policies Quarantine and Fail
+ * prevent new EvictionRequests.
  */
 export const isAskedFor = (o: DrainObservation, pod: DrainPod, now: Date): boolean =>
   o.requests === 'served' && !o.urgent && !stopsRequests(o, now) && o.memory.attempts.get(pod.uid) === undefined;
 
-/** The requests of a drain are withdrawn when no pod may be evicted anymore. */
+/** Returns true if the drain must withdraw its EvictionRequests, because the policy allows no further evictions. */
 export const stopsRequests = (o: DrainObservation, now: Date): boolean => stopsEvictions(o) && now >= o.forceAt;
 
-/** Returns true if the policy of the drain stops evictions after the timeout. */
+/** Returns true if the undrainable policy stops evictions after the drain timeout. */
 export const stopsEvictions = ({ policy }: DrainObservation): boolean => policy === 'Quarantine' || policy === 'Fail';
 
-/** `read` is set if the plan must read the Evictions again. */
+/** The wait for the responder of an EvictionRequest. `read` is true if mcm must read the Evictions again. */
 interface RequestedWait {
   readonly until: Date;
   readonly read: boolean;
@@ -34,8 +36,8 @@ interface RequestedWait {
 }
 
 /**
- * Plans a pod with an EvictionRequest that is not terminating yet. `planRequested` returns undefined if the drain must
- * evict the pod itself, because its Eviction has failed or was not created in time.
+ * Plans a pod with an EvictionRequest that is not terminating yet. Returns undefined if mcm must evict the pod itself.
+ * The Eviction of the pod has then failed, or was not created in time.
  */
 export function planRequested(
   { memory }: DrainObservation,

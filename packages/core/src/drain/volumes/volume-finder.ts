@@ -6,7 +6,7 @@ import type { Attachment } from '../model/observation.ts';
 /**
  * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole
  * ID, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original uses the ID as a
- * regular expression, so it confuses vol-12 with vol-1.
+ * regular expression, so the original confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -20,8 +20,9 @@ export function namesVolume(attachedName: string, id: string): boolean {
 const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
 
 /**
- * Finds the nodes to which volumes are attached. VolumeAttachments show the nodes of CSI volumes. Volumes without CSI
- * appear only in the status of the Node, under the cloud's ID, which the driver derives from the PersistentVolume.
+ * Finds the nodes to which volumes are attached. VolumeAttachments show the nodes of CSI volumes. A volume without CSI
+ * appears only in the status of the Node, under its ID in the cloud. The driver derives this ID from the
+ * PersistentVolume.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -42,7 +43,7 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the PersistentVolumes of the claims, without duplicates. An unbound or unknown claim has no
+   * Returns the PersistentVolumes of a pod's claims, without duplicates. An unbound or unknown claim has no
    * PersistentVolume.
    */
   of(pod: Pod): readonly string[] {
@@ -56,9 +57,9 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the volumes with a VolumeAttachment, and the volumes of `used` that the status of the Node shows as
-   * attached or in use. A list of VolumeAttachments may be incomplete (incident 21). A volume counts as detached only
-   * if none of the three sources contains it.
+   * Returns the volumes that are attached to a Node or in use on the Node. The sources are VolumeAttachments and, for
+   * the volumes of `used`, the status of the Node. The VolumeAttachments alone may be incomplete (incident 21). A
+   * volume counts as detached only if no source contains the volume.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const reported = this.#caches.attachments.store
@@ -80,7 +81,10 @@ export class VolumeFinder {
     return [...reported, ...named];
   }
 
-  /** The name in the status contains the cloud's ID, or the kubelet's name of a CSI volume. */
+  /**
+   * Returns true if a name in the status of a Node belongs to a volume. The name contains the ID in the cloud, or the
+   * kubelet's name of a CSI volume.
+   */
   #isNamed(volume: string, name: string): boolean {
     const id = this.#id(volume);
     if (id !== undefined && namesVolume(name, id)) return true;
@@ -89,7 +93,8 @@ export class VolumeFinder {
   }
 
   /**
-   * A volume without VolumeAttachments counts as attached elsewhere, because no object would ever show its attachment.
+   * Returns true if a volume is attached to another node. A volume without VolumeAttachments also counts as attached to
+   * another node, because no object would ever show its attachment.
    */
   isAttachedElsewhere(volume: string, nodeName: string): boolean {
     const found = this.#caches.volumes.store.get(volume);
@@ -100,8 +105,8 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the CSI driver of a volume that must still move to another node. `driverToMove` returns undefined if the
-   * volume is attached to another node, or will be attached soon.
+   * Returns the CSI driver of a volume that must still move to another node. Returns undefined if the volume has a
+   * VolumeAttachment for another node, or has no CSI driver.
    */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;

@@ -17,7 +17,7 @@ const IN_USE_HINT = 'the kubelet must unmount the volume, so check the kubelet l
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** The status of the drain reports only waits that are longer than this time. */
+/** Minimum duration of a wait that the status of a drain reports, in milliseconds. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
@@ -28,7 +28,7 @@ interface Wait {
   readonly blocker: Blocker;
 }
 
-/** Reports the waits that are long. For a short wait, the next plan follows when the wait becomes long. */
+/** Returns the blockers of the long waits. For a short wait, the next plan starts when the wait becomes long. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -55,8 +55,8 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
 });
 
 /**
- * Returns the volumes of evicted pods that delay further evictions, because they are still attached to this node or not
- * yet attached to another node.
+ * Returns the waits for volumes of evicted pods. A volume delays further evictions while the volume is attached to this
+ * node, or not yet attached to another node.
  */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { isAttached, since, by } }): Wait[] => {
@@ -78,7 +78,10 @@ interface LeftBehind {
   readonly by: Date;
 }
 
-/** Volumes of pods that the drain ignores, such as DaemonSet pods, are excluded. */
+/**
+ * Returns the volumes that are still attached to the node and belong to no pod on the node. The result excludes volumes
+ * of pods that the drain ignores, such as DaemonSet pods.
+ */
 function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   const used = new Set(o.pods.flatMap((pod) => pod.volumes));
   const moves = [...o.memory.moves.values()];
@@ -92,8 +95,8 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 }
 
 /**
- * Returns the volumes that must be detached after all pods are gone and before the VM is deleted. Without this wait,
- * the cloud would detach the volumes by force. The drain waits for each volume for at most the detach timeout.
+ * Returns the waits for volumes that are still attached after the end of all pods. If the VM were deleted before the
+ * detach, the cloud would detach the volumes by force. The wait for each volume ends after the detach timeout.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)
@@ -103,8 +106,8 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
 }
 
 /**
- * Returns the volumes that were not detached in time. The drain continues without such volumes, and reports each of
- * them once.
+ * Returns the volumes that were not detached in time. The drain continues without these volumes, and reports each
+ * volume once.
  */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
   return leftBehind(o, now)

@@ -1,15 +1,15 @@
 import type { DrainObservation } from '../model/observation.ts';
 
-/** A detach counts as fast if it takes at most this time after the end of the pod. */
+/** Maximum duration of a fast detach, measured from the end of the pod, in milliseconds. */
 const FAST_MS = 30_000;
 
 /**
  * Returns the number of pods with volumes that may move at the same time.
  * - A drain begins with one pod. Each fast detach adds one pod.
- * - A detach that takes at least half of the detach timeout halves the number of pods, because the cloud probably
- *   throttles.
- * - The number of pods is at least one, as in the original, and at most `volumeWindow`.
- * - The number depends only on the moves of the same drain, so a new process begins with one pod.
+ * - A detach that takes at least half of the detach timeout halves the number, because the cloud probably throttles
+ *   calls.
+ * - The number is at least one, as in the original, and at most `volumeWindow`.
+ * - The number depends only on the moves in the memory of the drain, so a new process begins with one pod.
  */
 export function windowSize(o: DrainObservation, now: Date): number {
   const gone = [...o.memory.moves.values()].flatMap(({ goneAt, detachedAt }) =>

@@ -104,7 +104,9 @@ test.each<[what: string, pods: readonly DrainPod[], change: Parameters<typeof lo
   expect(moving(pods, change)).toEqual(names);
 });
 
-/** Two volumes were detached fast, so the window has three pods. */
+/**
+ * Returns a change of the observation with a window of three pods, because the volumes of two pods were detached fast.
+ */
 const wide = (room: Record<string, number>, ...moves: readonly (readonly [string, VolumeMove])[]) => ({
   volumeWindow: 3,
   memory: remember(

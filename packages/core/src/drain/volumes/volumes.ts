@@ -10,13 +10,13 @@ const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean 
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
 /**
- * The next step of a pod that moves with its volumes. The move counts for the volume limit until the time `by`. `by` is
- * absent if the time is unknown.
+ * The next step of a pod that moves with its volumes. The move counts toward the volume limit until the time `by`. If
+ * `by` is undefined, the move counts without an end.
  */
 export interface MoveStage {
   /**
-   * `isAttached` is true while the volumes are attached to the node of the pod. When `isAttached` is false, the volumes
-   * must be attached to another node.
+   * True while the volumes are attached to the node of the pod. Afterwards, the volumes must be attached to another
+   * node.
    */
   readonly isAttached?: true;
   readonly since?: Date;
@@ -24,9 +24,9 @@ export interface MoveStage {
 }
 
 /**
- * Returns the next step of an evicted pod with volumes. The function returns undefined if the move is complete, or if
- * no new pod will use the volumes. A pod that does not terminate counts only as long as its volumes would count. The
- * wait of the following pods ends before the end of the drain.
+ * Returns the next step of an evicted pod with volumes. Returns undefined if the move is complete, or if no new pod
+ * will use the volumes. The move of a pod that does not terminate stops counting after the detach timeout. The wait of
+ * the next pods therefore ends before the end of the drain.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -39,7 +39,7 @@ function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage 
   return { since: detachedAt, by: later(detachedAt, o.reattachTimeoutMs) };
 }
 
-/** Returns the moves that count for the volume limit at the time `now`, with their next steps. */
+/** Returns the moves that count toward the volume limit at the time `now`, each with its next step. */
 export function movesUnderWay(
   o: DrainObservation,
   now: Date,
@@ -51,9 +51,9 @@ export function movesUnderWay(
 }
 
 /**
- * Records the deletion of evicted pods with volumes, and the detach of their volumes. A pod that another client or an
- * earlier process evicted counts as evicted. Call this function before each plan of a drain. The function returns the
- * given moves if nothing changed.
+ * Records when evicted pods with volumes have ended, and when their volumes are detached. A pod that another client or
+ * an earlier process evicted also counts. Call this function before each plan of a drain. Returns the given memory if
+ * nothing changed.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -87,14 +87,16 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
       }
     : undefined;
 
-/** Sorts by descending priority, then by name, so that every plan has the same order. */
+/** Compares two pods by descending priority, then by name. Every plan therefore has the same order. */
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
 
 /**
- * Returns true if a pod may be evicted now. A pod without volumes may always be evicted. A pod with volumes waits until
- * the volumes of the previous pod are attached to another node. A replicated application gets back its evicted pod
- * before its next pod is evicted. If the cloud ends the VM soon, all pods are evicted without a wait.
+ * Returns true if a pod may be evicted now:
+ * - A pod without volumes may always be evicted.
+ * - A pod with volumes waits until the volumes of earlier pods are attached to another node. A replicated application
+ *   therefore gets its evicted pod back before its next pod is evicted.
+ * - If the VM ends soon, all pods may be evicted.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (o.urgent || !o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
@@ -102,8 +104,8 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
 }
 
 /**
- * Returns the pods with volumes that may be evicted now, by priority. The limits are the maximum number of moving pods,
- * and the number of volumes that the CSI drivers can attach to other nodes. If no pod is moving, one pod may always be
+ * Returns the pods with volumes that may be evicted now, by priority. One limit is the maximum number of moving pods.
+ * The other limit is the number of volumes that other nodes can attach. If no pod is moving, one pod may always be
  * evicted, so the drain is never slower than a serial drain.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
@@ -122,7 +124,7 @@ function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   return going;
 }
 
-/** Reserves an attachment on another node, and returns false if a CSI driver has too little capacity there. */
+/** Reserves places for volumes on other nodes. Returns false if the other nodes cannot attach all volumes. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {
@@ -135,7 +137,10 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
   return fits;
 }
 
-/** Returns the time at which the next pod may move, if no event allows the move earlier. */
+/**
+ * Returns the time at which the next pod may move without another change. Returns undefined if only a change can allow
+ * the next move.
+ */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
   return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;
