@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from '../deployment/testing/world.ts';
 
 /**
- * A connection to an API server that a test can interrupt and restore. During an interruption, new connections are
- * refused.
+ * A connection to an API server that a test can interrupt and restore. During an interruption, new connections fail.
  */
 class Line {
   #cut: ((url: string) => boolean) | undefined;

@@ -5,7 +5,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
 export interface Listing {
-  /** The start of the list request; a VM that was created later may be missing. */
+  /** The time at which the list request started. The list may lack VMs that were created after this time. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }
@@ -25,13 +25,14 @@ interface State {
 }
 
 /**
- * Maximum number of simultaneous listings; a listing that ignores its signal does not count, and delays only its class.
+ * Maximum number of simultaneous listings. A listing that ignores its abort signal no longer counts toward the maximum,
+ * and delays only its own class.
  */
 const LIMIT = 20;
 
 /**
- * The VMs of each class, as listed by the cloud in the background. Each class has at most one listing at a time, even
- * if a driver does not end it.
+ * Lists the VMs of each class in the background. Each class has at most one listing at a time, even if a driver does
+ * not end a listing.
  */
 export class Listings {
   readonly #options: ListingOptions;

@@ -19,7 +19,7 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
 }
 
 /**
- * Reads the machines from the server, because with outdated data the caller could delete a VM or Node that is in use.
+ * Reads the machines from the API server. With outdated machines, the caller could delete a VM or Node that is in use.
  */
 export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
   const found = new Map<string, Machine>();
@@ -33,7 +33,8 @@ export async function liveMachines(control: KubeClient, namespace: string): Prom
 }
 
 /**
- * Returns the VMs that have no machine in a list of machines that is newer than the list of VMs.
+ * Returns the VMs that have no machine. For the decision, the function reads a list of machines that is newer than the
+ * list of VMs.
  * @throws KubeError
  */
 export async function liveOrphans(

@@ -26,16 +26,19 @@ interface Verdict {
 
 const withEvent = (outcome: string): Verdict => ({ outcome, sendEvent: true });
 
-/** Marks Nodes without a machine, removes the mark when a Node has a machine again, and deletes orphaned Nodes. */
+/**
+ * Finds Nodes without a machine, marks them, and deletes orphaned Nodes. The mark is removed when a Node has a machine
+ * again.
+ */
 export class NodeCollector {
   readonly #o: OrphanReconcileOptions;
   readonly #listings: Listings;
   readonly #cap: HourlyCap;
-  /** The time at which a Node became a suspected orphan, by UID of the Node. */
+  /** The time at which mcm first found each Node without a machine, by UID of the Node. */
   #firstSeen: ReadonlyMap<string, Date> = new Map();
-  /** The last reported reason for keeping a Node, by UID of the Node. */
+  /** The last reported reason for which mcm keeps each Node, by UID of the Node. */
   #reported: ReadonlyMap<string, string> = new Map();
-  /** UIDs of Nodes for which an event has reported that their VM still exists. */
+  /** The UIDs of Nodes for which an event has reported that the VM still exists. */
   readonly #reportedLiving = new Set<string>();
   readonly #deleting = new Set<string>();
 
@@ -53,7 +56,10 @@ export class NodeCollector {
     this.#firstSeen = new Map();
   }
 
-  /** Checks all Nodes. Returns the time at which the next search may find more orphans. */
+  /**
+   * Checks all Nodes. Returns the time at which the next search may find more orphans. Returns undefined if no Node is
+   * suspected.
+   */
   async pass(now: Date): Promise<Date | undefined> {
     const { caches, target, invoker, options } = this.#o;
     if (!target || !caches.target) return undefined;
@@ -92,8 +98,8 @@ export class NodeCollector {
   }
 
   /**
-   * A Node is suspected if it belongs to this controller, its kubelet does not report, and the caches contain no
-   * machine for it.
+   * Returns true if the Node may be an orphan. The Node then belongs to this controller, its kubelet does not report,
+   * and the caches contain no machine for the Node.
    */
   #isSuspect(node: Node): boolean {
     const { caches, namespace } = this.#o;
@@ -141,7 +147,8 @@ export class NodeCollector {
   }
 
   /**
-   * Before the deletion, the method reads the machines and the Node from the API servers, and the VM from the cloud.
+   * Deletes an orphaned Node after a last check. The check reads the machines and the Node from the API servers, and
+   * the VM from the cloud.
    */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
@@ -164,8 +171,8 @@ export class NodeCollector {
         return;
       }
       if (node.metadata.finalizers?.includes(Finalizers.Node)) return;
-      // The UID and the version are preconditions of the deletion. If the kubelet reports again, the deletion fails
-      // with a conflict.
+      // The UID and the resource version are preconditions of the deletion. If the kubelet reports again, the deletion
+      // fails with a conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
@@ -176,7 +183,10 @@ export class NodeCollector {
     }
   }
 
-  /** Without the method `status`, the listings of the driver have already shown that the VM does not exist. */
+  /**
+   * Looks up the VM of a Node in the cloud. For a driver without the method `status`, the listings have already shown
+   * that the VM does not exist.
+   */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

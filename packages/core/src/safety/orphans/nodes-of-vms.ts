@@ -15,13 +15,13 @@ interface Lookup {
   readonly byName: (name: string) => readonly Node[];
   /** Finds Nodes by the {@link instanceKey} of their provider ID. */
   readonly byInstance: (key: string) => readonly Node[];
-  /** Finds Nodes by the machine name in their label. */
+  /** Finds Nodes by the machine name in their labels. */
   readonly byMachine: (name: string) => readonly Node[];
 }
 
 /**
- * Finds the Ready Nodes of VMs without a machine. If the cache lacks the Node, the Nodes are listed once from the
- * server. After an outage, the watch of Nodes may continue later than the watch of Machines.
+ * Finds the Ready Nodes of VMs without a machine. If the cache contains no such Node, the class lists all Nodes once
+ * from the API server. After an outage, the cache of Nodes may be older than the cache of Machines.
  */
 export class NodesOfVms {
   readonly #o: NodesOfVmsOptions;
@@ -33,7 +33,7 @@ export class NodesOfVms {
 
   /**
    * Returns whether a Node runs on the VM.
-   * @throws KubeError if the Nodes cannot be listed
+   * @throws KubeError if the API server refuses the list of Nodes
    */
   async useOf(about: Omit<ListedVm, 'nodes'>): Promise<Use> {
     const { target } = this.#o.caches;

@@ -26,25 +26,28 @@ export interface OrphanDrainsOptions {
   readonly journal?: Journal | undefined;
 }
 
-/** The state of a drain between searches. Without this state, a new process drains correctly but waits longer. */
+/**
+ * The state of a drain between two searches. A new process starts without this state. The new process drains correctly,
+ * but waits longer.
+ */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
   logged?: string;
 }
 
 /**
- * Maximum number of steps for one Node in a search: cordon, evict, verify. A drain with more steps continues in the
- * next search.
+ * Maximum number of steps for one Node in one search. Steps are: cordon, evict, verify. A drain with more steps
+ * continues in the next search.
  */
 const LOOKS = 4;
 
 /**
- * Drains the Nodes of VMs without a machine, with the same decisions as for a machine. The condition `Terminating` of
- * the Node contains the time of the cordon, so a new process continues the drain timeout.
+ * Drains the Nodes of VMs without a machine, with the same code as for a machine. The condition `Terminating` of the
+ * Node contains the time of the cordon. A new process therefore continues the drain timeout.
  */
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
   readonly #nodes: NodeActions;
-  /** Memories of drains by the class and the provider ID. */
+  /** The state of each drain, by class and provider ID. */
   readonly #memories = new Map<string, DrainState>();
 
   constructor(options: OrphanDrainsOptions) {
@@ -52,7 +55,7 @@ export class OrphanDrains {
     this.#nodes = new NodeActions(options);
   }
 
-  /** Removes the drains of all VMs that the set does not contain. */
+  /** Removes the state of the drains of a class whose VMs are not in the set. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
       if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1)))
@@ -60,7 +63,7 @@ export class OrphanDrains {
   }
 
   /**
-   * Executes the drain steps that are possible now. The result is true if the Node is drained.
+   * Executes the drain steps that are possible now. Returns true if the Node is drained.
    * @throws KubeError
    */
   async step(vm: ListedInstance, node: Node, machineClass: MachineClass, signal: AbortSignal): Promise<boolean> {
@@ -76,7 +79,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Executes one step, or returns the reason why the drain waits. */
+  /** Executes the steps. Returns the reason why the drain waits, or undefined if the Node is drained. */
   async #step(
     vm: ListedInstance,
     seen: Node,
@@ -122,7 +125,10 @@ export class OrphanDrains {
     return waitsFor;
   }
 
-  /** If a Machine was created for the VM after the search began, the Machine makes the Node schedulable again. */
+  /**
+   * Returns true if a Machine now has the VM. A user may have created the Machine after the search began. The
+   * controller then uncordons the Node.
+   */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));
     return recorders.some(({ spec }) => isInstance(spec.providerID, providerId));

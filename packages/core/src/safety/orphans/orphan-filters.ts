@@ -14,8 +14,8 @@ export interface ForeignFilterOptions {
 
 /**
  * Returns the VMs of a listing that no other control cluster created. One event reports each other control cluster.
- * @param reported The control clusters that an event has reported. Newly reported control clusters are added to the
- * set.
+ * @param reported The control clusters that an event has already reported. The function adds newly reported control
+ * clusters to the set.
  */
 export function withoutForeign(
   { recorder, owner, options }: ForeignFilterOptions,
@@ -36,13 +36,14 @@ export function withoutForeign(
 
 export interface Suspects {
   readonly suspects: readonly ListedInstance[];
-  /** VMs that were kept for investigation until now. A user deleted the machines of released VMs on purpose. */
+  /** VMs that mcm no longer keeps for an investigation. A user deleted the machines of these VMs on purpose. */
   readonly released: InstanceSet;
 }
 
 /**
- * Returns the VMs without a machine that are not kept for investigation. The record of a kept VM is removed only after
- * the VM is deleted. With the reverse order, a crash between the two deletions would leave the VM behind.
+ * Returns the VMs without a machine, except the VMs that mcm keeps for an investigation. The record of a kept VM is
+ * removed only after the VM is deleted. With the reverse order, a crash between the two deletions would leave the VM
+ * without a record.
  * @throws KubeError
  */
 export async function withoutKept(

@@ -6,9 +6,9 @@ import type { NodeChange } from '../../node/patch.ts';
 import type { Listing } from './listings.ts';
 
 /**
- * Returns the change of the mark of a Node. After a long time without a machine, the Node loses its finalizer and gets
- * an annotation. When the Node has a machine again, the change removes the annotation. Source: machine_safety.go,
- * AnnotateNodesUnmanagedByMCM.
+ * Returns the change of the mark of a Node. The mark is an annotation. If a Node has no machine for a long time, the
+ * change adds the mark and removes the finalizer. When the Node has a machine again, the change removes the mark.
+ * Source: machine_safety.go, AnnotateNodesUnmanagedByMCM.
  */
 export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
   const { annotations, finalizers = [] } = node.metadata;
@@ -30,8 +30,7 @@ const ageMs = ({ metadata }: Node, now: Date): number =>
   now.getTime() - (parseTime(metadata.creationTimestamp)?.getTime() ?? now.getTime());
 
 /**
- * Returns the class of a Node's former machine. `classOfNode` returns undefined if the Node may belong to another
- * namespace.
+ * Returns the class of the machine that the Node had. Returns undefined if the Node may belong to another namespace.
  */
 export function classOfNode({ metadata }: Node, namespace: string): string | undefined {
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
@@ -39,8 +38,8 @@ export function classOfNode({ metadata }: Node, namespace: string): string | und
 }
 
 /**
- * Returns true if the machine's label contains the Node, the Node's label contains the machine, or both have the same
- * VM.
+ * Returns true if a machine and a Node belong together. The machine's label names the Node, the Node's label names the
+ * machine, or both have the same VM.
  */
 export function claims(machine: Machine, node: Node): boolean {
   const { metadata, spec } = machine;
@@ -52,32 +51,32 @@ export function claims(machine: Machine, node: Node): boolean {
 export interface NodeEvidence {
   readonly namespace: string;
   readonly minAgeMs: number;
-  /** The time at which this Node, by UID, was first found without a machine. */
+  /** The time at which mcm first found this Node without a machine. */
   readonly firstSeen?: Date | undefined;
-  /** Minimum time for which a Node has no machine before it is an orphan. */
+  /** Minimum time between the first search that found the Node without a machine and its deletion, in milliseconds. */
   readonly confirmAfterMs: number;
   /**
-   * The last successful listing of every class, by key. `listings` is undefined for a class without a successful
-   * listing.
+   * The last successful listing of every class, by the key of the class. The value is undefined for a class without a
+   * successful listing.
    */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
 export interface Kept {
   readonly because: string;
-  /** `passing` is set if the reason is temporary, so no user has to act. */
+  /** True if the reason is temporary. A user then does not have to act. */
   readonly passing?: true;
 }
 
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Returns why a Node without a machine is not deleted. An orphan fulfills all of these conditions, and
- * `keepsOrphanNode` returns undefined:
+ * Returns the reason for which mcm keeps a Node without a machine. Returns undefined for an orphan. An orphan fulfills
+ * all these conditions:
  * - The Node joined as a node of this namespace.
  * - The kubelet of the Node does not report.
  * - The Node is old enough.
- * - The Node already had no machine in an earlier search.
+ * - An earlier search also found no machine for the Node.
  * - Every class was listed after that search, and no listing contains the VM of the Node.
  */
 export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {
@@ -106,7 +105,7 @@ export interface OrphanNodeInput extends NodeEvidence {
   readonly node: Node;
 }
 
-/** Before it deletes an orphan, the caller must check the API servers and the cloud. */
+/** The decision about a Node. Before the deletion of an orphan, the caller must check the API servers and the cloud. */
 export interface OrphanNodePlan {
   readonly orphan: boolean;
   readonly kept?: Kept | undefined;

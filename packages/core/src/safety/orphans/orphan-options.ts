@@ -8,21 +8,23 @@ import type { MachineDefaults } from '../../settings/settings.ts';
 
 const MINUTE = 60_000;
 
-/** Options of the search for VMs without a machine. Times are in milliseconds. */
+/** The options of the search for VMs and Nodes without a machine. Times are in milliseconds. */
 export interface OrphanOptions {
-  /** Flag: `--machine-safety-orphan-vms-period`. */
+  /** The time between two searches. Flag: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
   /**
-   * A VM or Node must be at least this old to be an orphan. Two searches must find no machine, and the interval between
-   * these searches must be at least this long.
+   * The minimum age of an orphan. Two searches must find no machine, and the time between these searches must have at
+   * least this length.
    */
   readonly confirmAfterMs: number;
-  /** Maximum number of VMs, and of Nodes, that are deleted in an hour. */
+  /** Maximum number of VMs that mcm deletes in an hour. The number of Nodes has the same maximum. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
-  /** If above 0, a VM is stopped, and is deleted after this time. */
+  /** If the value is above 0, mcm stops an orphaned VM and deletes the VM after this time. */
   readonly stopMs?: number;
-  /** Control clusters that this control cluster replaces. This control cluster manages the VMs with their tags. */
+  /**
+   * Former control clusters that this control cluster replaced. This control cluster manages the VMs with their tags.
+   */
   readonly formerOwners?: readonly string[];
 }
 
@@ -43,18 +45,15 @@ export interface OrphanReconcileOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
-  /** Records events of Nodes. If `targetRecorder` is absent, Nodes are only reported in the log. */
+  /** Records events of Nodes. Without this recorder, only the log reports orphaned Nodes. */
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly defaults: MachineDefaults;
-  /** VMs that are kept for investigation after their machines were deleted. */
+  /** The records of VMs that mcm keeps for an investigation after the deletion of their machines. */
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
   readonly options: OrphanOptions;
-  /** Returns the control cluster of this process, if known. */
+  /** Returns the control cluster of this process. Returns undefined if the control cluster is unknown. */
   readonly owner?: (() => string | undefined) | undefined;
-  /**
-   * Returns true if API servers were unreachable for too long. While `frozen` returns true, no VM is treated as an
-   * orphan.
-   */
+  /** Returns true if API servers were unreachable for too long. In this state, mcm treats no VM as an orphan. */
   readonly frozen: () => boolean;
   readonly wake: (key: Key) => void;
   readonly journal?: Journal | undefined;

@@ -7,7 +7,7 @@ import { isInstance } from '../../node/instance.ts';
  * Returns true if a VM belongs to no machine. A machine that is being created or deleted manages its own VM. Source:
  * machine_safety.go, checkMachineClass.
  * @param machine The machine with the name of the VM.
- * @param recorders Machines of any name that may have recorded the VM, because a user may have renamed the VM
+ * @param recorders Machines with another name that may have recorded the VM, because a user may have renamed the VM
  */
 export function isOrphan(
   vm: ListedInstance,
@@ -21,22 +21,22 @@ export function isOrphan(
   return phase !== undefined && phase !== 'CrashLoopBackOff';
 }
 
-/** The control clusters whose orphans this control cluster may delete: itself, and those that it replaces. */
+/** The control clusters whose orphans this control cluster may delete. */
 export interface Owners {
-  /** The UID of this control cluster. If `own` is unknown, new VMs have no tag of the control cluster. */
+  /** The UID of this control cluster. If the UID is unknown, new VMs have no tag of the control cluster. */
   readonly own: string | undefined;
-  /** Control clusters that this control cluster replaces. */
+  /** The former control clusters that this control cluster replaced. */
   readonly former: readonly string[];
 }
 
 /**
- * Returns true if another control cluster created the VM (incident 16). As in the original, a VM without a tag may
+ * Returns true if another control cluster created the VM (incident 16). As in the original, a VM without the tag may
  * belong to this control cluster.
  */
 export const isForeign = ({ owner }: ListedInstance, { own, former }: Owners): boolean =>
   owner !== undefined && owner !== own && !former.includes(owner);
 
-/** Returns the confirmed orphans, and the first time at which another suspected VM may be confirmed. */
+/** Returns the confirmed orphans, and the earliest time at which another suspected VM can be confirmed. */
 export function confirmOrphans(
   suspects: readonly ListedInstance[],
   firstSeen: ReadonlyMap<string, Date>,
@@ -54,7 +54,7 @@ export function confirmOrphans(
   return { confirmed, nextAt };
 }
 
-/** A VM that the driver looks up or deletes without a Machine. */
+/** A VM without a Machine, which the driver looks up or deletes. */
 export interface OrphanVm {
   readonly machineName: string;
   readonly providerId: string;
@@ -62,8 +62,8 @@ export interface OrphanVm {
 }
 
 /**
- * Returns a machine for a driver request about a VM without a machine. No VM has the UID of the returned machine, so
- * the driver finds the VM only by its provider ID.
+ * Returns a machine for a driver request about a VM without a machine. The machine has a UID that no VM has, so the
+ * driver finds the VM only by its provider ID.
  */
 export const machineOfOrphanVm = ({ machineName, providerId, machineClass }: OrphanVm, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',

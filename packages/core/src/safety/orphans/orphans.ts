@@ -27,21 +27,24 @@ import { DELETED, isDrained, isQuarantined, isStopped, orphanVerdict, stopsAfter
 
 const MINUTE = 60_000;
 
-/** Minimum time between searches after events. */
+/** Minimum time between two searches of a class, in milliseconds. */
 const MIN_INTERVAL_MS = MINUTE;
 
 /**
- * Number of consecutive failures after which a failing listing is reported. A single failed listing needs no action by
- * a user.
+ * Number of consecutive failures of a listing after which an event reports the failure. After a single failure, a user
+ * does not have to act.
  */
 const REPORTED_AFTER_FAILURES = 3;
 
-/** Maximum number of simultaneous deletions of VMs. A deletion that ignores its signal does not count. */
+/**
+ * Maximum number of simultaneous deletions of VMs. A deletion that ignores its abort signal no longer counts toward the
+ * maximum.
+ */
 const DELETIONS_AT_ONCE = 10;
 
 /**
- * Time for which a VM without a Node object is kept. After a restore of the API server, an operator can restart the
- * kubelet of the VM in this time.
+ * Time for which mcm keeps a VM without a Node object, in milliseconds. After a restore of the API server, an operator
+ * can restart the kubelet of the VM within this time.
  */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
@@ -51,8 +54,8 @@ const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
 
 /**
- * Finds the searches that a change starts. The deletion of a machine, or several VMs for a machine, start a search of
- * its class and of the Nodes.
+ * Returns the keys of the searches that a change of a machine starts. The deletion of a machine starts a search of its
+ * class and of the Nodes. If a machine has several VMs, a search of its class starts.
  */
 export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const { metadata, spec } = change.object;
@@ -61,34 +64,34 @@ export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
 }
 
-/** Numbers of VMs and Nodes that the last searches found. */
+/** Numbers of VMs and Nodes without a machine that the last searches found. */
 export interface SuspectCounts {
   readonly vms: number;
   readonly nodes: number;
   readonly quarantined: number;
-  /** Stopped VMs that mcm deletes later. */
+  /** Number of stopped VMs that mcm will delete later. */
   readonly stopped: number;
 }
 
-/** The state of a class between searches. A new process only needs one more search. */
+/** The state of a class between two searches. A new process loses this state and needs one more search. */
 interface ClassState {
   notBefore: Date;
   decided?: Listing;
-  /** Times at which VMs were first found without a machine, by provider ID. */
+  /** The time at which mcm first found each VM without a machine, by provider ID. */
   firstSeen: ReadonlyMap<string, Date>;
   /** The last reported decision about each VM, by provider ID. */
   reported: ReadonlyMap<string, string>;
-  /** Number of consecutive failures of the listing that were already processed. */
+  /** Number of consecutive failures of the listing for which the delay is already set. */
   failures: number;
-  /** Provider IDs that operators had released on any class, at the time of the last reconcile. */
+  /** The provider IDs that operators had released on any class at the time of the last reconcile. */
   seenReleases?: ReadonlySet<string>;
-  /** `unlisted` is set if an event has reported that the VMs of the class cannot be listed. */
+  /** True if an event has reported that mcm cannot list the VMs of the class. */
   unlisted?: true;
-  /** Provider IDs of VMs that are kept until an operator decides. */
+  /** The provider IDs of the VMs that mcm keeps until an operator decides. */
   quarantined: ReadonlySet<string>;
-  /** VMs that were kept for investigation until now. */
+  /** VMs that mcm no longer keeps for an investigation. */
   released: InstanceSet;
-  /** Other control clusters for whose VMs an event was sent. */
+  /** The other control clusters that an event has already reported. */
   readonly foreign: Set<string>;
 }
 
@@ -109,8 +112,8 @@ export class OrphanCollector {
   readonly #stopped: StoppedVms;
   readonly #deleting = new Set<string>();
   /**
-   * Machines that were created before this time may be missing on a restored API server. `#wentBackAt` is undefined
-   * without a restore.
+   * The API server may lack machines that were created before this time, because the API server was restored from a
+   * backup. The value is undefined without a restore.
    */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
@@ -129,16 +132,16 @@ export class OrphanCollector {
     });
   }
 
-  /** Numbers from the last search, confirmed or not. */
+  /** Returns the numbers of VMs and Nodes that the last searches found, including unconfirmed orphans. */
   suspects(): SuspectCounts {
-    // Several classes of one cluster list the same VMs, so each VM is counted once.
+    // Several classes of one cluster list the same VMs. The set counts each VM once.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
     const quarantined = new Set([...this.#classes.values()].flatMap((state) => [...state.quarantined]));
     const stopped = this.#stopped.count();
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size, stopped };
   }
 
-  /** The first reconciles of the process, because no change of an object starts them. */
+  /** The keys of the first reconciles of the process. No change of an object starts these reconciles. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -198,7 +201,9 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** After an operator releases a VM, the search starts at once. */
+  /**
+   * Returns true if an operator has released a VM since the last reconcile. The next search then starts immediately.
+   */
   #releases(machineClass: MachineClass, state: ClassState): boolean {
     const released = new Set([machineClass, ...this.#others(machineClass)].flatMap(releasedVms));
     const isMore = state.seenReleases !== undefined && [...released].some((id) => !state.seenReleases?.has(id));
@@ -210,7 +215,10 @@ export class OrphanCollector {
     return this.#o.caches.classes.store.list().filter((other) => keyOf(other) !== keyOf(machineClass));
   }
 
-  /** Without an event, an operator would notice orphans only on the bill of the cloud. */
+  /**
+   * Sends an event if mcm cannot list the VMs of a class. Without the event, operators would notice orphans only on the
+   * bill of the cloud.
+   */
   #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -219,14 +227,14 @@ export class OrphanCollector {
       recorder.event(machineClass, 'Normal', 'ListingWorks', 'mcm can list the VMs of the class again');
     }
     if (error === undefined || state.unlisted || this.#listings.failures(key) < REPORTED_AFTER_FAILURES) return;
-    // The class controller reports the problems of an invalid class.
+    // The class controller already reports the problems of an invalid class.
     if (invoker.check(machineClass).length > 0) return;
     state.unlisted = true;
     const text = `mcm cannot list the VMs of the class, so it cannot find orphans: ${error}`;
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
-  /** A failed listing is retried after 1, 2, 4 … minutes, up to the period. */
+  /** Delays the retry of a failed listing by 1, 2, 4 … minutes, up to the period of the search. */
   #backOff(key: Key, state: ClassState, now: Date): void {
     const failures = this.#listings.failures(key);
     if (failures > state.failures) {
@@ -266,8 +274,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Finds a restore of the API server from the creation times of VMs. A new process has no older caches for a
-   * comparison.
+   * Detects a restore of the API server from the creation times of VMs. A new process cannot detect the restore from
+   * its caches, because its caches are new.
    */
   #findRestore(
     vms: readonly ListedInstance[],
@@ -285,9 +293,9 @@ export class OrphanCollector {
   }
 
   /**
-   * Deletes VMs that are confirmed as orphans. A list of machines from the server confirms the orphans. The list of
-   * machines must be newer than the list of VMs, because a deleted VM cannot be restored. Returns true if Nodes of VMs
-   * are being drained.
+   * Deletes the VMs that are confirmed as orphans. Before the deletion, the method reads the machines from the API
+   * server. This list must be newer than the list of VMs, because a deleted VM cannot be restored. Returns true if
+   * Nodes of VMs are being drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -311,7 +319,7 @@ export class OrphanCollector {
       lost: orphans.filter((each) => each.use.use === 'unclaimed' || this.#heldUntil(each.vm, each.use, state)).length,
       wentBackAt: this.#wentBackAt,
     };
-    // VMs that an earlier process put into quarantine stay there until this process has confirmed them.
+    // A VM that an earlier process put into quarantine stays in quarantine until this process confirms the orphan.
     const quarantined = new Set(notedIn(machineClass, left).filter((id) => !ids.has(id)));
     for (const { vm, machine, use } of orphans) {
       if (!ids.has(vm.providerId)) continue;
@@ -366,9 +374,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns the time until which a VM without a Node is kept. If an orphan comes from a lost creation, it is found
-   * within the creation timeout. An orphan that is found after the creation timeout had a machine, and so it had a
-   * Node.
+   * Returns the time until which mcm keeps a VM without a Node. A VM from a failed creation is found within the
+   * creation timeout. A VM that is found later had a machine and a Node, so its pods may still run.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -378,7 +385,7 @@ export class OrphanCollector {
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
-  /** Drains the Node of a VM, and returns true if the VM may be deleted. */
+  /** Drains the Node of a VM without a machine. Returns true if mcm may delete the VM. */
   async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
     if (use.use !== 'unclaimed') return false;
     const { log, stop } = this.#o;
@@ -391,7 +398,10 @@ export class OrphanCollector {
     }
   }
 
-  /** The event may be on another class of the same cluster, because all classes of a cluster list the same VMs. */
+  /**
+   * Returns true if an event on any class has reported the decision. All classes of a cluster list the same VMs, so the
+   * event may be on another class.
+   */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);
   }

@@ -13,7 +13,7 @@ import {
   reportingClass,
 } from './quarantine.ts';
 
-/** These tests matter, because a wrong decision deletes VMs that are needed. */
+/** A wrong decision about the quarantine deletes VMs that are in use. */
 
 const vm = (id: string, createdAt?: string): ListedInstance => ({
   providerId: `aws:///eu-west-1/${id}`,

@@ -5,23 +5,23 @@ import { InstanceSet } from '../../node/instance.ts';
 import { compareText } from '../../values/integers.ts';
 
 /**
- * A mass deletion of machines, for example by the replacement of the CRDs, affects at least this percentage of the VMs.
- * A mass deletion affects at least two VMs.
+ * A mass deletion of machines affects more than this percentage of the VMs, and at least `LEAST_MASS` VMs. For example,
+ * the replacement of the CRDs causes a mass deletion.
  */
 const MASS_PERCENT = 10;
 const LEAST_MASS = 2;
 
 export interface QuarantineView {
   readonly machineClass: MachineClass;
-  /** The provider IDs that operators have released on other classes. Classes of one cluster list the same VMs. */
+  /** The provider IDs that operators have released on other classes. The classes of one cluster list the same VMs. */
   readonly releasedElsewhere?: readonly string[] | undefined;
   readonly listed: number;
   /**
-   * Number of VMs without a machine, including unconfirmed orphans. A VM counts as lost if it has a Ready Node, or if
-   * it is too old to have lost its machine during its creation.
+   * Number of VMs that had a machine, including unconfirmed orphans. A VM counts if its Node is Ready, or if the VM is
+   * too old for a failed creation.
    */
   readonly lost: number;
-  /** The time since which the API server has an older state than the cloud. */
+  /** The time of the restore of the API server to an older state. The value is undefined without a restore. */
   readonly wentBackAt: Date | undefined;
 }
 
@@ -32,9 +32,9 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
     .filter((id) => id !== '');
 
 /**
- * Returns why a VM without a machine is kept until an operator decides. `quarantineReason` returns undefined if the VM
- * may be drained and deleted. The VM of a single removed machine is deleted. If many machines were removed, or a
- * restored server has lost the machines, their VMs may still be needed.
+ * Returns the reason for which mcm keeps a VM until an operator decides. Returns undefined if mcm may drain and delete
+ * the VM. If a single machine was removed, mcm deletes its VM. If many machines were removed, or a restored API server
+ * has lost machines, operators may still need the VMs.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   const { machineClass, listed, lost, wentBackAt } = view;
@@ -48,13 +48,13 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   return undefined;
 }
 
-/** Returns true if an operator has released the VM on any class, so that mcm deletes the VM at once. */
+/** Returns true if an operator has released the VM on any class. mcm then deletes the VM immediately. */
 export const isReleased = (
   { providerId }: ListedInstance,
   { machineClass, releasedElsewhere = [] }: Pick<QuarantineView, 'machineClass' | 'releasedElsewhere'>,
 ): boolean => new InstanceSet([...releasedVms(machineClass), ...releasedElsewhere]).has(providerId);
 
-/** Returns the provider IDs of the VMs of a class that are in quarantine. */
+/** Returns the provider IDs of the class's VMs that are in quarantine. */
 export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.QuarantinedVMs);
 
@@ -62,8 +62,9 @@ export const releasedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.ReleaseVMs);
 
 /**
- * Returns the class that reports a VM without a machine. The Node of a VM contains the class of its former machine.
- * Without a Node, the first class by name reports, so that the result does not depend on the order of the searches.
+ * Returns the class on which an event reports the VM. The annotation of the VM's Node names the class of the former
+ * machine. Without a Node, the first class by name reports the VM. The result therefore does not depend on the order of
+ * the searches.
  */
 export function reportingClass(classes: readonly MachineClass[], node: Node | undefined): MachineClass | undefined {
   const key = node?.metadata.annotations?.[Annotations.MachineClassOfNode];
@@ -76,14 +77,15 @@ export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
 }
 
-/** Returns a text for an event with the actions that an operator can take. */
+/** Returns the event text for a VM in quarantine. The text contains the actions that an operator can take. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
   `the VM is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with this spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
- * Records on the class which of its VMs are in quarantine, for a later process. Deleted VMs are removed from the list
- * of released VMs.
- * @param elsewhere VMs in quarantine on other classes. An operator may release these VMs on any class of the cluster.
+ * Records on the class which of its VMs are in quarantine, because a later process needs this list. Deleted VMs are
+ * also removed from the annotation with the released VMs.
+ * @param elsewhere VMs that are in quarantine on other classes. An operator may release these VMs on any class of the
+ * cluster.
  * @throws KubeError
  */
 export async function noteQuarantine(

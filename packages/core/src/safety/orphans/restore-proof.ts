@@ -4,28 +4,30 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
 /**
- * Maximum duration of a call after the last renewal, plus the maximum difference between the clocks of the cloud and
- * the controller.
+ * Margin after the last renewal of the Lease, in milliseconds. The margin covers the maximum duration of a `create`
+ * call, and the maximum difference between the clocks of the cloud and the controller.
  */
 const MARGIN_MS = 120_000;
 
 export interface RestoreView {
-  /** Periods in which no process held the Lease of the machine controller, according to the API server. */
+  /** The periods in which no process held the Lease of the machine controller, according to the API server. */
   readonly times: readonly LeaseVacancy[];
   /** The VMs of a class that this control cluster may have created. */
   readonly vms: readonly ListedInstance[];
   readonly withoutMachine: readonly ListedInstance[];
-  /** Returns machines whose spec may contain the provider ID of a VM. */
+  /** Returns the machines whose spec may contain the provider ID of a VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
-  /** The UID of this control cluster. If `owner` is unknown, new VMs have no tag of the control cluster. */
+  /** The UID of this control cluster. If the UID is unknown, new VMs have no tag of the control cluster. */
   readonly owner: string | undefined;
 }
 
 /**
- * Finds a VM without a machine that was created while no process held the Lease, according to the server. Only the
- * holder of the Lease creates VMs, so the server must have lost the machine and the renewals of the Lease. If the
- * machine of the VM is from this period and older than the VM, a controller ran without leader election. A VM of such
- * a controller proves no restore.
+ * Finds a VM that proves a restore of the API server. The VM has no machine, and was created while no process held the
+ * Lease, according to the API server. Only the holder of the Lease creates VMs. The API server must therefore have lost
+ * the machine of the VM and the renewals of the Lease.
+ *
+ * If another VM of this period is newer than its machine, a controller ran without leader election. In this case, no VM
+ * proves a restore.
  */
 export function findRestore({
   times,

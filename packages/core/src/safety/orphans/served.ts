@@ -3,33 +3,33 @@ import { isReady, type Node } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance, sameInstance } from '../../node/instance.ts';
 
-/** A VM without a machine, and the objects that show its use. */
+/** A VM without a machine, and the objects that show whether the VM is in use. */
 export interface ListedVm {
   readonly vm: ListedInstance;
   readonly machine: Machine | undefined;
   readonly listed: readonly ListedInstance[];
-  /** Nodes that may belong to the VM, possibly with Nodes of other VMs. */
+  /** The Nodes that may belong to the VM. The list may also contain Nodes of other VMs. */
   readonly nodes: readonly Node[];
 }
 
 /** Whether a Node runs on a VM without a machine. */
 export type Use =
-  /** The Node of the VM is not Ready, or Nodes cannot be read. */
+  /** The Node of the VM is not Ready, or mcm has no target cluster. */
   | { readonly use: 'none' }
   /**
-   * The VM never joined, or its Node object is lost. If the Node object is lost, the kubelet of the VM may still run
-   * pods.
+   * The VM has no Node object. Either the VM never joined, or its Node object is lost. If the Node object is lost, the
+   * kubelet of the VM may still run pods.
    */
   | { readonly use: 'unseen' }
-  /** The Node belongs to a machine, so the provider ID of this machine is wrong. */
+  /** The Node belongs to a machine. The provider ID of this machine is then wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
-  /** The Node belongs to no machine, so no machine drains it. */
+  /** The Node belongs to no machine, so no machine controller drains the Node. */
   | { readonly use: 'unclaimed'; readonly node: Node };
 
 /**
- * Returns whether a Ready Node runs on the VM. The provider ID of the Node determines the result. If the provider ID
- * cannot be compared, a Node counts if it belongs to the machine with the VM's name. A Node does not count if the
- * listing contains the recorded VM of that machine.
+ * Returns whether a Ready Node runs on the VM. A Node with the provider ID of the VM runs on the VM. If the two IDs
+ * cannot be compared, a Node counts if it belongs to the machine with the name of the VM. The name does not count if
+ * the listing contains the recorded VM of this machine.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

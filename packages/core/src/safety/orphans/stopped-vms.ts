@@ -6,7 +6,7 @@ import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { machineOfOrphanVm } from './orphan-vms.ts';
 
 /**
- * Returns the stopped orphaned VMs in the annotation of a MachineClass, with their deletion times. Ignores invalid
+ * Returns the stopped VMs in the annotation of a MachineClass, and their deletion times. The function ignores invalid
  * entries.
  */
 export function stoppedVms({ metadata }: MachineClass): ReadonlyMap<string, Date> {
@@ -25,14 +25,14 @@ const annotationOf = (vms: ReadonlyMap<string, Date>): string =>
     .join(',');
 
 /**
- * Stops orphaned VMs and records their deletion times on their classes. The record is written after the VM has
- * stopped. Therefore, a process that ends in between leads to a second, repeatable stop and to a later deletion.
+ * Stops orphaned VMs and records their deletion times on their classes. The record is written after the stop. If the
+ * process ends between the two steps, the next process stops the VM again and deletes the VM later.
  */
 export class StoppedVms {
   readonly #o: OrphanReconcileOptions;
   readonly #lane: Lane;
   readonly #stopping = new Set<string>();
-  /** Deletion times of VMs that this process has stopped, until a class records them. */
+  /** The deletion times of VMs that this process has stopped, until the class of the VM contains the time. */
   readonly #unrecorded = new Map<string, Date>();
 
   constructor(options: OrphanReconcileOptions, lane: Lane) {
@@ -44,12 +44,15 @@ export class StoppedVms {
     return this.#o.options.stopMs ?? 0;
   }
 
-  /** Undefined if VMs are deleted without a stop. */
+  /**
+   * Returns the duration of the stop and the deletion time of a VM. Returns undefined if mcm deletes VMs without a
+   * stop.
+   */
   planFor({ providerId }: ListedInstance): { readonly forMs: number; readonly until: Date | undefined } | undefined {
     return this.#stopMs > 0 ? { forMs: this.#stopMs, until: this.#untilOf(providerId) } : undefined;
   }
 
-  /** Number of VMs that wait for their deletion. Classes of one cluster record the same VMs. */
+  /** Returns the number of stopped VMs that wait for their deletion. Classes of one cluster record the same VMs. */
   count(): number {
     const classes = this.#o.caches.classes.store.list();
     return new Set(classes.flatMap((one) => [...stoppedVms(one).keys()])).size;
@@ -60,14 +63,14 @@ export class StoppedVms {
     return known[0] ?? this.#unrecorded.get(id);
   }
 
-  /** The next deletion time of one of the VMs. */
+  /** Returns the earliest deletion time of the VMs. Returns undefined if no VM has a deletion time. */
   nextAt(vms: readonly ListedInstance[]): Date | undefined {
     if (this.#stopMs === 0) return undefined;
     const times = vms.flatMap(({ providerId }) => this.#untilOf(providerId)?.getTime() ?? []);
     return times.length > 0 ? new Date(Math.min(...times)) : undefined;
   }
 
-  /** A driver without power calls cannot stop the VM. The VM then runs until its deletion time. */
+  /** Stops a VM and records its deletion time. If the driver cannot stop VMs, the VM runs until its deletion time. */
   begin(machineClass: MachineClass, vm: ListedInstance, suspects: readonly ListedInstance[]): void {
     const { invoker, clock, log } = this.#o;
     const { providerId, machineName } = vm;
@@ -90,7 +93,7 @@ export class StoppedVms {
       .finally(() => this.#stopping.delete(providerId));
   }
 
-  /** Records the stopped VMs of a class. Entries of VMs that are no longer orphans are removed. */
+  /** Records the stopped VMs of a class. The method removes entries of VMs that are no longer orphans. */
   async record(machineClass: MachineClass, suspects: readonly ListedInstance[]): Promise<void> {
     const { caches, control, log, options } = this.#o;
     const newest = caches.classes.store.get(keyOf(machineClass));

@@ -14,15 +14,18 @@ export interface OrphanVmInput {
   readonly use: Use;
   readonly view: QuarantineView;
   readonly policy: OrphanOptions['policy'];
-  /** The time until which a VM without a Node is kept. */
+  /** The time until which mcm keeps a VM without a Node. */
   readonly heldUntil?: Date | undefined;
-  /** Set if mcm stops VMs before their deletion. `until` is the deletion time of a stopped VM. */
+  /**
+   * The duration of the stop before the deletion. The value is undefined if mcm does not stop VMs. `until` is the
+   * deletion time of a stopped VM.
+   */
   readonly stop?: { readonly forMs: number; readonly until?: Date | undefined } | undefined;
   /** True if the limit of deletions per hour allows the deletion. */
   readonly admitted: boolean;
 }
 
-/** The function is pure. */
+/** Returns the decision about a VM without a machine, as the text of an event. The function is pure. */
 export function orphanVerdict(input: OrphanVmInput, now: Date): string {
   const { vm, use, view, policy, heldUntil, admitted } = input;
   const stop = isReleased(vm, view) ? undefined : input.stop;
@@ -44,10 +47,10 @@ export function orphanVerdict(input: OrphanVmInput, now: Date): string {
 const stoppedText = ({ providerId, machineName }: ListedInstance, until: Date): string =>
   `mcm has stopped the VM, and deletes the VM at ${until.toISOString()}. To keep the VM, start the VM in the cloud and create Machine ${machineName} again with this spec.providerID. To delete the VM now, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
-/** True if the VM must be stopped now. A drained VM is stopped after its drain. */
+/** Returns true if mcm must stop the VM now. If the VM must be drained first, the result is false. */
 export const isStopped = (verdict: string): boolean => verdict.startsWith(STOPPED);
 
-/** True if the VM is stopped after its drain, and not deleted. */
+/** Returns true if mcm must drain the VM and then stop the VM. */
 export const stopsAfterDrain = (verdict: string): boolean => verdict.startsWith(`${DRAINED} stops`);
 
 export const isDrained = (verdict: string): boolean => verdict.startsWith(DRAINED);

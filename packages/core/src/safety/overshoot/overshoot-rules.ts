@@ -4,19 +4,21 @@ import { type IntOrPercent, resolveIntOrPercent } from '../../objects/limits.ts'
 
 export const FROZEN = MachineDeploymentConditions.Frozen;
 
-/** Options of the overshoot check. */
+/** The options of the overshoot check, which limits the number of machines of a MachineSet. */
 export interface OvershootOptions {
-  /** A set freezes when it has this number of machines above replicas and surge (`--safety-up`). */
+  /** A set freezes if its number of machines exceeds the sum of replicas and surge by this number (`--safety-up`). */
   readonly safetyUp: number;
-  /** The freeze ends when the set has this number of machines less than at its start (`--safety-down`). */
+  /** The freeze ends if the number of machines is below the upper limit by this number (`--safety-down`). */
   readonly safetyDown: number;
-  /** Time after which a frozen set is reconciled without an event (`--machine-safety-overshooting-period`). */
+  /**
+   * A frozen set is checked after this time without an event, in milliseconds (`--machine-safety-overshooting-period`).
+   */
   readonly periodMs: number;
 }
 
 /**
- * The limits of a freeze. A set freezes if it has `upper` machines or more. The freeze ends if the set has `lower`
- * machines or fewer.
+ * The limits of a freeze. A set with `upper` or more machines freezes. The freeze ends when the set has `lower` or
+ * fewer machines.
  */
 export interface Thresholds {
   readonly upper: number;
@@ -24,9 +26,9 @@ export interface Thresholds {
 }
 
 /**
- * Returns the numbers at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A). The surge is
- * the `maxSurge` of the spec for every strategy, and zero if absent. In the original, a deployment without a surge
- * makes the check fail for all following sets (BUG-9). `safetyDown` 0 is treated as 1.
+ * Returns the numbers of machines at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A).
+ * For every strategy, the surge is the `maxSurge` of the spec, or zero. In the original, a deployment without a surge
+ * makes the check fail for all following sets (BUG-9). A `safetyDown` of 0 counts as 1.
  */
 export function thresholds(
   set: MachineSet,
@@ -38,14 +40,17 @@ export function thresholds(
   const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
   const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
-  // If both numbers were equal, the freeze would start and end again forever (F-12).
+  // If both limits were equal, the freeze would start and end without end (F-12).
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
 /** The decision about the freeze of a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
-/** Whether the object has any mark of a freeze. A freeze with only the label or only the condition is incomplete. */
+/**
+ * Returns true if the object has a mark of a freeze. The marks are a label and a condition. An incomplete freeze has
+ * only one of the two marks.
+ */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,
@@ -55,8 +60,8 @@ export const asksForThaw = (object: MachineSet | MachineDeployment | undefined):
   object?.metadata.annotations?.[Annotations.Unfreeze] !== undefined;
 
 /**
- * Decides about the freeze of a set; an annotation on the set or its deployment ends the freeze once. If there are
- * still too many machines, the next reconcile starts the freeze again.
+ * Decides about the freeze of a set. An annotation on the set or its deployment ends the freeze once. If the set still
+ * has too many machines, the next reconcile starts the freeze again.
  */
 export function decideSet(
   set: MachineSet,

@@ -45,12 +45,12 @@ import {
   type Thresholds,
 } from './overshoot-rules.ts';
 
-/** Maximum number of attempts without a delay, while clients write the set at the same time. */
+/** Maximum number of immediate attempts to write a set that other clients write at the same time. */
 const ATTEMPTS = 5;
 
 /**
- * Freezes sets with far too many machines, together with their deployments. When the number of machines has decreased,
- * the freeze ends.
+ * Freezes sets with far too many machines, and the deployments of these sets. The freeze ends when the number of
+ * machines is low enough.
  */
 export class OvershootReconciler {
   readonly #context: ControllerContext;
@@ -102,9 +102,9 @@ export class OvershootReconciler {
   }
 
   /**
-   * Freezes a set because of the observed number of machines, even if another client writes the set at the same time.
-   * Without the freeze in this reconcile, the machines could already be deleted and the overshoot would not be
-   * reported. The set is read from the server, because the cache is outdated.
+   * Freezes a set because of the observed number of machines. If another client writes the set at the same time, the
+   * method reads the set from the API server and tries again. A later reconcile could find that the machines are
+   * already deleted. The overshoot would then not be reported.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -155,15 +155,15 @@ export class OvershootReconciler {
     );
   }
 
-  /** Any value of the annotation ends the freeze, so a misleading value is reported. */
+  /** Reports a misleading value of the annotation. Any value of the annotation ends the freeze. */
   #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
   /**
-   * As in the original, the status of a frozen set is written first. The label stops the set, and the condition in the
-   * status explains the freeze.
+   * Writes the status of a set, and then its labels and annotations, as the original does. The label stops the set, and
+   * the condition in the status explains the freeze.
    */
   async #writeSet(
     set: MachineSet,
@@ -206,7 +206,7 @@ export class OvershootReconciler {
       );
       await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
-      // The annotation ends the freeze of all sets of the deployment, and is then removed.
+      // The annotation of a deployment ends the freeze of all its sets. Afterwards, mcm removes the annotation.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
       this.#reportValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
@@ -250,7 +250,10 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
   return deployment ? [keyOfSet(set), keyOfDeployment(deployment)] : [keyOfSet(set)];
 }
 
-/** Creates the overshoot controller, which reacts to changes of machines and replicas without a timer. */
+/**
+ * Creates the overshoot controller. Changes of machines and replicas start a reconcile, so the controller needs no
+ * timer.
+ */
 export function createOvershootController(
   context: ControllerContext,
   options: OvershootOptions & { readonly concurrency: number },
