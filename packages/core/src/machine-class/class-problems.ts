@@ -2,7 +2,7 @@ import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
-/** Number of failures after which a problem is reported. */
+/** For each reason, the number of consecutive failures after which an event reports the problem. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {
   CredentialsRefused: 1,
   CloudRefuses: 1,
@@ -15,13 +15,13 @@ interface Failing {
 }
 
 /**
- * Reports problems of the cloud with a MachineClass in events. Each problem causes one event at its start, for all
- * machines, and one event when the failed calls succeed again. After a restart of the process, an existing problem is
- * reported again.
+ * Reports problems that the cloud has with a MachineClass. Each problem causes one event for all machines at its start.
+ * When the failed calls succeed again, one event reports the end. After a restart of the process, an existing problem
+ * is reported again.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;
-  /** The errors of each kind of call, by class. */
+  /** The errors of each kind of call, by the key of the class. */
   readonly #failing = new Map<Key, Map<string, Failing>>();
   readonly #reported = new Map<Key, Set<ClassProblem['reason']>>();
 

@@ -2,9 +2,9 @@ import { type EventReason, formatFieldErrors, type MachineClass, validateMachine
 import { again, type Clock, done, type EventRecorder, type Key, type Outcome } from '@mcm/kube';
 
 /**
- * Returns the missing or invalid fields of the nodeTemplate as text, or '' if there are none. The CRDs of this project
- * refuse a class with such fields, but the CRDs of the original accept it. Only the cluster-autoscaler needs the
- * nodeTemplate, to scale from zero.
+ * Returns the missing or invalid fields of the nodeTemplate as text, or an empty text. The CRDs of mcm refuse these
+ * classes, but the CRDs of the original accept them. Only the cluster-autoscaler needs the nodeTemplate, to scale from
+ * zero.
  */
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
@@ -12,7 +12,7 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct the field, or the cluster-autoscaler cannot scale this class from zero`;
 }
 
-/** Time for which a class may be incomplete before its problems are reported. */
+/** Time for which a class may be incomplete before an event reports its problems, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 interface ClassReportsOptions {
@@ -20,11 +20,14 @@ interface ClassReportsOptions {
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** If a list of alternatives has problems, its alternatives have no effect. */
+  /** Returns the problems of the alternatives of a class. Alternatives with a problem have no effect. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 
-/** Reports the problems of each class in events: once when they start, and once when they end. */
+/**
+ * Reports the problems of each class in events. One event reports the start of the problems, and one event reports
+ * their end.
+ */
 export class ClassReports {
   readonly #options: ClassReportsOptions;
   readonly #reported = new Map<Key, string>();
@@ -35,7 +38,7 @@ export class ClassReports {
     this.#options = options;
   }
 
-  /** Reports the problems of a class, and returns the time of the next reconcile. */
+  /** Reports the problems of a class. Returns the time of the next reconcile. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
     const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];
@@ -60,7 +63,7 @@ export class ClassReports {
     this.#since.delete(key);
   }
 
-  /** These problems do not prevent the creation of VMs, so they are only warnings. */
+  /** Sends a warning event about problems that do not prevent the creation of VMs. */
   #warn(key: Key, machineClass: MachineClass, reason: 'UnknownField' | 'InvalidClass', text: string): void {
     const warned = this.#warned[reason];
     if (text === (warned.get(key) ?? '')) return;

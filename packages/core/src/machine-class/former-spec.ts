@@ -1,12 +1,12 @@
 import { Annotations, type MachineClass } from '@mcm/api';
 
-/** Maximum length of the copy, in characters. All annotations of an object together may have 256 kB. */
+/** Maximum length of the copied provider spec, in characters. All annotations of an object together may have 256 kB. */
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * Keeps the last valid provider spec of each class. With the last valid spec, mcm can still look up and delete the
- * machines of a class that becomes invalid. While the class is invalid, an annotation of the class contains the last
- * valid spec, so that a restart does not lose it.
+ * Keeps the last valid provider spec of each class. If a class becomes invalid, mcm uses its last valid provider spec
+ * to look up and delete the machines of the class. While the class is invalid, an annotation of the class contains this
+ * provider spec, so that a restart does not lose the provider spec.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
@@ -25,7 +25,10 @@ export class FormerSpecs {
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /** The value null removes the annotation, and undefined leaves the annotation unchanged. */
+  /**
+   * Returns the new value of the annotation with the last valid provider spec. The value null removes the annotation,
+   * and undefined leaves the annotation unchanged.
+   */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;
@@ -36,7 +39,10 @@ export class FormerSpecs {
   }
 }
 
-/** A user may have written any value to the annotation. The driver's schema validates the value later. */
+/**
+ * Parses the annotation with the last valid provider spec. A user may have written any value, so the schema of the
+ * driver validates the result later.
+ */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {

@@ -30,24 +30,27 @@ export interface ClassReconcilerOptions {
   readonly log: Logger;
   readonly former: FormerSpecs;
   readonly forget: (key: Key) => void;
-  /** VMs that are kept for investigation. Without their class, no component could find kept VMs. */
+  /** The records of VMs that mcm keeps for an investigation. Without their class, mcm could not find these VMs. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
 /**
- * Intervals at which a class without machines checks whether it has kept VMs. There is no watch for the records of kept
- * VMs.
+ * Intervals at which mcm checks whether a class without machines has kept VMs, in milliseconds. mcm does not watch the
+ * records of kept VMs.
  */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
-/** Plans the finalizer of an object; the API server refuses a new finalizer while the object is being deleted. */
+/** Plans the finalizer of an object. While an object is being deleted, the API server refuses a new finalizer. */
 export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
   const has = object.metadata.finalizers?.includes(finalizer) ?? false;
   if (users === 0) return has ? 'remove' : 'leave';
   return has || object.metadata.deletionTimestamp ? 'leave' : 'add';
 }
 
-/** The request contains the resource version, so it fails with a conflict if another client changed the object. */
+/**
+ * Writes the finalizers of an object. The request contains the resource version, so the API server refuses the request
+ * if another client has changed the object.
+ */
 async function writeFinalizer<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,
@@ -63,8 +66,9 @@ async function writeFinalizer<T extends KubeObject>(
 }
 
 /**
- * Keeps a class while machines refer to it, including machines that are being deleted, because their VMs cannot be
- * deleted without the class. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
+ * Creates the reconcile function that keeps a class while machines refer to the class. Machines that are being deleted
+ * also count, because their VMs cannot be deleted without the class. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/machineclass.go.
  */
 export const createClassReconcile = (options: ClassReconcilerOptions) => {
   const { caches, former } = options;
@@ -144,8 +148,8 @@ function heldByKept(
 }
 
 /**
- * Keeps a Secret while a class refers to it. Source: machine-controller-manager,
- * pkg/util/provider/machinecontroller/secret.go.
+ * Creates the reconcile function that keeps a Secret while a class refers to the Secret. Source:
+ * machine-controller-manager, pkg/util/provider/machinecontroller/secret.go.
  */
 export const createSecretReconcile =
   ({ client, caches }: Pick<ClassReconcilerOptions, 'client' | 'caches'>) =>

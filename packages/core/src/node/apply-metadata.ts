@@ -3,12 +3,18 @@ import { NODE_METADATA_MANAGER } from './drift.ts';
 import { sendBound } from './patch.ts';
 import type { AppliedMetadata } from './sync.ts';
 
-/** Field managers of machine controllers. mcm may change the fields that a machine controller wrote before. */
+/**
+ * Matches conflicts with the field managers of machine controllers. mcm may change the fields that an earlier machine
+ * controller wrote.
+ */
 const OWN_MANAGER = /^conflict with "machine-controller/;
 
 type Part = 'labels' | 'annotations';
 
-/** The fields of other clients in a refusal. `foreign` is undefined if the refusal is not a conflict of fields. */
+/**
+ * Returns the fields of other clients that a refused request names. Returns undefined if the refusal is not a conflict
+ * of fields.
+ */
 function foreignFields(error: unknown): readonly string[] | undefined {
   if (!(error instanceof KubeError)) return undefined;
   const causes = error.status.details?.causes ?? [];
@@ -20,7 +26,7 @@ function foreignFields(error: unknown): readonly string[] | undefined {
 const without = (applied: AppliedMetadata, part: Part, fields: readonly string[]): AppliedMetadata[Part] =>
   Object.fromEntries(Object.entries(applied[part]).filter(([key]) => !fields.includes(`.metadata.${part}.${key}`)));
 
-/** The result of an apply: the Node, and the number of keys that other clients own. */
+/** The result of an apply request: the Node, and the number of keys that mcm left to other clients. */
 export interface AppliedNode {
   readonly node: Node | undefined;
   readonly yielded: number;
@@ -30,9 +36,9 @@ const sizeOf = ({ labels, annotations }: AppliedMetadata): number =>
   Object.keys(labels).length + Object.keys(annotations).length;
 
 /**
- * Applies labels and annotations with server-side apply. A key of another client keeps its value, and the other keys
+ * Applies labels and annotations with server-side apply. A key that another client owns keeps its value. All other keys
  * are applied.
- * @throws KubeError of the server; 409 if another Node has the name
+ * @throws KubeError of the API server; 409 if a new Node has the name of the Node
  */
 export async function applyNodeMetadata(
   client: ResourceClient<Node>,
@@ -54,7 +60,8 @@ export async function applyNodeMetadata(
       const foreign = foreignFields(error);
       if (foreign === undefined) throw error;
       const next = { labels: without(rest, 'labels', foreign), annotations: without(rest, 'annotations', foreign) };
-      // Without a foreign field, only machine controllers own the fields. Each pass removes a key or sets `force`.
+      // If no other client owns a field, only machine controllers own the conflicting fields. Each iteration removes a
+      // key or sets `force`, so the loop ends.
       if (sizeOf(next) === sizeOf(rest) && (force || foreign.length > 0)) throw error;
       force = foreign.length === 0;
       rest = next;

@@ -3,23 +3,26 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 const KEY = Annotations.DriftPolicy;
 
 /**
- * The policy for a label, an annotation or a taint of the node template that another client changed on the Node:
+ * The policy for a field of the node template that another client changed on the Node:
  * - `Enforce`: mcm writes the value of the template again. `Enforce` is the default.
  * - `Warn`: mcm keeps the value of the other client, and reports the difference.
- * - `Yield`: mcm keeps the value of the other client. mcm sets its own values with server-side apply.
+ * - `Yield`: mcm keeps the value of the other client. mcm applies its own values with server-side apply.
  */
 type DriftPolicy = 'Enforce' | 'Warn' | 'Yield';
 
-/** The parts of a node template with separate policies. */
+/** The parts of a node template for which users can set a policy. */
 export type DriftKind = 'labels' | 'annotations' | 'taints';
 
-/** Returns the policy of a key. */
+/** Returns the policy of a label, an annotation or a taint. */
 export type DriftPolicies = (kind: DriftKind, key: string) => DriftPolicy;
 
 /** The field manager of server-side apply for keys with the policy `Yield`. */
 export const NODE_METADATA_MANAGER = 'mcm-node-metadata';
 
-/** Maximum number of policies in an annotation, because each key of a Node is compared with each policy. */
+/**
+ * Maximum number of policies in an annotation. The maximum limits the work, because mcm compares each key of a Node
+ * with each policy.
+ */
 const MOST = 50;
 
 const ENTRY = /^(labels|annotations|taints)\/([^\s=]+)=(Enforce|Warn|Yield)$/;
@@ -68,7 +71,10 @@ const textOf = (machine: Machine, machineClass: Annotated): string | undefined =
 export const hasDriftPolicies = (machine: Machine, machineClass: Annotated): boolean =>
   textOf(machine, machineClass) !== undefined;
 
-/** Returns the policies of a machine. The annotation of the machine has precedence over its class. The first match applies. */
+/**
+ * Returns the drift policies of a machine. The annotation of the machine takes precedence over the annotation of its
+ * class. For each key, the first matching policy applies.
+ */
 export function driftPoliciesOf(machine: Machine, machineClass: Annotated): DriftPolicies {
   const text = textOf(machine, machineClass);
   if (text === undefined) return ENFORCE;
@@ -79,8 +85,8 @@ export function driftPoliciesOf(machine: Machine, machineClass: Annotated): Drif
 }
 
 /**
- * Returns true if another client changed the value since mcm applied a value. Before the first application, each value
- * on the Node counts as a change of another client.
+ * Returns true if another client changed the value after mcm applied a value. If mcm has never applied a value, each
+ * other value on the Node counts as a change of another client.
  */
 export const hasDrifted = (
   current: string | undefined,

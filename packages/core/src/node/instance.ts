@@ -2,18 +2,18 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
 /**
- * The result of comparing two provider IDs:
+ * The result of the comparison of two provider IDs:
  * - `same`: the IDs belong to one VM.
  * - `alike`: the common parts of the IDs are equal, but one ID has fewer parts. The IDs may belong to one VM.
  * - `different`: the IDs belong to two VMs.
- * - `unknown`: the IDs cannot be compared, because one is empty or their schemes differ.
+ * - `unknown`: the IDs cannot be compared, because one ID is empty or the schemes differ.
  */
 export type InstanceMatch = 'same' | 'alike' | 'different' | 'unknown';
 
 interface ProviderId {
-  /** The scheme in lower case. `scheme` is empty for an ID without a scheme, such as the name of a Pod. */
+  /** The scheme in lower case. The scheme is empty for an ID without a scheme, such as the name of a Pod. */
   readonly scheme: string;
-  /** The non-empty texts between slashes. Clouds use different numbers of slashes. */
+  /** The texts between slashes, without empty texts. Clouds use different numbers of slashes. */
   readonly parts: readonly string[];
 }
 
@@ -29,15 +29,15 @@ const lower = (parts: readonly string[]): readonly string[] => parts.map((part) 
 
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** For other clouds, only the last part of a provider ID is known to identify the VM. */
+/** Compares provider IDs of clouds without a separate rule. Only the last part of such an ID identifies the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';
 };
 
 /**
- * The AWS cloud controller writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old controllers
- * write `aws:///<id>`.
+ * Compares provider IDs of AWS. The cloud controller manager writes `aws:///<zone>/<id>`, the driver writes
+ * `aws:///<region>/<id>`, and old controllers write `aws:///<id>`.
  */
 const compareAws: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
@@ -48,22 +48,25 @@ const compareAws: Compare = (a, b) => {
 };
 
 /**
- * `eu-west-1a` and the local zone `us-west-2-lax-1a` are zones of their regions. `eu-west-12` is not a zone of
- * `eu-west-1`.
+ * Returns true if a zone belongs to a region. For example, `eu-west-1a` belongs to `eu-west-1`, and the local zone
+ * `us-west-2-lax-1a` belongs to `us-west-2`. `eu-west-12` does not belong to `eu-west-1`.
  */
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
-/** The Google cloud controller writes `gce://<project>/<zone>/<name>`. The driver for Google adds one slash. */
+/**
+ * Compares provider IDs of Google Cloud. The cloud controller manager writes `gce://<project>/<zone>/<name>`. The
+ * driver writes one more slash.
+ */
 const compareGce: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a) === last(b) && (a.length < 3 || b.length < 3) ? 'alike' : 'different';
 };
 
 /**
- * The Azure cloud controller writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes
- * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number, but the driver
- * never creates such VMs.
+ * Compares provider IDs of Azure. The cloud controller manager writes
+ * `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes `azure:///<location>/<name>`. Names in Azure
+ * are case-insensitive. VMs of scale sets have a number, but the driver never creates VMs of scale sets.
  */
 const compareAzure: Compare = (left, right) => {
   const [a, b] = [lower(left), lower(right)];
@@ -73,7 +76,7 @@ const compareAzure: Compare = (left, right) => {
   return [a, b].some((parts) => parts.includes('virtualmachinescalesets')) ? 'different' : 'alike';
 };
 
-/** Compares provider IDs of schemes whose IDs only one program writes. */
+/** Compares provider IDs of clouds in which only one program writes provider IDs. */
 const compareExactly: Compare = (a, b) => (equal(a, b) ? 'same' : 'different');
 
 const COMPARE: ReadonlyMap<string, Compare> = new Map([
@@ -84,7 +87,7 @@ const COMPARE: ReadonlyMap<string, Compare> = new Map([
   ['', compareExactly],
 ]);
 
-/** Drivers and cloud controllers write the ID of the same VM in different forms. */
+/** Compares two provider IDs. Drivers and cloud controller managers may write the ID of one VM in different forms. */
 export function matchInstances(a: string | undefined, b: string | undefined): InstanceMatch {
   if (!a || !b) return 'unknown';
   const [left, right] = [parse(a), parse(b)];
@@ -92,13 +95,13 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
   return (COMPARE.get(left.scheme) ?? compareAny)(left.parts, right.parts);
 }
 
-/** Returns true if no part of two provider IDs differs. */
+/** Returns true unless the provider IDs belong to two different VMs. IDs that cannot be compared count as equal. */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
 /**
- * Returns true if two provider IDs belong to the same VM, as far as their parts can be compared. If the provider IDs
- * cannot be compared, the result is false.
+ * Returns true if two provider IDs belong to one VM, as far as their parts can be compared. Returns false if the IDs
+ * cannot be compared.
  */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
   const match = matchInstances(a, b);
@@ -106,8 +109,8 @@ export function isInstance(a: string | undefined, b: string | undefined): boolea
 }
 
 /**
- * Compares IDs like {@link isInstance}, but IDs with different schemes match if their last parts are equal. Use
- * `mayBeInstance` if a wrong result `false` would cause damage.
+ * Returns true if two provider IDs may belong to one VM. Unlike in {@link isInstance}, IDs with different schemes match
+ * if their last parts are equal. Use `mayBeInstance` if a wrong result `false` would cause damage.
  */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;
@@ -115,15 +118,15 @@ export function mayBeInstance(a: string | undefined, b: string | undefined): boo
 }
 
 /**
- * Returns an index key that is equal for all IDs that {@link isInstance} can match. The caller must still compare the
- * IDs.
+ * Returns a key for an index of provider IDs. All IDs that {@link isInstance} can match have equal keys. The caller
+ * must still compare the IDs.
  */
 export function instanceKey(id: string): string {
   const { scheme, parts } = parse(id);
   return `${scheme}:${last(parts).toLowerCase()}`;
 }
 
-/** A set of provider IDs that {@link isInstance} compares. */
+/** A set of provider IDs. {@link isInstance} compares the IDs of the set. */
 export class InstanceSet {
   readonly #byKey: ReadonlyMap<string, readonly string[]>;
 
@@ -136,9 +139,7 @@ export class InstanceSet {
   }
 }
 
-/**
- * Returns true if the Node belongs to the VM of the machine, because a Node of an earlier VM can have the same name.
- */
+/** Returns true if the Node belongs to the VM of the machine. The Node of an earlier VM can have the same name. */
 export const isNodeOf = (machine: Machine, node: Node): boolean =>
   sameInstance(machine.spec.providerID, node.spec.providerID);
 

@@ -14,8 +14,8 @@ type MapChanges = Readonly<Record<string, string | null>>;
 /** A change of a Node. The value null removes a key of a map. A list replaces the whole list of the Node. */
 export interface NodeChange {
   /**
-   * Keys of annotations on which the decision depends. The server refuses the change if one of these annotations has a
-   * different value now.
+   * The keys of the annotations that determined the change. The API server refuses the change if one of these
+   * annotations has another value now.
    */
   readonly decidedBy?: readonly string[] | undefined;
   readonly metadata?:
@@ -34,7 +34,7 @@ export interface NodeChange {
     | undefined;
 }
 
-/** RFC 6902. */
+/** An operation of a JSON patch (RFC 6902). */
 interface Operation {
   readonly op: 'test' | 'add' | 'remove';
   readonly path: string;
@@ -42,11 +42,12 @@ interface Operation {
 }
 
 /**
- * Returns the patch for a change of a Node from the cache. A kubelet often writes the status of its Node, so the patch
- * contains no resourceVersion. The patch contains the UID and the values on which the decision depends.
- * - Finalizers are added and removed one by one (strategic merge).
- * - A list of taints can only be replaced as a whole, so a JSON patch with a test replaces only the observed list.
- *   Annotations on which the decision depends have a test too.
+ * Returns the patch for a change of a Node from the cache. The patch contains the UID and the values that determined
+ * the change. The patch contains no resourceVersion, because the kubelet often writes the status of its Node.
+ * - A strategic merge patch adds and removes single finalizers.
+ * - A patch can only replace the whole list of taints. A JSON patch therefore tests that the list is still the observed
+ *   list.
+ * - A JSON patch also tests the annotations that determined the change.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
   return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
@@ -95,7 +96,10 @@ const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key:
   value: seen?.[key] ?? null,
 });
 
-/** In a test operation, an absent value counts as null, as in evanphx/json-patch. */
+/**
+ * Returns the JSON patch operations for a map. In a test operation, an absent value counts as null, as in
+ * evanphx/json-patch.
+ */
 function mapOperations(
   path: string,
   seen: Readonly<Record<string, string>> | undefined,
@@ -124,8 +128,8 @@ function listOperations(path: string, seen: readonly unknown[] | undefined, want
 }
 
 /**
- * The server refused the patch because the Node was replaced or has changed. A refused JSON patch without a field is a
- * failed test, or the removal of an absent value.
+ * Returns true if the API server refused the patch because the Node has changed or was replaced. A refused JSON patch
+ * without the name of a field is a failed test, or the removal of an absent value.
  */
 function isMismatch(error: unknown, { type }: Patch): boolean {
   if (!isInvalid(error)) return false;
@@ -134,8 +138,9 @@ function isMismatch(error: unknown, { type }: Patch): boolean {
 }
 
 /**
- * @throws KubeError of the server; 409 if another Node has the name or a list has changed, so the caller must decide
- * again
+ * Patches a Node.
+ * @throws KubeError of the API server; 409 if a new Node has the name, or if a list has changed. After 409, the caller
+ * must decide again.
  */
 export const patchNode = (
   client: ResourceClient<Node>,
@@ -145,8 +150,9 @@ export const patchNode = (
 ): Promise<Node> => sendBound(client, node, nodePatch(node, change), options);
 
 /**
- * @param type `strategic` merges conditions by their type, and `merge` replaces the list.
- * @throws KubeError of the server; 409 if another Node has the name
+ * Patches the status of a Node.
+ * @param type `strategic` merges conditions by their type, and `merge` replaces the list of conditions.
+ * @throws KubeError of the API server; 409 if a new Node has the name of the Node
  */
 export const patchNodeStatus = (
   client: ResourceClient<Node>,
@@ -159,7 +165,7 @@ export const patchNodeStatus = (
   return sendBound(client, node, { type, body }, { ...options, subresource: 'status' });
 };
 
-/** Sends a patch of one Node, and reports a replaced Node as a conflict. */
+/** Sends a patch for a Node. If the Node was replaced, the function throws a conflict (409). */
 export async function sendBound(
   client: ResourceClient<Node>,
   { metadata: { name } }: Pick<Node, 'metadata'>,

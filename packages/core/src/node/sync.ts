@@ -13,12 +13,12 @@ import { jsonEquals } from '../values/merge-diff.ts';
 import { type DriftKind, type DriftPolicies, driftPoliciesOf, hasDrifted, hasDriftPolicies } from './drift.ts';
 import type { NodeChange } from './patch.ts';
 
-/** At most one write of the metadata and spec of a Node, and one write of its status. */
+/** The writes of a synchronization: at most one write of the metadata and spec, and one write of the status. */
 export interface NodePatch {
   readonly main?: NodeChange | undefined;
-  /** Labels and annotations with the policy `Yield`, sent with server-side apply before `main`. */
+  /** The labels and annotations with the policy `Yield`. mcm sends this server-side apply request before `main`. */
   readonly apply?: AppliedMetadata | undefined;
-  /** A merge patch with the virtual capacity, sent after `main`. */
+  /** A merge patch with the virtual capacity. mcm sends this patch after `main`. */
   readonly status?: object | undefined;
 }
 
@@ -31,9 +31,9 @@ export interface AppliedMetadata {
 type Changes = Record<string, string | null>;
 
 /**
- * Returns the keys of a map that must change. The value null removes a key.
- * - Keys that were applied before and are no longer wanted are removed.
- * - Wanted keys are added.
+ * Returns the changes of a map. A null value removes a key:
+ * - Keys that mcm applied before and that are no longer wanted are removed.
+ * - Wanted keys are added or changed.
  * - All other keys stay unchanged.
  */
 export function syncMap(
@@ -54,9 +54,9 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * Returns the taints of a node after the synchronization. `syncTaints` returns undefined if the taints do not change.
- * Key and effect identify a taint. Existing taints keep their order, new taints are added at the end, and taints of
- * other clients stay.
+ * Returns the taints of a node after the synchronization. Returns undefined if the taints do not change. Key and effect
+ * identify a taint. Existing taints keep their order, new taints are added at the end, and taints of other clients
+ * stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -73,7 +73,9 @@ export function syncTaints(
   return jsonEquals(result, current) ? undefined : result;
 }
 
-/** The value null removes an entry of the virtual capacity. Entries of real resources stay unchanged. */
+/**
+ * Returns the changes of the virtual capacity. A null value removes an entry. Entries of real resources stay unchanged.
+ */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
   lastApplied: Readonly<Record<string, string>>,
@@ -94,7 +96,7 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/** An invalid record of applied values counts as empty. With an empty record, no value is removed. */
+/** Parses the record of the applied values. An invalid record counts as empty, and mcm then removes no values. */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -123,7 +125,10 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
   }
 }
 
-/** The record contains the whole template with metadata and spec, encoded as in the original. */
+/**
+ * Returns the record of the applied values. The record contains the metadata and the spec of the template, with the
+ * encoding of the original.
+ */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
   spec: template?.spec ?? {},
@@ -135,11 +140,11 @@ const quantityMap = (map: Readonly<Record<string, string | number>> | undefined)
 const nonEmpty = (map: object): boolean => Object.keys(map).length > 0;
 
 /**
- * Returns the changes of a machine's Node, or undefined without a change.
- * - The labels, annotations and taints of the template, with the record of the applied values.
- * - The name of the machine.
- * - The finalizer.
- * - The virtual capacity.
+ * Returns the changes of a machine's Node. Returns undefined if nothing changes. The changes concern:
+ * - the labels, annotations and taints of the template, and the record of the applied values
+ * - the name of the machine
+ * - the finalizer
+ * - the virtual capacity
  */
 export function planNodeSync(
   machine: Machine,
@@ -192,13 +197,13 @@ export function planNodeSync(
 
 type TextMap = Readonly<Record<string, string>>;
 
-/** The changes of a map, divided by policy. */
+/** The changes of a map, divided by drift policy. */
 interface DividedMap {
   /** The changes with the policies `Enforce` and `Warn`, and all removals. */
   readonly main: Changes;
   /** The changes with the policy `Yield`. */
   readonly yielding: TextMap;
-  /** All values with the policy `Yield` that mcm applies, including unchanged values. */
+  /** All values with the policy `Yield` that mcm applies, including values that do not change. */
   readonly held: TextMap;
   /** The keys with the policy `Warn` that another client changed. */
   readonly warned: readonly string[];
@@ -250,7 +255,10 @@ function driftOf(machine: Machine, machineClass: MachineClass | undefined, node:
   return {
     labels: divided('labels', labels, last.labels, metadata?.labels ?? {}, policies),
     annotations: divided('annotations', annotations, last.annotations, metadata?.annotations ?? {}, policies),
-    /** A taint that another client changed or removed stays unchanged, unless its policy is `Enforce`. */
+    /**
+     * Returns true if mcm may change the taint. If another client changed or removed the taint, mcm may change the
+     * taint only with the policy `Enforce`.
+     */
     mayChange: (taint: Taint): boolean => !(isFree(taint) && hasDriftedTaint(taint)),
     warnedTaints: [...ours.values()]
       .filter((taint) => policies('taints', taint.key) === 'Warn' && hasDriftedTaint(taint))
@@ -258,7 +266,7 @@ function driftOf(machine: Machine, machineClass: MachineClass | undefined, node:
   };
 }
 
-/** Returns the keys of the Node that another client changed, with the policy `Warn`, such as `labels/team`. */
+/** Returns the fields of the Node with the policy `Warn` that another client changed, such as `labels/team`. */
 export function warnedDrift(machine: Machine, machineClass: MachineClass | undefined, node: Node): readonly string[] {
   if (!hasDriftPolicies(machine, machineClass)) return [];
   const last = parseLastApplied(node.metadata.annotations?.[Annotations.LastAppliedNodeTemplate]);
@@ -270,7 +278,7 @@ export function warnedDrift(machine: Machine, machineClass: MachineClass | undef
   ];
 }
 
-/** Labels that the cloud provider or the kubelet derives from the VM. */
+/** Labels whose values the cloud provider or the kubelet derives from the VM. */
 const LABELS_OF_OFFERING: readonly string[] = [
   'topology.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/zone',
@@ -282,8 +290,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * The template describes the first choice of offering. If the machine has an alternative offering, its Node does not
- * get the zone and type of the template.
+ * Returns the node template without the labels of the offering if the machine has an alternative offering. The template
+ * contains the zone and the machine type of the first choice.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;

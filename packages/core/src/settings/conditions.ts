@@ -7,8 +7,9 @@ import type { MachineSettings } from './settings.ts';
 export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
- * Returns true if `Ready` is True or absent, and every type in the list is False or absent. Condition types outside of
- * the list are ignored, and a node without conditions is not healthy. Source: machine_util.go, isHealthy.
+ * Returns true if the conditions of a node are healthy. The condition `Ready` must be True or absent, and every listed
+ * type must be False or absent. Other types are ignored. A node without conditions is not healthy. Source:
+ * machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
   conditions.length > 0 &&
@@ -17,9 +18,9 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
   );
 
 /**
- * Returns the conditions because of which {@link isHealthy} is false, as text. `describeUnhealthy` returns empty for a
- * healthy node.
- * @returns such as `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
+ * Returns a text with the conditions that make a node unhealthy according to {@link isHealthy}. Returns an empty text
+ * for a healthy node.
+ * @returns for example `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
  */
 export function describeUnhealthy(
   conditions: readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[],
@@ -28,7 +29,7 @@ export function describeUnhealthy(
   if (conditions.length === 0) return 'the Node of the machine has no conditions';
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
-  // If the kubelet does not report, every condition is Unknown, so the text contains only one condition.
+  // If the kubelet does not report, every condition is Unknown. The text then contains only the condition `Ready`.
   const unreachable = ready.some(({ status }) => status === 'Unknown');
   return [...ready, ...others.filter(({ status }) => !unreachable || status !== 'Unknown')]
     .filter((condition) => !isHealthy([condition], unhealthyTypes))
@@ -39,7 +40,9 @@ export function describeUnhealthy(
     .join(', ');
 }
 
-/** Returns true if the node waits for components that its pods need. Only the effect NoSchedule counts. */
+/**
+ * Returns true if the node waits for components that its pods need. The taint counts only with the effect NoSchedule.
+ */
 export const waitsForCriticalComponents = (node: Node): boolean =>
   (node.spec.taints ?? []).some(
     ({ key, effect }) =>
@@ -47,8 +50,8 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
   );
 
 /**
- * Prefix of the taints on a node whose readiness rules are not fulfilled. The node readiness controller of Kubernetes
- * SIGs adds taints with this prefix.
+ * The prefix of the taints that the node readiness controller of Kubernetes SIGs adds. A node has such a taint while
+ * one of its readiness rules is not fulfilled.
  */
 const READINESS_PREFIX = 'readiness.k8s.io/';
 
@@ -57,9 +60,8 @@ export const readinessTaints = (node: Node): string[] =>
   (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
 
 /**
- * Returns true if the copied conditions must be written again: a status changed, the reason of an in-place update
- * changed, or the types changed. Changes of heartbeats and messages are ignored, because they would cause one write per
- * minute and node.
+ * Returns true if mcm must copy the conditions again. A status, a type, or the reason of an in-place update has then
+ * changed. Changes of heartbeats and messages do not count, because they would cause one write per minute and node.
  */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
@@ -82,7 +84,7 @@ export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
     }),
   );
 
-/** Formats conditions like Go's print function, for descriptions. */
+/** Formats conditions for descriptions, in the same way as Go prints them. */
 export const printConditions = (conditions: readonly NodeCondition[]): string =>
   `[${conditions
     .map(
@@ -92,9 +94,9 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns the time from which a node counts as unresponsive. The conditions of the Node take precedence over the
- * conditions in the status of the Machine, because a deletion no longer updates the status. A recovered node is not
- * unresponsive, because it must not lose its pods.
+ * Returns the time from which a node counts as unresponsive. Returns undefined for a responsive node, because its pods
+ * must not be deleted. The conditions of the Node take precedence over the conditions in the status of the Machine. A
+ * deletion no longer updates the status of the Machine.
  */
 export function unresponsiveAt(
   machine: Machine,

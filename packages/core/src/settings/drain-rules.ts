@@ -4,7 +4,10 @@ import { isEmptySelector, type LabelMap, matcherOf } from '../objects/selector.t
 
 const KEY = Annotations.DrainRules;
 
-/** Maximum number of rules, because each pod of a node is compared with each rule. */
+/**
+ * Maximum number of drain rules in an annotation. The maximum limits the work, because mcm compares each pod with each
+ * rule.
+ */
 const MOST = 20;
 
 const ruleSchema = z.strictObject({
@@ -19,16 +22,21 @@ const ruleSchema = z.strictObject({
 
 type RuleText = z.infer<typeof ruleSchema>;
 
-/** A rule for the pods of a node. The first rule that matches a pod applies. */
+/** A drain rule for the pods of a node. The first rule that matches a pod applies. */
 export interface DrainRule {
   readonly name: string;
-  /** `Skip`: the drain ignores the pod. `WaitCompleted`: the drain waits until the pod has ended by itself. */
+  /**
+   * The behavior of the drain. With `Skip`, the drain ignores the pod. With `WaitCompleted`, the drain waits until the
+   * pod has ended by itself.
+   */
   readonly behavior: RuleText['behavior'];
   readonly order: number;
   readonly matches: (namespace: string, labels: LabelMap | undefined) => boolean;
 }
 
-/** The rules for a machine, or the problems of the annotation. With a problem, there are no rules. */
+/**
+ * The drain rules for a machine, or the problems of the annotation. If the annotation has a problem, no rule applies.
+ */
 export interface DrainRules {
   readonly rules: readonly DrainRule[];
   readonly problems: readonly string[];
@@ -36,7 +44,10 @@ export interface DrainRules {
 
 const NONE: DrainRules = { rules: [], problems: [] };
 
-/** An absent selector matches everything, like an empty selector of Kubernetes. */
+/**
+ * Returns a function that matches labels. Without a selector, the function matches everything, as with an empty
+ * selector in Kubernetes.
+ */
 const matcher = (selector: LabelSelector | undefined): ((labels: LabelMap | undefined) => boolean) =>
   selector === undefined || isEmptySelector(selector) ? () => true : matcherOf(selector);
 
@@ -72,7 +83,10 @@ function parsed(text: string): DrainRules | readonly RuleText[] {
   return wrong < 0 ? found.data : refused(`[${wrong}].order`, 'is only for the behavior Drain; remove the order');
 }
 
-/** The annotation of the machine takes precedence over the annotation of its class. */
+/**
+ * Returns the drain rules of a machine. The annotation of the machine takes precedence over the annotation of its
+ * class.
+ */
 export function drainRulesOf(machine: Machine, machineClass: Pick<MachineClass, 'metadata'> | undefined): DrainRules {
   const text = machine.metadata.annotations?.[KEY] ?? machineClass?.metadata.annotations?.[KEY];
   if (text === undefined) return NONE;
@@ -82,7 +96,7 @@ export function drainRulesOf(machine: Machine, machineClass: Pick<MachineClass, 
   return { rules: own.map(compiled), problems: [] };
 }
 
-/** Returns the errors in the annotation of an object: the field and the fix. */
+/** Returns the problems of the annotation. Each problem contains the field and the fix. */
 export function drainRuleProblems(annotations: Readonly<Record<string, string>> = {}): readonly string[] {
   const text = annotations[KEY];
   const list = text === undefined ? NONE : parsed(text);

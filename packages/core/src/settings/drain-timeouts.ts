@@ -1,6 +1,9 @@
 import { Annotations, formatTime, type Machine, type MachineClass, parseDurationMs, parseTime, TRUE } from '@mcm/api';
 
-/** Causes of a deletion that can have a separate drain timeout. The notice of the cloud limits an interruption. */
+/**
+ * The causes of a deletion for which users can set a separate drain timeout. An interruption has no separate timeout,
+ * because the notice of the cloud limits its time.
+ */
 export type TimedCause = 'Repair' | 'Rollout' | 'ScaleIn';
 
 /** The causes that the manager records on a Machine. The machine controller recognizes a repair without a record. */
@@ -12,12 +15,15 @@ const KEYS: Readonly<Record<TimedCause, string>> = {
   ScaleIn: Annotations.ScaleInDrainTimeout,
 };
 
-/** Annotations of a Machine or MachineClass with the drain timeout of a cause. */
+/** The annotations of a Machine or MachineClass that contain the drain timeout of a cause. */
 export const DRAIN_TIMEOUT_KEYS: readonly string[] = Object.values(KEYS);
 
-/** The deletion follows its record within this time. A later deletion has another cause, for example a user. */
+/**
+ * Maximum time between the record of a cause and the deletion, in milliseconds. A later deletion has another cause, for
+ * example a user.
+ */
 const RECORD_COUNTS_MS = 5 * 60_000;
-/** The clocks of the manager and of the API server may differ by this time. */
+/** Maximum difference between the clocks of the manager and of the API server, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
 
 /** Returns true if the machine is being deleted because it is unhealthy. A deletion by a user does not count. */
@@ -28,7 +34,7 @@ export const isRepair = ({ metadata, status }: Machine): boolean =>
 /** Returns the value of the annotation that records the cause of a deletion. */
 export const causeRecord = (cause: RecordedCause, now: Date): string => `${cause} ${formatTime(now)}`;
 
-/** Returns the recorded cause of a deletion, or undefined if the record does not belong to this deletion. */
+/** Returns the recorded cause of a deletion. Returns undefined if the record does not belong to this deletion. */
 function recordedCause({ metadata }: Machine): RecordedCause | undefined {
   const [cause, time] = (metadata.annotations?.[Annotations.DeletionCause] ?? '').split(' ');
   const [recorded, deleted] = [parseTime(time), parseTime(metadata.deletionTimestamp)];
@@ -52,9 +58,11 @@ export const hasDrainTimeout = (cause: TimedCause, machine: Machine, machineClas
   textOf(cause, machine, machineClass) !== undefined;
 
 /**
- * Returns the drain timeout for the cause of the deletion in milliseconds, from the machine or from its class.
- * Undefined without the annotation. An invalid value counts as absent. If the value of the machine is invalid, the
- * value of its class is also ignored. The timeout of a repair takes precedence.
+ * Returns the drain timeout for the cause of a deletion, in milliseconds. Returns undefined if no annotation of the
+ * machine or its class sets this timeout. The timeout of a repair takes precedence over the timeout of the recorded
+ * cause.
+ *
+ * An invalid value counts as absent. If the value of the machine is invalid, the value of its class does not apply.
  */
 export function drainTimeoutOfCause(machine: Machine, machineClass: Annotated): number | undefined {
   const recorded = recordedCause(machine);
@@ -66,7 +74,7 @@ export function drainTimeoutOfCause(machine: Machine, machineClass: Annotated): 
   return text === undefined ? undefined : durationIn(text);
 }
 
-/** Returns the errors in the annotations of an object: each with the field and the fix. */
+/** Returns the problems of the annotations with drain timeouts. Each problem contains the field and the fix. */
 export const drainTimeoutProblems = (annotations: Readonly<Record<string, string>> = {}): readonly string[] =>
   DRAIN_TIMEOUT_KEYS.flatMap((key) => {
     const text = annotations[key];

@@ -5,10 +5,10 @@ import { drainTimeoutOfCause } from './drain-timeouts.ts';
 
 const MINUTE = 60_000;
 
-/** A duration above this limit means "never", because a date has a maximum. */
+/** The longest duration, in milliseconds. A longer duration means "never", because a date has a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
-/** Defaults for every machine, from the flags of the machine controller. Durations are in milliseconds. */
+/** The default settings of all machines, from the flags of the machine controller. Durations are in milliseconds. */
 export interface MachineDefaults {
   readonly creationTimeoutMs: number;
   readonly healthTimeoutMs: number;
@@ -20,22 +20,25 @@ export interface MachineDefaults {
   readonly volumeDetachTimeoutMs: number;
   readonly volumeReattachTimeoutMs: number;
   /**
-   * First wait after a creation that failed with `ResourceExhausted`. Each further wait is longer, see `CapacityGate`.
+   * The wait after a creation that failed with `ResourceExhausted`. Each further wait is longer, see `CapacityGate`.
    */
   readonly resourceExhaustedRetryMs: number;
-  /** If a node is NotReady for this time, mcm force-deletes its pods, because its kubelet does not respond. */
+  /**
+   * If a node is NotReady for this time, mcm deletes its pods with grace period 0, because its kubelet does not
+   * respond.
+   */
   readonly unresponsiveNodeMs: number;
   /**
-   * If the file system of a node is read-only for this time, mcm force-deletes its pods, because these pods cannot end
-   * properly.
+   * If the file system of a node is read-only for this time, mcm deletes its pods without a grace period. The pods
+   * cannot end properly on such a node.
    */
   readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;
-  /** Number or percentage of the machines of a deployment that may be replaced at the same time. */
+  /** Number or percentage of the machines of a deployment that mcm may replace at the same time. */
   readonly maxUnhealthyReplacements: number | string;
   /**
-   * Feature `UndrainablePolicy`: true if the annotation has an effect. Without the feature, every drain is forced after
-   * its timeout.
+   * True if the annotation with the undrainable policy has an effect (feature `UndrainablePolicy`). Without the
+   * feature, every drain is forced after its timeout.
    */
   readonly undrainablePolicy: boolean;
 }
@@ -59,20 +62,20 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   undrainablePolicy: true,
 };
 
-/** The settings of one machine: the values of the machine, or the defaults. */
+/** The settings of one machine. A setting of the machine overrides the default. */
 export interface MachineSettings extends MachineDefaults {
   readonly healthTimeoutDisabled: boolean;
 }
 
-/** An invalid value counts as absent, because a CRD without the rules of mcm accepts invalid values. */
+/** Parses a duration. An invalid value counts as absent, because the CRDs of the original accept invalid values. */
 function durationOr(text: string | undefined, fallback: number): number {
   const ms = text === undefined ? undefined : parseDurationMs(text);
   return ms === undefined || ms < 0 ? fallback : Math.min(ms, LONGEST_MS);
 }
 
 /**
- * Returns the settings of one machine. The order of precedence is: annotation, spec, flag. An annotation exists only
- * for the creation timeout. The annotations of the class set only the drain timeouts of causes. Source:
+ * Returns the settings of one machine. An annotation overrides the spec, and the spec overrides the flag. An annotation
+ * exists only for the creation timeout. The annotations of the class set only the drain timeouts of causes. Source:
  * machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(
@@ -96,11 +99,14 @@ export function settingsOf(
   };
 }
 
-/** The original evicts a pod once in this interval. mcm converts `maxEvictRetries` to a duration with this interval. */
+/**
+ * The interval between two evictions of a pod in the original, in milliseconds. With this interval, mcm converts
+ * `maxEvictRetries` to a duration.
+ */
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * Returns the time for which pods are evicted before they are deleted, in milliseconds. The eviction period is 20 s for
+ * Returns the time for which the drain evicts pods before the drain deletes them, in milliseconds. The time is 20 s for
  * each attempt, and at most the drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>

@@ -2,15 +2,14 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 
 /**
  * The policy for a machine that still has pods after its drain timeout:
- * - `Force`: mcm deletes the pods with grace period 0, then the VM. The original always deletes in this way.
- * - `Quarantine`: mcm stops evicting, and deletes the VM when its pods have ended by themselves. The Node of a
- *   quarantined machine stays cordoned. The set replaces the machine, because a machine that is being deleted does not
- *   count.
+ * - `Force`: mcm deletes the pods with grace period 0, and then the VM. The original always does this.
+ * - `Quarantine`: mcm stops the evictions, and deletes the VM when its pods have ended by themselves. The Node stays
+ *   cordoned. The MachineSet replaces the machine, because a machine that is being deleted does not count.
  * - `Hold`: mcm continues to evict without a time limit.
- * - `Fail`: mcm stops evicting permanently, and the machine gets the condition `DrainFailed`.
+ * - `Fail`: mcm stops the evictions permanently, and the machine gets the condition `DrainFailed`.
  *
- * With `Quarantine`, `Hold` and `Fail`, mcm deletes the VM only when the pods have ended, or after a user added the label
- * `force-deletion`.
+ * With `Quarantine`, `Hold` and `Fail`, mcm deletes the VM only when the pods have ended, or after a user added the
+ * label `force-deletion`.
  */
 export type UndrainablePolicy = 'Force' | 'Quarantine' | 'Hold' | 'Fail';
 
@@ -18,7 +17,7 @@ const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold', '
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 
-/** The requested policy, and the error of an unknown policy in the annotation. */
+/** The undrainable policy of a machine. If the annotation contains an unknown policy, `problem` describes the error. */
 export interface PolicyChoice {
   readonly policy: UndrainablePolicy;
   readonly problem?: string;
@@ -28,8 +27,9 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * Returns the policy of a machine, whose annotation takes precedence over the annotation of its class. An invalid value
- * counts as `Hold`, because the user wanted a different policy than the default, and a forced drain cannot be undone.
+ * Returns the undrainable policy of a machine. The annotation of the machine takes precedence over the annotation of
+ * its class. An invalid value counts as `Hold`. The user wanted another policy than the default, and a forced drain
+ * cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
@@ -41,7 +41,9 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   return { policy: 'Hold', problem };
 }
 
-/** Returns the field with an invalid policy and the fix, or undefined if the policy is valid or absent. */
+/**
+ * Returns the problem of the annotation with the field and the fix. Returns undefined if the policy is valid or absent.
+ */
 export function undrainableProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[Annotations.UndrainablePolicy];
   if (text === undefined || isPolicy(text)) return undefined;

@@ -17,7 +17,7 @@ import { drainRuleProblems } from './drain-rules.ts';
 import { drainTimeoutProblems } from './drain-timeouts.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
-/** Durations of the spec, and the values that apply if a duration is invalid. */
+/** The durations of the spec, and the values that apply if a duration is invalid. */
 const DURATIONS = [
   'creationTimeout',
   'drainTimeout',
@@ -31,7 +31,10 @@ const isDuration = (text: string): boolean => {
   return ms !== undefined && ms >= 0;
 };
 
-/** `force-drain` has an effect only with the value `True`, as in the original. */
+/**
+ * Returns warnings about labels with unclear values. As in the original, the label `force-drain` has an effect only
+ * with the value `True`.
+ */
 function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
   const deletion = labels[Labels.ForceDeletion];
   const drain = labels[Labels.ForceDrain];
@@ -61,7 +64,7 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
   return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
 }
 
-/** Marks on the Node that have an effect with any value, although the value looks like "no". */
+/** Returns warnings about marks on the Node whose value looks like "no". These marks have an effect with any value. */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);
@@ -94,11 +97,11 @@ export function annotationWarnings(annotations: Readonly<Record<string, string>>
 
 /**
  * Returns one warning for each invalid setting of a machine, as a sentence with the field and a hint. The CRDs of mcm
- * refuse most of these settings, but the CRDs of the original and annotations accept them.
- * @param choice The policy after its drain timeout
- * @param namesakes Machines whose label contains the same Node. The list may contain the machine itself.
- * @param node The machine's own Node
- * @param hooks The hooks of the machine
+ * refuse most invalid settings. The CRDs of the original accept invalid settings, and no CRD checks annotations.
+ * @param choice The undrainable policy of the machine.
+ * @param namesakes Machines whose label names the Node of the machine. The list may contain the machine itself.
+ * @param node The Node of the machine.
+ * @param hooks The hooks of the machine.
  */
 export function validationWarningsOf(
   machine: Machine,
