@@ -4,18 +4,18 @@ import { MachineError } from '../driver/contract/errors.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** Error: a text is not a valid record of a journal. */
+/** The error for a text that is not a valid record of a journal. */
 export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
 
-/** A malicious file with a greater depth could exhaust the stack. */
+/** Maximum depth of the values in a record. A malicious file with a greater depth could exhaust the stack. */
 const DEEPEST = 100;
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Removes the copy of the whole object that kubectl adds, because no decision reads this copy. */
+/** Removes the annotation in which kubectl stores a copy of the object, because no decision reads this annotation. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
   return kept;
@@ -24,7 +24,9 @@ export function withoutCopy(annotations: Readonly<Record<string, string>>): Read
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
 
-/** Removes managed fields, copies of the object and the provider spec, because decisions do not read them. */
+/**
+ * Removes managed fields, copies of the object and the provider spec from an object. No decision reads these fields.
+ */
 function relevant(object: KubeObject): object {
   const {
     managedFields: _fields,
@@ -39,14 +41,14 @@ function relevant(object: KubeObject): object {
 }
 
 /**
- * Converts values to JSON. A table contains each Kubernetes object once, for all records that contain the object, so
- * objects keep their identity in a record.
+ * Converts values to JSON. A table contains each Kubernetes object once, and all records refer to the table. Two
+ * references to one object in a record therefore stay references to one object.
  */
 export class Encoder {
   readonly #numbers = new Map<object, number>();
   readonly #fresh: object[] = [];
 
-  /** Returns the objects that records need and that were not returned yet, by number. */
+  /** Returns the objects for the table, by number. The result contains only objects that no earlier call returned. */
   takeObjects(): readonly { readonly number: number; readonly object: Json }[] {
     const taken: { number: number; object: Json }[] = [];
     for (let object = this.#fresh.shift(); object !== undefined; object = this.#fresh.shift()) {
@@ -114,7 +116,10 @@ export class Decoder {
     this.#table.set(number, object);
   }
 
-  /** @throws BadRecord */
+  /**
+   * Converts JSON to the value.
+   * @throws BadRecord
+   */
   decode(json: Json, depth = 0): unknown {
     if (depth > DEEPEST) throw new BadRecord(`the values have more than ${DEEPEST} levels`);
     if (json === null || typeof json !== 'object') return json;

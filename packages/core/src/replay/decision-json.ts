@@ -2,15 +2,15 @@ import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json, withoutCopy } from './codec.ts';
 
-/** In a decision as JSON, names represent these objects. */
+/** The kinds of objects that a decision in JSON contains only as names. */
 const NAMED: ReadonlySet<string> = new Set(['Machine', 'Node', 'MachineClass']);
 
 const isObject = (value: object): value is KubeObject & { readonly spec?: unknown } =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata);
 
 /**
- * Converts a decision to JSON, for a comparison. Machines, nodes and classes become their names. Sets and deployments
- * keep the fields that a controller writes.
+ * Converts a decision to JSON, for the comparison of two decisions. The names of Machines, Nodes and MachineClasses
+ * replace these objects. Sets and deployments keep the fields that a controller writes.
  */
 export function decisionJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -38,15 +38,18 @@ function fields(entries: readonly (readonly [string, unknown])[]): Json {
   return result;
 }
 
-/** The first field with different values, in the order of the recorded decision. */
+/** The first field in which two decisions differ, in the order of the recorded decision. */
 export interface FieldDifference {
-  /** Path of the field, such as `actions[0].do`. `field` is empty for the whole decision. */
+  /** The path of the field, such as `actions[0].do`. The path of the whole decision is empty. */
   readonly field: string;
   readonly recorded: Json | undefined;
   readonly present: Json | undefined;
 }
 
-/** An empty value counts as missing, because a version may add or remove a field. */
+/**
+ * Returns true if a value is empty. An empty value counts as missing, because a version of mcm may add or remove a
+ * field.
+ */
 const isEmpty = (json: Json | undefined): boolean =>
   json === undefined ||
   json === null ||
@@ -56,7 +59,7 @@ const isEmpty = (json: Json | undefined): boolean =>
 const isObjectJson = (json: Json | undefined): json is { readonly [key: string]: Json } =>
   typeof json === 'object' && json !== null && !Array.isArray(json);
 
-/** Returns undefined if the two decisions are equal. */
+/** Returns the first difference of two decisions. Returns undefined if the decisions are equal. */
 export function firstDifference(
   recorded: Json | undefined,
   present: Json | undefined,
@@ -80,7 +83,7 @@ export function firstDifference(
   return recorded === present ? undefined : { field, recorded, present };
 }
 
-/** A missing element differs from an empty one. */
+/** Returns the first difference of two list elements. In a list, a missing element differs from an empty element. */
 const elementDifference = (recorded: Json | undefined, present: Json | undefined, field: string) =>
   (recorded === undefined) === (present === undefined)
     ? firstDifference(recorded, present, field)

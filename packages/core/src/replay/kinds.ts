@@ -14,19 +14,19 @@ import { planReplicas } from '../set/replicas/replicas.ts';
 import { BadRecord, isRecord, type Json } from './codec.ts';
 import { decisionJson } from './decision-json.ts';
 
-/** A kind of decision that can be repeated. */
+/** A kind of decision that a replay can repeat. */
 interface Repeatable {
   readonly needs: readonly string[];
-  /** Repeats the decision after the caller has checked all fields of `needs`. */
+  /** Repeats a decision. The caller must first check that the input has all fields of `needs`. */
   readonly decide: (input: unknown, now: Date) => unknown;
   /**
-   * Returns the decisions that are part of a larger decision. The parts of a decision are pure, so they are derived
-   * from its input.
+   * Returns further decisions that belong to a decision, such as the drain of a machine. The function derives these
+   * decisions from the input, because the decision functions are pure.
    */
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** The refusal of `planRollout`, which is a decision too. */
+/** The result of `planRollout` if the function refuses to plan. A refusal is also a decision. */
 interface Refused {
   readonly refused: string;
 }
@@ -87,7 +87,7 @@ export function completeDecision(kind: DecisionKind, input: unknown, decision: u
 /**
  * Repeats a decision with its recorded input and time.
  * @throws BadRecord if the input lacks a field
- * @throws NotRecorded if this version needs an answer that was not recorded
+ * @throws NotRecorded if this version of mcm needs a value that the record does not contain
  */
 export function repeatDecision(kind: DecisionKind, input: unknown, now: Date): Json {
   const { needs, decide } = DECISIONS[kind];

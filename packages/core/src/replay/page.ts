@@ -3,10 +3,10 @@ import { type Known, scrubber } from '../driver/secrets/evidence-text.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { journalLines } from './write-journal.ts';
 
-/** Path of the page with the journal of a controller. */
+/** The path of the page with the journal of a controller. */
 export const JOURNAL_PATH = '/debug/journal';
 
-/** The page pauses after this number of lines, so that the process can do other work. */
+/** Number of lines after which the page pauses, so that the process can do other work. */
 const LINES_AT_ONCE = 20;
 
 interface JournalPageOptions {
@@ -14,13 +14,16 @@ interface JournalPageOptions {
   readonly version: string;
   readonly controller: string;
   readonly clock: Clock;
-  /** Returns the values to remove from the text; texts that look like secrets are always removed. */
+  /**
+   * Returns the secret values that the page removes from the text. The page always removes texts that look like
+   * secrets.
+   */
   readonly known: () => Known;
 }
 
 /**
  * Creates the page with the journal of a controller, in the format of `journalLines`. The parameters `kind`,
- * `namespace` and `name` select objects, and `limit` selects the newest records.
+ * `namespace` and `name` select objects, and `limit` selects the number of the newest records.
  */
 export const journalPage = ({ journal, version, controller, clock, known }: JournalPageOptions): DebugPage => ({
   path: JOURNAL_PATH,

@@ -2,7 +2,8 @@ import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json } from './codec.ts';
 
 /**
- * Converts a value to readable JSON. Maps become objects, sets become lists, and errors become texts. All fields stay.
+ * Converts a value to readable JSON. The result contains all fields. Maps become objects, sets become lists, and errors
+ * become texts.
  */
 export function plainJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;

@@ -2,12 +2,12 @@ import type { Subject } from '../journal/journal.ts';
 import { BadRecord, Decoder, isRecord, type Json } from './codec.ts';
 import { JOURNAL_FORMAT } from './write-journal.ts';
 
-/** A text is not a journal, or this version cannot read it. */
+/** The error for a text that is not a journal, or whose format this version cannot read. */
 export class BadJournal extends Error {
   override readonly name = 'BadJournal';
 }
 
-/** A decision from a journal, whose `kind` may be unknown to this version. */
+/** A decision from a journal. This version may not know the `kind` of the decision. */
 export interface RecordedDecision {
   readonly kind: string;
   readonly subject: Subject;
@@ -18,7 +18,10 @@ export interface RecordedDecision {
   readonly actions: readonly string[];
   readonly outcome: string;
   readonly decision: Json;
-  /** @throws BadRecord */
+  /**
+   * Returns the decoded input of the decision.
+   * @throws BadRecord
+   */
   readonly input: () => unknown;
 }
 
@@ -28,7 +31,7 @@ export interface JournalText {
   readonly controller: string;
   readonly at: string;
   readonly records: readonly RecordedDecision[];
-  /** Problems of the text, one sentence each. The records can still be used. */
+  /** Problems of the text, one sentence each. In spite of a problem, the records can be used. */
   readonly problems: readonly string[];
 }
 
@@ -38,7 +41,8 @@ const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((each: unknown) => typeof each === 'string') : [];
 
 /**
- * Parses the lines of a journal. Unknown lines and fields are skipped, because a newer version may have written them.
+ * Parses the lines of a journal. The parser skips unknown lines and fields, because a newer version may have written
+ * them.
  * @throws BadJournal if the text is not a journal, or has a format that this version cannot read
  */
 export function readJournal(lines: Iterable<string>): JournalText {

@@ -17,7 +17,7 @@ const HOUR = 60 * MINUTE;
 
 const kindsOf = (journal: Journal) => [...new Set(journal.entries().map(({ kind }) => kind))].sort();
 
-/** From the creation of the machine to its drain, with one pod. */
+/** Runs the life of a machine from its creation to its drain with one pod. Returns the journal of the controller. */
 async function machineLife(): Promise<Journal> {
   const journal = testJournal();
   const { rig } = await createRig({ controller: { journal } });

@@ -4,18 +4,15 @@ import { type FieldDifference, firstDifference } from './decision-json.ts';
 import { isDecisionKind, repeatDecision } from './kinds.ts';
 import type { RecordedDecision } from './read-journal.ts';
 
-/** Type of the function that repeats a decision. */
+/** The type of the function that repeats a decision. */
 export type Repeat = typeof repeatDecision;
 
-/** A decision that this version decides differently or cannot repeat. */
+/** A decision for which this version has another result, or which this version cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /**
-   * `difference` is undefined if this version cannot repeat the decision. If this version cannot repeat the decision,
-   * `because` contains the reason.
-   */
+  /** The first difference of the two decisions. The value is undefined if this version cannot repeat the decision. */
   readonly difference?: FieldDifference;
-  /** The reason why this version cannot repeat the decision, as a sentence. */
+  /** A sentence with the reason why this version cannot repeat the decision. */
   readonly because: string;
 }
 
@@ -23,7 +20,7 @@ export interface ReplayDifference {
 export interface ReplayResult {
   readonly repeated: number;
   readonly differences: readonly ReplayDifference[];
-  /** Problems with records that cannot be read, one sentence each. */
+  /** Problems of records that cannot be read, one sentence each. */
   readonly problems: readonly string[];
 }
 
@@ -41,7 +38,7 @@ export function replayJournal(records: readonly RecordedDecision[], repeat: Repe
       if (found?.because !== UNKNOWN_KIND) repeated += 1;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      // The input comes from a file, so its values may have any type.
+      // The input comes from a file, so its values may have wrong types.
       problems.push(`${nameOf(record)}: cannot use the input of the record: ${error.message}`);
     }
   }

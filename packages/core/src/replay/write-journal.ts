@@ -2,7 +2,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 import { Encoder, type Json } from './codec.ts';
 import { completeDecision } from './kinds.ts';
 
-/** Version of the text format. A format change that an older version must not read increases this number. */
+/** Version of the text format. Increase the number for a change that older versions of mcm cannot read. */
 export const JOURNAL_FORMAT = 1;
 
 export interface JournalHeader {
@@ -14,8 +14,9 @@ export interface JournalHeader {
 export type Scrub = (text: string) => string;
 
 /**
- * Returns the records as lines of JSON, oldest first: a header, the records with their objects, and the number of
- * records. Without the last line, the text is incomplete. `scrub` is applied to each line.
+ * Returns the records as lines of JSON, with the oldest record first. The text starts with a header, continues with the
+ * records and their objects, and ends with the number of records. A text without the last line is incomplete. `scrub`
+ * removes secrets from each line.
  */
 export function* journalLines(
   { version, controller, at }: JournalHeader,
@@ -32,7 +33,7 @@ export function* journalLines(
   yield lineOf({ end: entries.length }, scrub);
 }
 
-/** A line of the journal that is not JSON is kept as text. */
+/** Removes secrets from the lines of a journal. A line that is not JSON stays a text. */
 export const scrubbedJournal = (lines: readonly string[], scrub: Scrub): readonly string[] =>
   lines.map((line) => {
     const json = parsed(line);
@@ -55,7 +56,10 @@ function recordOf(entry: JournalEntry, encoder: Encoder): Json {
   };
 }
 
-/** If the removal of a secret breaks the JSON syntax, each text of the line is scrubbed separately. */
+/**
+ * Returns a line of JSON without secrets. If the removal of a secret breaks the JSON syntax, `scrub` runs separately
+ * for each text in the line.
+ */
 function lineOf(json: Json, scrub: Scrub): string {
   const line = JSON.stringify(json);
   const clean = scrub(line);

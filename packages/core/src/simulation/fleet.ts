@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 
-/** An index of machines by a key that several machines may have. */
+/** An index of machines. Several machines may have the same key. */
 class Index {
   readonly #keyOf: (machine: Machine) => string | undefined;
   readonly #groups = new Map<string, { readonly byUid: Map<string, Machine>; list?: readonly Machine[] | undefined }>();
@@ -12,8 +12,8 @@ class Index {
   }
 
   /**
-   * Returns the machines of a key in the order of their arrival. The returned list stays the same until one of its
-   * machines changes.
+   * Returns the machines with the key in the order of their arrival. Two calls return the same list object if no
+   * machine of the key has changed.
    */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
@@ -22,7 +22,10 @@ class Index {
     return group.list;
   }
 
-  /** If the key of a machine is unchanged, the machine keeps its position. */
+  /**
+   * Updates the index after a change of a machine. If the key of the machine is unchanged, the machine keeps its
+   * position.
+   */
   change(before: Machine | undefined, after: Machine | undefined): void {
     const from = before && this.#keyOf(before);
     const to = after && this.#keyOf(after);
@@ -56,7 +59,7 @@ export class SimulatedFleet {
     return this.#byUid.get(uid);
   }
 
-  /** Returns all machines, at a cost that grows with the size of the fleet. */
+  /** Returns all machines. The cost of a call grows with the size of the fleet. */
   all(): readonly Machine[] {
     return [...this.#byUid.values()];
   }

@@ -2,17 +2,15 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { pointsTo } from '../node/instance.ts';
 
-/**
- * Machines that have no node, machines that do not share their node, and the problems of machines with a shared node.
- */
+/** The machines without shared nodes, and the problems of machines that shared a node. */
 export interface OwnNodes {
   readonly machines: readonly Machine[];
   readonly problems: readonly string[];
 }
 
 /**
- * Assigns each node to one machine. An action on a shared node would count for all its machines, and the simulation
- * would repeat the action without end.
+ * Assigns each node to one machine, and removes the node from all other machines. An action on a shared node would
+ * count for all its machines, and the simulation would repeat the action without end.
  */
 export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[] | undefined): OwnNodes {
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));

@@ -33,37 +33,37 @@ import { machinesByZone, machinesToReplace, type ZoneInput, zoneOfMachine, zoneS
 import { withOwnNodes } from './own-nodes.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
-/** A deployment with the requested change, and the current state of its objects. */
+/** The deployment with the requested change, and the current state of its objects. */
 export interface SimulationInput {
-  /** A stored, valid deployment that is not being deleted. */
+  /** The deployment. The object must be valid, must exist in the API server, and must not be in deletion. */
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   /** All machines of the namespace. */
   readonly fleet: readonly Machine[];
   readonly classes: readonly MachineClass[];
-  /** Other deployments that select the same machines. */
+  /** The other deployments that select machines of this deployment. */
   readonly overlaps: readonly MachineDeployment[];
-  /** `nodes` is undefined without access to the nodes. */
+  /** The Nodes. The value is undefined if mcm has no access to the Nodes. */
   readonly nodes: readonly Node[] | undefined;
   readonly safeguards: SafeguardSettings;
   readonly durations: SimulatedDurations;
   readonly now: Date;
 }
 
-/** One action of the controllers. */
+/** One simulated action of the controllers. */
 export interface SimulatedStep {
-  /** Milliseconds since the start of the simulation. */
+  /** The time of the action, in milliseconds since the start of the simulation. */
   readonly afterMs: number;
   readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
-  /** Name of the set or machine. The name of a machine is a placeholder if its set does not exist yet. */
+  /** The name of the set or machine. If the set of a machine does not exist yet, the name is a placeholder. */
   readonly name: string;
   readonly set?: string | undefined;
-  /** The zone of the machine. `zone` is absent if the deployment has no zones. */
+  /** The zone of the machine. The field is absent if the deployment has no zones. */
   readonly zone?: string | undefined;
   readonly because: string;
 }
 
-/** A deployment, its sets, their machines by UID, and the nodes if they can be read. */
+/** The final state of a deployment, its sets, their machines by UID, and the Nodes if mcm can read the Nodes. */
 export interface SimulatedEnd extends Pick<DeploymentSnapshot, 'deployment' | 'sets' | 'machines'> {
   readonly nodes: readonly Node[] | undefined;
   readonly now: Date;
@@ -72,35 +72,35 @@ export interface SimulatedEnd extends Pick<DeploymentSnapshot, 'deployment' | 's
 /** The result of a simulation. */
 export interface Simulation {
   readonly steps: readonly SimulatedStep[];
-  /** Existing machines that would be deleted or updated in place, in the order of these actions. */
+  /** The existing machines that would be deleted or updated in place, in the order of the actions. */
   readonly disrupted: readonly Machine[];
-  /** Time in milliseconds until the last change. */
+  /** The time of the last change, in milliseconds since the start of the simulation. */
   readonly lastsMs: number;
-  /** `complete` is true if the final state is the requested state. */
+  /** True if the final state is the requested state. */
   readonly complete: boolean;
-  /** The reason for the last action of the deployment, or for its wait. */
+  /** The reason for the last action of the deployment, or for its last wait. */
   readonly because: string;
   readonly end: SimulatedEnd;
   /**
    * The problems in the final state, with the texts of the conditions. The list also contains machines whose label
-   * contains the node of another machine.
+   * names the Node of another machine.
    */
   readonly problems: readonly string[];
   /**
-   * The smallest number of available machines at any time, and the largest number of existing machines, including
-   * terminating machines.
+   * The smallest number of available machines during the simulation. `most` is the largest number of existing machines,
+   * including terminating machines.
    */
   readonly leastAvailable: number;
   readonly most: number;
 }
 
-/** Maximum number of steps of a rollout, because each step moves a machine or waits for one event. */
+/** Returns the maximum number of steps of a rollout. Each step moves a machine or waits for one event. */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
  * Simulates the controllers for one deployment. The simulation calls the decision functions of the controllers with
- * objects in memory, and neither reads nor writes the cluster. The simulation assumes that new machines join, that
- * in-place updates succeed, and that there are no other changes.
+ * objects in memory, and neither reads nor writes the cluster. The simulation assumes three things: new machines join,
+ * in-place updates succeed, and no other change occurs.
  */
 export function simulateRollout(input: SimulationInput): Simulation {
   const simulation = new Run(input);
@@ -113,18 +113,21 @@ class Run {
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
   /**
-   * The states that the failed machines of each set had reached, by the UID of the set. New machines replace the failed
-   * machines in this order.
+   * The states of the failed machines that new machines must replace, in the order of the replacements, by the UID of
+   * the set.
    */
   readonly #lost = new Map<string, LostState[]>();
-  /** The zones of failed machines, by the UID of the set. New machines get these zones in this order. */
+  /**
+   * The zones of failed machines that new machines must replace, in the order of the replacements, by the UID of the
+   * set.
+   */
   readonly #homes = new Map<string, readonly string[]>();
-  /** Number of machines of each zone before the last deletions. */
+  /** The number of machines in each zone before the last deletions. */
   #before: ReadonlyMap<string, number> | undefined;
   readonly #made = new Map<string, number>();
-  /** Names of machines that a set has or had, by the UID of the set. */
+  /** The names of all machines that a set has or had, by the UID of the set. */
   readonly #names = new Map<string, Set<string>>();
-  /** The simulation assumes that unreachable machines stay unreachable. */
+  /** The safeguards. The simulation assumes that unreachable machines stay unreachable. */
   readonly #guards: Guards;
   readonly #fleet: ReadonlySet<string>;
   readonly #rivals: readonly string[];
@@ -167,7 +170,10 @@ class Run {
   #quietAt = 0;
   #seen = '';
 
-  /** Decides about sizes and machines until no action is left, like the controllers between two events. */
+  /**
+   * Executes decisions about sizes and machines until no action is left. The controllers do the same between two
+   * events.
+   */
   #settle(): RolloutPlan {
     for (let looks = looksFor(this.#world.machines.size); ; looks--) {
       const before = this.#steps.length;
@@ -208,7 +214,7 @@ class Run {
     return planRollout(snapshot);
   }
 
-  /** Carries out a plan, and returns true if something changed. */
+  /** Executes a plan. Returns true if something changed. */
   #carryOut(plan: RolloutPlan): boolean {
     const world = this.#world;
     const { because } = plan;
@@ -274,7 +280,7 @@ class Run {
     world.deployment = { ...deployment, status };
   }
 
-  /** Plans the machines of all sets, and returns true if something changed. */
+  /** Plans and executes the machines of all sets. Returns true if something changed. */
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
@@ -308,7 +314,7 @@ class Run {
     return splitSets(this.#world.deployment, this.#world.sets).current;
   }
 
-  /** The zones of the simulated machines. */
+  /** Returns the input of decisions about zones, from the simulated machines. */
   #zones(): ZoneInput | undefined {
     const { deployment, machines, nodeOf } = this.#world;
     const setting = zoneSettingOf(deployment);
@@ -340,7 +346,7 @@ class Run {
 
   #make(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
-    // The name of a machine depends on the UID of its set, which is unknown before the set is created.
+    // The name of a machine depends on the UID of its set. If the set does not exist yet, the UID is unknown.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
     const made = this.#made.get(uid) ?? 0;
     const names = isNew

@@ -1,5 +1,5 @@
 export class Timers {
-  /** In ascending order without duplicates. */
+  /** The times of the scheduled actions, in ascending order without duplicates. */
   readonly #moments: number[] = [];
   readonly #acts = new Map<number, (() => void)[]>();
 
@@ -7,7 +7,7 @@ export class Timers {
     return this.#moments[0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** An action at an infinite time never runs. */
+  /** Schedules an action. An action at an infinite time never runs. */
   at(moment: number, act: () => void): void {
     if (!Number.isFinite(moment)) return;
     const acts = this.#acts.get(moment);
@@ -20,7 +20,7 @@ export class Timers {
     this.#moments.splice(after + 1, 0, moment);
   }
 
-  /** Runs the due actions; actions that they schedule run later. */
+  /** Runs the actions that are due. An action that a due action schedules runs later. */
   run(moment: number): void {
     const due: (() => void)[] = [];
     while (this.next <= moment) {

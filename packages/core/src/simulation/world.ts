@@ -18,17 +18,23 @@ import type { NodeChange } from '../node/patch.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
-/** Assumed durations in milliseconds. A duration is Infinity if the action never ends. */
+/** Assumed durations in milliseconds. The duration of an action that never ends is Infinity. */
 export interface SimulatedDurations {
   readonly join: (machine: Machine) => number;
-  /** Time from the deletion request until the machine is gone, including the drain and the deletion of the VM. */
+  /**
+   * Returns the time between the deletion request and the end of the deletion. The time includes the drain and the
+   * deletion of the VM.
+   */
   readonly gone: (machine: Machine) => number;
-  /** Time until the undrainable policy keeps a machine that will not be deleted. */
+  /**
+   * Returns the time between the deletion request and the end of the drain timeout, if the undrainable policy then
+   * keeps the machine.
+   */
   readonly undrained?: (machine: Machine) => number | undefined;
   readonly update: (machine: Machine) => number;
 }
 
-/** The simulated state of API objects, with scheduled actions. */
+/** The simulated state of the API objects, and the scheduled actions. */
 export class SimulatedWorld {
   deployment: MachineDeployment;
   sets: MachineSet[];
@@ -39,7 +45,7 @@ export class SimulatedWorld {
   readonly #timers = new Timers();
   #uids = 0;
 
-  /** @param nodes The nodes, or undefined without access to them */
+  /** @param nodes The Nodes. The value is undefined if mcm has no access to the Nodes. */
   constructor(
     start: {
       readonly deployment: MachineDeployment;
@@ -70,7 +76,7 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** `nodeOf` is undefined without access to the nodes. */
+  /** Returns a function that finds a Node by its name. The value is undefined if mcm has no access to the Nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));
@@ -84,7 +90,7 @@ export class SimulatedWorld {
     return this.#nodes?.get(metadata.labels?.[Labels.Node] ?? '');
   }
 
-  /** Schedules the end of actions that were in progress at the start. */
+  /** Adds a machine at the start of the simulation, and schedules the end of its current action. */
   #takeOver(machine: Machine): void {
     this.#machines.put(machine);
     const phase = machine.status?.currentStatus?.phase;
@@ -151,7 +157,7 @@ export class SimulatedWorld {
     });
   }
 
-  /** The simulation assumes that the agent succeeds. */
+  /** Simulates an in-place update of a machine. The simulation assumes that the agent succeeds. */
   #update(machine: Machine): void {
     const { uid } = machine.metadata;
     this.#setPhase(uid, 'InPlaceUpdating', InPlaceUpdateReasons.SelectedForUpdate);
@@ -183,7 +189,7 @@ export class SimulatedWorld {
     this.#machines.put({ ...machine, metadata: { ...patched, resourceVersion: '1' } });
   }
 
-  /** Starts or ends the actions of the machine that depend on this change of its node. */
+  /** Changes a Node. If the change starts or ends an action of its machine, the method also changes the machine. */
   changeNode(seen: Node, change: NodeChange): void {
     const node = this.#nodes?.get(seen.metadata.name);
     if (!node) return;
@@ -226,12 +232,15 @@ export class SimulatedWorld {
     this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
-  /** An action after an infinite time never runs. */
+  /** Schedules an action. An action after an infinite time never runs. */
   after(ms: number, act: () => void): void {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
-  /** Advances the time to the next action, or to `lookAt`. Returns false if there is no action and no `lookAt`. */
+  /**
+   * Advances the time to the next action, or to `lookAt`. Returns false if no action is scheduled and `lookAt` is
+   * undefined.
+   */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
     const next = Math.min(looks, this.#timers.next);
@@ -242,7 +251,7 @@ export class SimulatedWorld {
   }
 }
 
-/** Applies a JSON merge patch, RFC 7386. */
+/** Applies a JSON merge patch (RFC 7386) and returns the result. */
 export function merged(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};

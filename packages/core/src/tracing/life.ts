@@ -7,23 +7,26 @@ import { machineTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
 import { PodSpans } from './pod-spans.ts';
 
-/** This attribute with the UID of the machine leads to the trace of a driver call. */
+/**
+ * The span attribute with the UID of the machine. For a driver call, the tracer finds the trace of the machine with
+ * this attribute.
+ */
 const MACHINE_UID = 'machine.uid';
 
 /** Creates spans for the life of machines. Each machine has one trace, from its creation to its deletion. */
 export interface LifeTracer {
   readonly driver: DriverTracer;
-  /** Returns the ID of the trace of a machine, for log messages. */
+  /** Returns the trace ID of a machine, for log messages. */
   readonly idOf: (uid: string) => string;
   readonly stage: StageObserver;
-  /** Reports an observation of a drain, undefined if the machine has no drain. */
+  /** Reports an observation of a drain. The value is undefined if the machine has no drain. */
   readonly drain: (machine: Machine, drain: DrainObservation | undefined) => void;
   readonly changed: (change: Change<Machine>) => void;
 }
 
 /**
- * The IDs of the trace and its root span are derived from the machine's UID, so the next process or leader continues
- * the same trace. The root span is sent when the machine is deleted.
+ * The trace ID and the ID of the root span are derived from the UID of the machine. Another process or leader therefore
+ * continues the trace. The tracer sends the root span when the machine is deleted.
  */
 const traceOf = machineTraceId;
 const rootOf = (uid: string): string => spanIdOf('machine', uid);
@@ -96,8 +99,8 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
 }
 
 /**
- * Spans of calls for a machine are children of its root span. Calls without a machine, such as listings, have their own
- * traces.
+ * Creates the tracer for driver calls. The span of a call for a machine is a child of the root span of the machine. A
+ * call without a machine, such as a listing, has its own trace.
  */
 function driverTracer(exporter: SpanExporter, now: () => number): DriverTracer {
   let calls = 0;

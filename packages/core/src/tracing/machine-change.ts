@@ -2,7 +2,9 @@ import type { Machine } from '@mcm/api';
 import { phaseOf } from '@mcm/api';
 import type { Change } from '@mcm/kube';
 
-/** Returns the reason if a machine failed in this change, and otherwise undefined. */
+/**
+ * Returns the reason of a failure if the machine became Failed in this change. Returns undefined for any other change.
+ */
 export function failureIn(change: Change<Machine>): string | undefined {
   const { object } = change;
   if (change.type !== 'updated' || phaseOf(object) !== 'Failed' || phaseOf(change.old) === 'Failed') return undefined;

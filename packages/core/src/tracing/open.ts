@@ -11,7 +11,7 @@ import type {
 import type { LifeTracer } from './life.ts';
 import type { RolloutSources } from './rollout.ts';
 
-/** The parts of the process that traces need. */
+/** The parts of the process that tracing needs. */
 export interface TracesContext {
   readonly name: string;
   readonly version: string;
@@ -20,19 +20,20 @@ export interface TracesContext {
   readonly meters: Meters;
 }
 
-/** Traces that are enabled. */
+/** The tracing functions of a process with enabled tracing. */
 export interface Traces {
   readonly exporter: SpanExporter;
   lives(): LifeTracer;
   rollouts(sources: RolloutSources): void;
-  /** Returns the ID of the trace of a Machine, MachineDeployment or MachineSet. */
+  /** Returns the trace ID of a Machine, MachineDeployment or MachineSet. */
   idOf(object: KubeObject): string | undefined;
-  /** Returns a recorder whose Events contain the ID of the trace. */
+  /** Returns a recorder that adds the trace ID to its Events. */
   events(recorder: EventRecorder): EventRecorder;
 }
 
 /**
- * The code for traces is loaded only if they are enabled. The connection of the exporter is opened with the first span.
+ * Opens tracing if tracing is enabled. The process loads the code for tracing only in this case. The exporter connects
+ * to the server with the first span.
  */
 export async function openTraces(
   settings: TracingSettings | TracingOff,

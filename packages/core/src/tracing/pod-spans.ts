@@ -4,7 +4,9 @@ import { forcedKey } from '../drain/drain.ts';
 import type { Attempt, DrainObservation, DrainPod, PodRef, VolumeMove } from '../drain/model/observation.ts';
 import { verdictOf } from '../drain/model/pod-filters.ts';
 
-/** A span below the root span of a machine, without the fields that all spans of a machine have. */
+/**
+ * A span of a pod or volume below the root span of a machine, without the fields that all spans of the machine have.
+ */
 export interface PodSpan {
   readonly spanId: string;
   readonly name: string;
@@ -22,7 +24,7 @@ interface OpenPod {
   readonly refusals: readonly SpanEvent[];
 }
 
-/** Maximum number of refusals in a span, because a budget can refuse a pod for hours. */
+/** Maximum number of refusals that a span contains. A budget can refuse the eviction of a pod for hours. */
 const MAX_REFUSALS = 20;
 
 const attributesOf = ({ namespace, name, uid }: PodRef): Record<string, SpanValue> => ({
@@ -31,7 +33,7 @@ const attributesOf = ({ namespace, name, uid }: PodRef): Record<string, SpanValu
   'k8s.pod.uid': uid,
 });
 
-/** A new process reads the start from the pod, because the pod contains the time of the deletion request. */
+/** Returns the start of a pod's span. A new process reads the time of the deletion request from the pod. */
 const startOf = (pod: DrainPod, attempt: Attempt | undefined, nowMs: number): number =>
   Math.min(attempt?.at.getTime() ?? nowMs, pod.dueAt ? pod.dueAt.getTime() - pod.graceMs : nowMs);
 
@@ -45,14 +47,17 @@ function refusalOf(attempt: Attempt | undefined, before: OpenPod | undefined): r
 }
 
 /**
- * Computes the spans of drained pods and of their volumes. The class compares each observation with the previous
- * observation, so spans cause no requests. A new process creates spans with the same IDs for pods that still exist.
+ * Computes the spans of drained pods and their volumes. The class compares each observation with the previous
+ * observation, so the spans cause no requests. A new process creates spans with the same IDs for pods that still exist.
  */
 export class PodSpans {
   readonly #open = new Map<string, ReadonlyMap<string, OpenPod>>();
   readonly #moved = new Map<string, Set<string>>();
 
-  /** Returns the spans that ended since the last call for the machine. Without a drain, the method forgets the machine. */
+  /**
+   * Returns the spans that ended since the last call for the machine. If `drain` is undefined, the method removes the
+   * state of the machine.
+   */
   observe({ metadata: { uid } }: Machine, drain: DrainObservation | undefined, now: Date): readonly PodSpan[] {
     if (drain === undefined) {
       this.forget(uid);

@@ -21,7 +21,7 @@ import { isLastRolloutComplete } from '../rollout/rollout-completion.ts';
 import { rolloutTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
 
-/** Sources for spans of rollouts. */
+/** The caches from which spans of rollouts are derived. */
 export interface RolloutSources {
   readonly deployments: Pick<Informer<MachineDeployment>, 'store' | 'onChange'>;
   readonly sets: Pick<Informer<MachineSet>, 'store'>;
@@ -39,7 +39,7 @@ const revisionOf = ({ metadata }: MachineDeployment | MachineSet): string =>
 const progressReason = ({ status }: MachineDeployment): string | undefined =>
   status?.conditions?.find(({ type }) => type === 'Progressing')?.reason;
 
-/** Stored times have a resolution of one second. */
+/** Returns a stored time in milliseconds. Stored times have a resolution of one second. */
 const timeOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : Date.parse(text);
 
@@ -69,8 +69,8 @@ class RolloutTracer {
   readonly #clock: Clock;
   readonly #sources: RolloutSources;
   /**
-   * Start times of rollouts, by the UID of the deployment. A process that starts during a rollout does not know its
-   * start.
+   * The start times of rollouts, by the UID of the deployment. A process that starts during a rollout does not know the
+   * start of the rollout.
    */
   readonly #began = new Map<string, number>();
   readonly #pausedSince = new Map<string, number>();
@@ -170,7 +170,7 @@ class RolloutTracer {
     });
   }
 
-  /** `#rolloutOf` returns undefined if no rollout is in progress. */
+  /** Returns the rollout of a machine. Returns undefined if no rollout is in progress. */
   #rolloutOf(machine: Machine): Rollout | undefined {
     const { deployments, sets } = this.#sources;
     const namespace = machine.metadata.namespace ?? '';
@@ -192,10 +192,10 @@ class RolloutTracer {
 /**
  * Sends spans of rollouts, derived from the caches. A rollout is one trace. The trace ID is derived from the UID of the
  * deployment and the revision, so the next leader continues the trace. The root span has these children:
- * - each machine that was created and is Running
- * - each machine that was deleted or failed
- * - pauses
- * - the time at which the progress deadline expired
+ * - a span for each machine that was created and is Running
+ * - a span for each machine that was deleted or failed
+ * - spans for pauses
+ * - a span for the time at which the progress deadline expired
  */
 export function traceRollouts(exporter: SpanExporter, clock: Clock, sources: RolloutSources): void {
   const tracer = new RolloutTracer(exporter, clock, sources);

@@ -11,7 +11,7 @@ export function startTraces(settings: TracingSettings, { name, version, clock, l
   const resource = { name: serviceName ?? name, version, attributes };
   const exporter = createSpanExporter({ transport, path, headers, resource, clock, log });
   registerSpanMetrics(meters, exporter);
-  // Only the origin is logged, because the path may contain a key.
+  // The path of the server's URL may contain a key, so the log contains only the origin.
   log.info('Sending traces to a collector', { server });
   return {
     exporter,
