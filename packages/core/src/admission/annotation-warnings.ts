@@ -77,8 +77,8 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
 };
 
 /**
- * Returns a sentence with field and fix for each annotation that a write makes invalid. The API server must accept
- * every change of metadata, so the webhook sends problems of annotations as warnings.
+ * Returns a sentence with the field and the fix for each annotation that a write makes invalid. Problems of annotations
+ * are only warnings, because the API server must accept every change of metadata.
  */
 export function newAnnotationWarnings(kind: string, object: unknown, oldObject: unknown): readonly string[] {
   const check = CHECKS[kind];

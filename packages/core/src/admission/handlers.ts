@@ -52,8 +52,8 @@ const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
 /**
- * Returns true if a write changes the spec but not the strategy. The original accepts any percentage, so the strategy
- * of a stored object may violate the rules of this webhook. An invalid stored strategy must not prevent a user or the
+ * Returns true if a write does not change the strategy of a stored deployment. The original accepts any percentage, so
+ * a stored strategy may violate the rules of this webhook. A stored invalid strategy must not prevent a user or the
  * cluster-autoscaler from scaling. The API server ratchets the rules of the CRDs in the same way.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
@@ -65,8 +65,8 @@ function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolea
 }
 
 /**
- * The defaulting webhook adds the defaults of the CRDs, and the `rollingUpdate` block of a strategy of type
- * RollingUpdate.
+ * Handles requests to the defaulting webhook. The webhook adds the defaults of the CRDs, and the block `rollingUpdate`
+ * for the strategy RollingUpdate.
  */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
   const spec = field(object, 'spec');
@@ -101,12 +101,12 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   return [];
 }
 
-/** Lists the deployments of a namespace. */
+/** Returns the deployments of a namespace. */
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
 /**
- * Returns the names of deployments whose selector matches machines of this deployment, and of deployments whose
- * machines this deployment selects.
+ * Returns the names of other deployments whose selector matches the machines of this deployment. The result also
+ * contains deployments whose machines this deployment selects.
  */
 export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
   const selects = (a: MachineDeployment, b: MachineDeployment): boolean =>
@@ -131,9 +131,10 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 }
 
 /**
- * The validating webhook. Deletions, changes of objects that are being deleted, and writes without a change of the
- * content are always allowed. An invalid stored object can still be deleted and repaired. An annotation that a write
- * makes invalid causes a warning.
+ * Creates the handler of the validating webhook.
+ * - The webhook always allows deletions, changes of objects that are being deleted, and writes without a change of the
+ *   content. A user can therefore delete and repair a stored invalid object.
+ * - An annotation that a write makes invalid causes a warning.
  */
 export const admitValid =
   (list?: ListDeployments) =>

@@ -3,7 +3,7 @@ import { defined } from '@mcm/kube';
 import { compareText } from '../values/integers.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 
-/** A reason why nothing happens now. If `since` is absent, the block starts with the write of the status. */
+/** A reason why an object waits. Without `since`, the block starts with the write of the status. */
 export type Blocking = Omit<Block, 'since'> & { readonly since?: string };
 
 /** Maximum number of entries of `status.blockedBy`. */
@@ -13,8 +13,9 @@ const identity = ({ cause, object }: Blocking): string =>
   JSON.stringify([cause, object?.kind, object?.namespace, object?.name]);
 
 /**
- * Returns the new content of `status.blockedBy`. Reasons with the same cause and object are one entry. An entry keeps
- * its time, and keeps its text while the text is still true. Therefore the status changes only with the blocks.
+ * Returns the new content of `status.blockedBy`. Reasons with the same cause and object become one block. A block keeps
+ * its time, and keeps its text while a reason still has this text. The status therefore changes only when the blocks
+ * change.
  * @returns the stored list if nothing changed
  */
 export function blocksOf(stored: readonly Block[], blocking: readonly Blocking[], now: Date): readonly Block[] {
@@ -35,8 +36,8 @@ function entryOf(known: Block | undefined, alike: readonly Blocking[], now: Date
 }
 
 /**
- * Records whether the API server stores `status.blockedBy`. The CRDs of the original remove the field from each write,
- * so a repeated write would change nothing.
+ * Records whether the API server stores `status.blockedBy`. The CRDs of the original remove the field from each write.
+ * Repeated writes would then change nothing.
  */
 export class BlockedByField {
   #dropped = false;
@@ -45,7 +46,10 @@ export class BlockedByField {
     return !this.#dropped;
   }
 
-  /** @param answer The response of the API server to a write of `written`. */
+  /**
+   * Compares a write with the response of the API server.
+   * @param answer The response of the API server to the write of `written`.
+   */
   wrote(written: readonly Block[] | undefined, answer: readonly Block[] | undefined): void {
     if (written?.length && !answer?.length) this.#dropped = true;
   }

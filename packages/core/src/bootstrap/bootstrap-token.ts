@@ -2,15 +2,18 @@ import { createHash } from 'node:crypto';
 import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
-/** A bootstrap token stays valid for this time after the creation timeout, because a VM may join at the last moment. */
+/**
+ * Time for which a bootstrap token is valid after the creation timeout, in milliseconds. A VM may join at the last
+ * moment.
+ */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * Returns the ID of a machine's token: six characters of a hash of its UID. The original derives the token ID from a
- * part of the machine's name. In the original, two machines can share a token ID, and a name of fewer than five
- * characters crashes the process.
+ * Returns the token ID of a machine: six characters of a hash of its UID. The original derives the token ID from a part
+ * of the machine name. In the original, two machines can therefore share a token ID. A name of fewer than five
+ * characters crashes the original.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();
@@ -22,9 +25,9 @@ export const tokenSecretName = (machine: Machine): string => `${BootstrapTokens.
 export interface TokenOptions {
   readonly now: Date;
   readonly creationTimeoutMs: number;
-  /** Value of `--bootstrap-token-auth-extra-groups`; may be empty. */
+  /** The value of the flag `--bootstrap-token-auth-extra-groups`. The value may be empty. */
   readonly extraGroups: string;
-  /** `random` must be cryptographically secure. */
+  /** The source of random numbers. The source must be cryptographically secure. */
   readonly random: Random;
 }
 
@@ -55,14 +58,19 @@ export function draftToken(machine: Machine, options: TokenOptions): Draft<Secre
 const decoded = (secret: Secret, key: string): string =>
   Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
 
-/** Returns `<id>.<secret>`, or undefined if the Secret is not a valid token. */
+/**
+ * Returns the bootstrap token `<id>.<secret>` of a Secret. Returns undefined if the Secret does not contain a valid
+ * token.
+ */
 export function tokenOf(secret: Secret): string | undefined {
   const id = decoded(secret, BootstrapTokens.Keys.TokenId);
   const value = decoded(secret, BootstrapTokens.Keys.TokenSecret);
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/** Returns a merge patch that extends the expiry of a token, or undefined if the token is valid for long enough. */
+/**
+ * Returns a merge patch that extends the expiry of a token. Returns undefined if the token is valid for long enough.
+ */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

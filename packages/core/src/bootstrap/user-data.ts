@@ -4,12 +4,13 @@ import { bytesOf } from '../driver/secrets/secret-value.ts';
 export interface UserDataValues {
   readonly machineName: string;
   /**
-   * `<id>.<secret>`. `bootstrapToken` is absent without a target cluster, and the placeholder stays in the user data.
+   * The bootstrap token `<id>.<secret>`. Without a target cluster, the field is absent, and the placeholder stays in
+   * the user data.
    */
   readonly bootstrapToken?: string | undefined;
 }
 
-/** The token placeholder in user data can be plain or URL-escaped. */
+/** Returns true if the user data contains the placeholder of the token, in plain or URL-escaped form. */
 export const asksForToken = (userData: Uint8Array): boolean => {
   const bytes = bytesOf(userData);
   const { BootstrapToken: plain, BootstrapTokenEscaped: escaped } = UserDataPlaceholders;
@@ -21,19 +22,22 @@ const queryEscape = (text: string): string =>
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 
-/** The URL-escaped placeholder is replaced only if the user data does not contain the plain placeholder. */
+/**
+ * Replaces a placeholder by its value. The URL-escaped placeholder is replaced only if the user data does not contain
+ * the plain placeholder.
+ */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
   if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));
 }
 
 /**
- * Replaces the placeholders of user data. A placeholder without a value stays in the user data, and no other byte
- * changes. Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
+ * Replaces the placeholders of user data. A placeholder without a value stays. All other bytes stay unchanged. Source:
+ * machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;
-  // The encoding latin1 maps each byte to one character, so bytes that are not UTF-8 stay unchanged.
+  // The encoding latin1 maps each byte to one character. Bytes that are not valid UTF-8 therefore stay unchanged.
   const text = bytesOf(userData).toString('latin1');
   const withToken =
     values.bootstrapToken === undefined

@@ -3,7 +3,7 @@ import type { Machine } from '@mcm/api';
 
 /**
  * Limits that make the evaluation of a condition cheap for every machine. A condition has at most one loop. A condition
- * has no regular expression, because the regular expressions of JavaScript can take exponential time.
+ * has no regular expression, because regular expressions in JavaScript can take exponential time.
  */
 const LIMITS = { maxAstNodes: 200, maxDepth: 20, maxListElements: 50, maxMapEntries: 20, maxCallArguments: 8 } as const;
 const LONGEST = 1_000;
@@ -34,7 +34,7 @@ function compiled(text: string): ParseResult {
   return environment.parse(text);
 }
 
-/** Returns a part of a sentence with the problem of a condition. `conditionProblem` returns undefined if the condition is valid. */
+/** Returns the problem of a condition as a part of a sentence. Returns undefined if the condition is valid. */
 export function conditionProblem(text: string): string | undefined {
   try {
     const { valid, type, error } = compiled(text).check();
@@ -46,8 +46,9 @@ export function conditionProblem(text: string): string | undefined {
 }
 
 /**
- * Evaluates a condition in the Common Expression Language (CEL). The variable `machine` has only names, IDs and labels.
- * @returns undefined if the evaluation fails, for example because of a label that the machine does not have
+ * Evaluates a condition in the Common Expression Language (CEL). The variable `machine` contains only names, IDs and
+ * labels.
+ * @returns undefined if the evaluation fails, for example because the machine does not have a label
  */
 export function evaluateCondition(text: string, { metadata, spec }: Machine): boolean | undefined {
   const { name, namespace = '', labels = {} } = metadata;
@@ -63,7 +64,7 @@ export function evaluateCondition(text: string, { metadata, spec }: Machine): bo
     const result: unknown = compiled(text)({ machine });
     return typeof result === 'boolean' ? result : undefined;
   } catch {
-    // The caller decides what a failed evaluation means.
+    // The caller decides whether the hook applies after a failed evaluation.
     return undefined;
   }
 }

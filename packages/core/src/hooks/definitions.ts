@@ -1,27 +1,27 @@
 import { Annotations, type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
 import { conditionProblem } from './condition.ts';
 
-/** Points in the life of a machine at which it waits for hooks. */
+/** The stages in the life of a machine at which the machine can wait for hooks. */
 export const HOOK_STAGES = ['before-create', 'after-ready', 'before-drain', 'before-delete'] as const;
 
-/** A point in the life of a machine at which it waits for hooks. */
+/** A stage in the life of a machine at which the machine can wait for hooks. */
 export type HookStage = (typeof HOOK_STAGES)[number];
 
 /** A step of another program for which a machine waits. */
 export interface Hook {
   readonly stage: HookStage;
-  /** Unique in its stage. */
+  /** The name of the hook. The name is unique in its stage. */
   readonly name: string;
-  /** The program or team that executes the step, for messages. */
+  /** The program or team that executes the step. Messages contain this name. */
   readonly owner: string;
   readonly timeoutMs: number;
-  /** `Continue` ends the wait, and `Block` continues the wait without a limit. */
+  /** The action after the timeout. `Continue` ends the wait, and `Block` continues the wait without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
-  /** A condition in CEL. `condition` is absent if the hook applies to all machines. */
+  /** A condition in CEL. A hook without a condition applies to all machines. */
   readonly condition?: string;
 }
 
-/** The hooks of a machine, and one sentence for each invalid entry. */
+/** The hooks of a machine, and one sentence for each invalid entry of the annotation. */
 export interface HookDefinitions {
   readonly hooks: readonly Hook[];
   readonly problems: readonly string[];
@@ -30,8 +30,8 @@ export interface HookDefinitions {
 const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
 const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
 /**
- * The key of an annotation contains the name and the stage. The last part of an annotation key has at most 63
- * characters.
+ * Matches the name of a hook. The key of an annotation contains the stage and the name. The last part of an annotation
+ * key has at most 63 characters.
  */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -60,7 +60,7 @@ function splitCondition(entry: string): readonly [words: string, condition?: str
   return words === undefined ? [entry] : [words, (condition ?? '').trim()];
 }
 
-/** Parses the annotation `node.machine.sapcloud.io/hooks`. An invalid entry results in a problem and no hook. */
+/** Parses the annotation `node.machine.sapcloud.io/hooks`. The result contains a problem for each invalid entry. */
 export function parseHooks(text: string): HookDefinitions {
   const hooks: Hook[] = [];
   const problems: string[] = [];
@@ -75,7 +75,7 @@ export function parseHooks(text: string): HookDefinitions {
   return { hooks, problems };
 }
 
-/** Parsed hooks by object, so that each text is parsed once. */
+/** The parsed hooks of each object. The cache avoids that each reconcile parses the text again. */
 const parsed = new WeakMap<MachineClass | Machine, HookDefinitions>();
 
 function definitionsOf(holder: Machine | MachineClass | undefined): HookDefinitions {
@@ -89,8 +89,8 @@ function definitionsOf(holder: Machine | MachineClass | undefined): HookDefiniti
 }
 
 /**
- * Returns the hooks of the class and of the machine. If a hook of the machine and a hook of the class have the same
- * stage and name, the hook of the machine is used.
+ * Returns the hooks of a machine and its class. A hook of the machine overrides a hook of the class with the same stage
+ * and name.
  */
 export function hooksOf(machine: Machine, machineClass: MachineClass | undefined): HookDefinitions {
   const [own, shared] = [definitionsOf(machine), definitionsOf(machineClass)];

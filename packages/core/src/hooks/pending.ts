@@ -4,13 +4,13 @@ import { evaluateCondition } from './condition.ts';
 import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
 
 /**
- * Returns the key of a hook's annotation. The machine has this annotation until the owner of the hook removes it. The
- * value of the annotation is the owner.
+ * Returns the key of the annotation that represents a hook. The machine has this annotation until the owner of the hook
+ * removes the annotation. The value of the annotation is the name of the owner.
  */
 export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =>
   `${stage}.${Annotations.HookSuffix}/${name}`;
 
-/** A hook that has not finished. */
+/** A hook that has not finished yet. */
 export interface PendingHook {
   readonly hook: Hook;
   readonly since: Date;
@@ -20,17 +20,17 @@ export interface PendingHook {
 export type StageState =
   /** The stage has no hooks, or all hooks of the stage have finished. */
   | { readonly is: 'done' }
-  /** The hooks of the stage have not started. A write of these annotations starts the stage. */
+  /** The hooks of the stage have not started. mcm starts the stage with a write of these annotations. */
   | { readonly is: 'new'; readonly annotations: Readonly<Record<string, string>>; readonly hooks: readonly Hook[] }
   /**
-   * Some hooks of the stage have not finished. The machine continues without the hooks in `expired`, whose timeout has
-   * ended.
+   * Some hooks of the stage have not finished. The hooks in `expired` have exceeded their timeout, so the machine
+   * continues without them.
    */
   | { readonly is: 'pending'; readonly pending: readonly PendingHook[]; readonly expired: readonly PendingHook[] };
 
 const DONE: StageState = { is: 'done' };
 
-/** The annotation with the start times has the form `before-drain=2026-01-01T00:00:00Z,…`. */
+/** Parses the annotation with the start times, such as `before-drain=2026-01-01T00:00:00Z,…`. */
 function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.HooksBegun] ?? '').split(',').map((entry) => entry.split('='));
   const begun = new Map<string, Date>();
@@ -45,8 +45,9 @@ const applies = ({ condition, afterTimeout }: Hook, machine: Machine): boolean =
   condition === undefined || (evaluateCondition(condition, machine) ?? afterTimeout === 'Block');
 
 /**
- * Returns the state of a stage. One write of the Machine starts a stage, with the time and an annotation for each hook.
- * The owner of a hook removes its annotation. A restart of any program loses no state.
+ * Returns the state of a stage. mcm starts a stage with one write of the Machine. The write contains the start time and
+ * an annotation for each hook. The owner of a hook removes the annotation of the hook. The Machine contains the whole
+ * state, so a restart of any program loses nothing.
  */
 export function stageState(
   machine: Machine,
@@ -75,13 +76,14 @@ export function stageState(
 }
 
 /**
- * Returns true with `force-deletion`, or if the cloud will end the VM.
+ * Returns true if mcm ignores the hooks of a machine. The machine then has the label `force-deletion`, or the cloud
+ * will end its VM.
  * @param interruptions True if mcm reacts to interruptions
  */
 export const ignoresHooks = (machine: Machine, interruptions: boolean): boolean =>
   isForceDeletion(machine) || (interruptions && interruptionOf(machine) !== undefined);
 
-/** Returns the hooks of all stages for which a machine waits. */
+/** Returns the unfinished hooks of a machine in all stages. */
 export const pendingHooksOf = (
   machine: Machine,
   machineClass: MachineClass | undefined,
@@ -92,7 +94,9 @@ export const pendingHooksOf = (
     return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
   });
 
-/** Returns a clause of a message about the hooks. The clause changes only when a hook ends or its timeout expires. */
+/**
+ * Returns the part of a message that names the hooks. The text changes only when a hook ends or its timeout expires.
+ */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
     const late = until <= now ? ' (the timeout has passed)' : '';

@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '@mcm/api';
 
-/** A condition of a MachineSet has no `lastUpdateTime`. */
+/** A condition of a MachineDeployment or MachineSet. A condition of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;
@@ -29,9 +29,10 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
   conditions.filter((condition) => condition.type !== type);
 
 /**
- * Sets a condition of a MachineDeployment. If type, status and reason are the same, nothing changes, unless `refresh`
- * is true. A changed condition is appended at the end. If the status is the same, the condition keeps its transition
- * time (docs/compatibility/rules-deployments.md §6.7).
+ * Returns the conditions of a MachineDeployment with the changed condition at the end
+ * (docs/compatibility/rules-deployments.md §6.7).
+ * - If the status and the reason are unchanged, the conditions stay unchanged, unless `refresh` is true.
+ * - If only the status is unchanged, the condition keeps its transition time.
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],
@@ -47,7 +48,10 @@ export function setDeploymentCondition(
   return [...withoutCondition(conditions, change.type), { ...change, lastUpdateTime: time, lastTransitionTime }];
 }
 
-/** Unlike in a MachineDeployment, every change of the reason updates the transition time. */
+/**
+ * Returns the conditions of a MachineSet with the changed condition at the end. Unlike in a MachineDeployment, a change
+ * of the reason also updates the transition time.
+ */
 export function setSetCondition(
   conditions: readonly AnyCondition<MachineSetConditionType>[],
   change: SetConditionChange,

@@ -6,9 +6,10 @@ export type IntOrPercent = number | string;
 const PERCENT = /^(\d+)%$/;
 
 /**
- * Resolves an int-or-percent to a number.
- * @param total The base of a percentage.
- * @returns undefined when the text is neither an integer nor a percentage (`"10"` is neither).
+ * Resolves a number or a percentage to a number.
+ * @param total The number that corresponds to 100%.
+ * @returns undefined if the value is absent, or is neither an integer nor a percentage. A number as text, such as
+ * `"10"`, counts as neither.
  */
 export function resolveIntOrPercent(
   value: IntOrPercent | undefined,
@@ -22,21 +23,22 @@ export function resolveIntOrPercent(
   return round === 'up' ? Math.ceil(exact) : Math.floor(exact);
 }
 
-/** The surge and the number of machines that may be unavailable, for a rollout. */
+/** The limits of a rollout: the surge, and the number of machines that may be unavailable. */
 export interface Limits {
-  /** Surge that limits the steps of the rollout. */
+  /** The surge that limits the steps of the rollout. */
   readonly surge: number;
   /**
-   * Surge in the max-replicas annotation and in scaling. For every strategy except RollingUpdate, the annotated surge
-   * is 0.
+   * The surge in the max-replicas annotation and in the scaling of sets. The value is 0 for every strategy except
+   * RollingUpdate.
    */
   readonly annotatedSurge: number;
   readonly unavailable: number;
 }
 
 /**
- * Rounds the surge up, and the unavailable number down. If both are 0, one machine may be unavailable, because the
- * rollout could otherwise make no progress.
+ * Resolves the surge and the number of machines that may be unavailable. The surge is rounded up, and the unavailable
+ * number is rounded down. If both numbers are 0, the result allows one unavailable machine. With two zeros, the rollout
+ * could make no progress.
  */
 export function fenceposts(
   maxSurge: IntOrPercent | undefined,
@@ -48,7 +50,7 @@ export function fenceposts(
   return surge === 0 && unavailable === 0 ? { surge, unavailable: 1 } : { surge, unavailable };
 }
 
-/** Source: docs/compatibility/rules-deployments.md §3.1. */
+/** Returns the limits of a deployment's rollout. Source: docs/compatibility/rules-deployments.md §3.1. */
 export function limitsOf(deployment: MachineDeployment): Limits {
   const replicas = deployment.spec.replicas ?? 0;
   const { type, rollingUpdate, inPlaceUpdate } = deployment.spec.strategy ?? {};

@@ -2,7 +2,7 @@ import { Annotations } from '@mcm/api';
 import type { Random } from '@mcm/kube';
 import { fnv1a } from '../values/fnv.ts';
 
-/** The alphabet of generated names in Kubernetes: 27 characters that form no words and are easy to distinguish. */
+/** The alphabet of generated names in Kubernetes. The 27 characters form no words and are easy to distinguish. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const LENGTH = 5;
 const NAMES = ALPHABET.length ** LENGTH;
@@ -11,8 +11,8 @@ const NAMES = ALPHABET.length ** LENGTH;
 const FIRST_NUMBER = 20_000;
 
 /**
- * The number of a machine may exceed the recorded number by at most this value. Machines are created before the record,
- * and a reconcile creates at most 100 machines.
+ * Maximum difference between the number of a machine and the recorded next number. A set creates machines before the
+ * set records the number, and a reconcile creates at most 100 machines.
  */
 const AHEAD = 200;
 
@@ -25,10 +25,11 @@ export interface NamingSet {
 }
 
 export interface MachineNumbers {
-  /** The lowest unused number. No machine has or had this number or a higher number. */
+  /** The lowest unused number. No machine of the set has or had this number or a higher number. */
   readonly next: number;
   /**
-   * Lower numbers in ascending order, whose create requests got no response. Machines with the open numbers may exist.
+   * Lower numbers whose create requests returned no response, in ascending order. Machines with these numbers may
+   * exist.
    */
   readonly open: readonly number[];
 }
@@ -44,15 +45,16 @@ export function machineNumbersOf({ metadata }: NamingSet): MachineNumbers {
 
 export const printMachineNumbers = ({ next, open }: MachineNumbers): string => [next, ...open].join(',');
 
-/** Returns the first element of a set's number sequence, and the step to the next element. */
+/** Returns the first element and the step of the number sequence of a set. */
 function sequenceOf(setUid: string): { readonly offset: number; readonly stride: number } {
   const offset = fnv1a(setUid) % NAMES;
-  // 27^5 is a power of 3, so a stride that is not divisible by 3 visits every suffix once.
+  // The number of suffixes, 27^5, is a power of 3. A step that is not divisible by 3 therefore visits every suffix
+  // once.
   const stride = (fnv1a(`${setUid}/stride`) % (NAMES / 3)) * 3 + 1;
   return { offset, stride };
 }
 
-/** Euclid's algorithm. */
+/** Returns the modular inverse of a step, with Euclid's algorithm. */
 function inverse(stride: number): number {
   let [rest, next, factor, following] = [NAMES, stride, 0, 1];
   while (next !== 0) {
@@ -63,7 +65,7 @@ function inverse(stride: number): number {
   return (factor + NAMES) % NAMES;
 }
 
-/** `decode` returns undefined if the text is no suffix. */
+/** Converts a suffix to its value. Returns undefined if the text is not a suffix. */
 function decode(suffix: string): number | undefined {
   if (suffix.length !== LENGTH) return undefined;
   let value = 0;
@@ -85,15 +87,18 @@ function encode(value: number): string {
 
 export const randomSuffix = (random: Random): string => encode(Math.floor(random.next() * NAMES));
 
-/** The names of machines have the form `<set>-<five characters>`, as in the original. */
+/**
+ * Returns a function that creates the machine name for a number. The name has the form `<set>-<five characters>`, as in
+ * the original.
+ */
 function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) => string {
   const { offset, stride } = sequenceOf(uid);
   return (number) => `${name}-${encode((offset + number * stride) % NAMES)}`;
 }
 
 /**
- * Returns the number of a machine that mcm named for the set. The names of the original are random: at most two in a
- * thousand such names look like names of mcm.
+ * Returns the number of a machine whose name mcm created for the set. Returns undefined for any other name. The
+ * original creates random names, and at most two in a thousand random names look like names of mcm.
  */
 export function machineNumberOf(set: NamingSet, name: string): number | undefined {
   const prefix = `${set.metadata.name}-`;
@@ -106,11 +111,11 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 
 /**
  * Returns the names for the next `count` machines of a set.
- * - The names of creations without a response come first. If the server executed such a creation, it now responds with
- *   AlreadyExists, and the machine exists.
- * - The next names come from numbers that no machine has had.
- * @param unanswered Names of creations without an answer.
- * @param used Returns true if a known object has the name, or if the name must not be used for any reason.
+ * - The first names are the names of creations without a response. If the API server executed such a creation, the API
+ *   server now responds with AlreadyExists, and the machine exists.
+ * - The other names come from numbers that no machine has had.
+ * @param unanswered Names of creations without a response.
+ * @param used Returns true if a name must not be used, for example because an object has the name.
  */
 export function nextMachineNames(
   set: NamingSet,
@@ -128,9 +133,9 @@ export function nextMachineNames(
 }
 
 /**
- * Returns the numbers that a set may use after it has created machines.
+ * Returns the numbers that a set may use after the set has created machines.
  * @param known Names of the machines that the set has.
- * @param unanswered Names of creations without an answer.
+ * @param unanswered Names of creations without a response.
  */
 export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered: Iterable<string>): MachineNumbers {
   const { next } = machineNumbersOf(set);
@@ -143,7 +148,7 @@ export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered
 }
 
 /**
- * Returns the names of creations that an earlier process may have sent without recording the result. These names come
+ * Returns the names of creations that an earlier process may have sent without recording the result. The names come
  * from the open numbers, and from the numbers between the recorded next number and the highest number of a machine.
  */
 export function unrecordedNames(set: NamingSet, known: Iterable<string>): string[] {

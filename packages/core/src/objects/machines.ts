@@ -17,7 +17,7 @@ export const isTerminating = (machine: Machine): boolean =>
 
 /**
  * Returns true if the drain timeout of a deletion has expired and the undrainable policy keeps the VM. A deployment
- * does not wait for an undrained machine, because its deletion has no time limit.
+ * does not wait for this machine, because its deletion has no time limit.
  */
 export const isUndrained = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
@@ -25,8 +25,8 @@ export const isUndrained = ({ metadata }: Machine): boolean =>
 export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
 
 /**
- * Returns the readiness taints that the Node got after the join. `since` is the time of the first taint, RFC 3339.
- * `awaitedReadiness` returns undefined without a readiness taint.
+ * Returns the readiness taints that the Node of a machine got after the join. `since` is the time of the first taint in
+ * RFC 3339. Returns undefined without a readiness taint.
  */
 export function awaitedReadiness({
   metadata,
@@ -36,9 +36,9 @@ export function awaitedReadiness({
 }
 
 /**
- * Returns true if the machine is Running (or Available without a target cluster), is not being deleted, and its Node
- * has no readiness taint. The original uses only the phase, because it writes the phase Terminating with each
- * deletion.
+ * Returns true if the machine is available. The machine must be Running, or Available without a target cluster. The
+ * machine must not be in deletion, and its Node must have no readiness taint. The original checks only the phase,
+ * because the original writes the phase Terminating with each deletion.
  */
 export const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined &&
@@ -49,28 +49,29 @@ export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
 /**
- * Returns true if the node has not applied the machine configuration of its creation yet. The machine is Running as
- * soon as its Node is Ready.
+ * Returns true if the node has not applied the initial machine configuration yet. A machine becomes Running as soon as
+ * its Node is Ready, even before the configuration.
  */
 export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[Annotations.TemplateConfig] !== undefined && annotations[Annotations.ConfigApplied] !== TRUE_LOWER;
 
 /**
- * Returns true if an in-place update moved the machine to this set and has not completed, so the set must not delete
- * it.
+ * Returns true if an in-place update moved the machine to this set and has not ended. The set must not delete the
+ * machine before the update ends.
  */
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
 /**
- * The state of a lost machine: `served` if it may have run pods, and `unjoined` if it became Failed before it joined.
+ * The state of a lost machine. A machine in the state `served` may have run pods. A machine in the state `unjoined`
+ * became Failed before its Node joined.
  */
 export type LostState = 'served' | 'unjoined';
 
-/** Values of the annotation on a machine that replaces another machine. */
+/** The values of the annotation on a replacement. The value states which kind of machine was replaced. */
 export const LOST_STATE_MARKS: Readonly<Record<LostState, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
-/** Returns the state of the former machine. `formerLostState` returns undefined if this machine is no replacement. */
+/** Returns the state of the machine that this machine replaces. Returns undefined if this machine is no replacement. */
 export const formerLostState = ({ metadata }: Machine): LostState | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
   return (['served', 'unjoined'] as const).find((lostState) => LOST_STATE_MARKS[lostState] === mark);
@@ -84,19 +85,24 @@ export const neverJoined = ({ status }: Machine): boolean =>
 export const lostStateOf = (machine: Machine): LostState =>
   isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served';
 
-/** The machine controller copies this reason from the Node to the machine's status. */
+/**
+ * Returns the reason of the in-place update. The machine controller copies the reason from the Node to the status of
+ * the machine.
+ */
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
-/** Returns the time in milliseconds since 1970, or undefined if the machine is not preserved. */
+/**
+ * Returns the end of the preservation in milliseconds since 1970. Returns undefined if the machine is not preserved.
+ */
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseInstant(machine.status?.currentStatus?.preserveExpiryTime);
 
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
 
 /**
- * Returns the deletion priority; machines with a lower priority are deleted first. The default priority is 3, also for
- * a text that is not an integer.
+ * Returns the deletion priority of a machine. Machines with a lower number are deleted first. If the annotation is
+ * missing or not an integer, the priority is 3.
  */
 export const priorityOf = (machine: Machine): number =>
   parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;

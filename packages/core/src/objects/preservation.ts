@@ -3,8 +3,8 @@ import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
 /**
- * Returns the annotations of a machine's node from the cache, or `unseen` if mcm cannot read nodes. If the node does
- * not exist, the result is undefined.
+ * Returns the annotations of a machine's Node from the cache. Returns `unseen` if mcm cannot read Nodes, and undefined
+ * if the Node does not exist.
  */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
@@ -18,9 +18,12 @@ const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 const known = (value = ''): string => (KNOWN.has(value) ? value : '');
 
 /**
- * Returns the effective value of the preserve annotation. The node's value is used if the node has, or had, the
- * annotation. Without a node, the value of the machine is used. If the machine has no value, the last recorded value of
- * the node is used. The original deletes a machine whose node is gone (ODD-11).
+ * Returns the effective value of the preserve annotation:
+ * - If the Node has or had the annotation, the value of the Node applies.
+ * - If the Node never had the annotation, the value of the machine applies.
+ * - If the Node is gone, the value of the machine applies, and then the last recorded value of the Node.
+ *
+ * The original deletes a machine whose Node is gone (ODD-11).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
   const own = known(machine.metadata.annotations?.[Annotations.Preserve]);
@@ -28,13 +31,17 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return own === '' ? lastApplied : own;
-  // If the annotation is unknown, it may preserve the machine. A wrong deletion could not be undone.
+  // If mcm cannot read the annotation of the Node, the annotation may preserve the machine. A wrong deletion could not
+  // be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;
 }
 
-/** Returns true if a Failed machine is not preserved, and no annotation requests its preservation. */
+/**
+ * Returns true if mcm may delete a Failed machine. The machine is then not preserved, and no annotation requests its
+ * preservation.
+ */
 export function mayDeleteFailed(machine: Machine, nodeAnnotations: NodeAnnotations, now: Date): boolean {
   const expiry = preserveExpiry(machine);
   if (expiry !== undefined) return expiry <= now.getTime();
@@ -49,11 +56,11 @@ export interface AutoPreservation {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
-/** Maximum difference of two times that were written together, in milliseconds. The original reads the clock twice. */
+/** Maximum difference of two times that belong to one write, in milliseconds. The original reads the clock twice. */
 const SAME_WRITE_MS = 2_000;
 
 /**
- * Returns true if the machine was preserved after its failure and the preservation is over. Without this check, mcm
+ * Returns true if the machine was preserved after its failure and the preservation has ended. Without this check, mcm
  * would preserve the machine again and again. The start and the end of a preservation change the time of the phase, but
  * not the time of the last operation.
  */
@@ -70,9 +77,9 @@ const oldestFirst = (a: Machine, b: Machine): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Preserves the newest Failed machines up to the maximum, and releases the oldest ones after the maximum was reduced.
- * No machine is preserved twice for one failure. The machines are counted, because the status of the set may be
- * outdated.
+ * Preserves the newest Failed machines up to the maximum. If the maximum was reduced, the oldest preserved machines are
+ * released. No machine is preserved twice for one failure. The function counts the machines themselves, because the
+ * status of the set may be outdated.
  * @param max `spec.autoPreserveFailedMachineMax`.
  */
 export function planAutoPreservation(machines: readonly Machine[], max: number, now: Date): AutoPreservation {

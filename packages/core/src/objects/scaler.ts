@@ -8,14 +8,17 @@ import {
 import { parseInstant, parseInteger } from '../values/integers.ts';
 import { isBeingHandedOver, isFailed, markTimeOf, priorityOf } from './machines.ts';
 
-/** One entry of the annotation trigger-deletion-by-mcm. */
+/** One entry of the annotation `trigger-deletion-by-mcm`. */
 export interface Trigger {
   readonly name: string;
-  /** The time of the autoscaler, RFC 3339. */
+  /** The time that the autoscaler wrote, in RFC 3339. */
   readonly time: string | undefined;
 }
 
-/** Parses the list of names, `m1~t1,m2`. Entries with more than one `~`, or without a name, are skipped. */
+/**
+ * Parses a list of machine names and times such as `m1~t1,m2`. Entries without a name, or with more than one `~`, are
+ * skipped.
+ */
 export function readTriggers(text: string | undefined): Trigger[] {
   return (text ?? '').split(',').flatMap((entry) => {
     const [name = '', time, ...more] = entry.trim().split('~');
@@ -23,18 +26,18 @@ export function readTriggers(text: string | undefined): Trigger[] {
   });
 }
 
-/** The request of the autoscaler to a set, from the annotations of its MachineDeployment. */
+/** The requests of the autoscaler for a set, from the annotations of its MachineDeployment. */
 export interface ScalerRequest {
-  /** Machines that are named for deletion, with the time of the request in milliseconds since 1970. */
+  /** The machines that the autoscaler named for deletion, with the time of the request in milliseconds since 1970. */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * `falling` is true if the deployment has fewer replicas than at the last scaling of the set. When `falling` is true,
-   * the replicas of the set will be reduced.
+   * True if the deployment has fewer replicas than at the last scaling of the set. The replicas of the set will then be
+   * reduced.
    */
   readonly falling: boolean;
 }
 
-/** Returns the number by which the next scaling of the set reduces its machines. */
+/** Returns the number by which the next scaling reduces the machines of a set. */
 export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
   const replicas = deployment.spec.replicas ?? 0;
   const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -42,8 +45,8 @@ export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
 }
 
 /**
- * Returns the number of machines that are named for deletion and that the set does not delete yet. Named machines have
- * priority 1, or are in the deletion list of the deployment.
+ * Returns the number of named machines that the set does not delete yet. A machine is named for deletion if it has
+ * priority 1, or if it is in the deletion list of the deployment.
  * @param staying Machines of the set that are not being deleted.
  */
 export function countNamed(set: MachineSet, staying: readonly Machine[], deployment: MachineDeployment): number {
@@ -55,7 +58,7 @@ export function countNamed(set: MachineSet, staying: readonly Machine[], deploym
       !isFailed(machine) &&
       !isBeingHandedOver(machine),
   );
-  // The set deletes named machines first when it has more machines than replicas.
+  // A set with more machines than replicas deletes named machines first.
   const surplus = Math.max(staying.length - (set.spec.replicas ?? 0), 0);
   return Math.max(named.length - surplus, 0);
 }
@@ -70,18 +73,20 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
 }
 
 /**
- * Returns the time until which named machines count as handled by a reduction of the set's replicas, in milliseconds
- * since 1970.
+ * Returns the time of the last reduction of the set's replicas, in milliseconds since 1970. Machines that were named
+ * before this time belong to a past reduction.
  */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
 /**
- * Returns the machines that are deleted without a reduction of the replicas now: these machines are marked, and an
- * earlier reduction includes them. If the replicas were raised again after the reduction, the named machines are
- * replaced, because the autoscaler has cordoned their nodes (docs/compatibility/rules-deployments.md §9.3). Before an
- * expected reduction, the set waits, and then deletes the machines without replacements.
- * @param request undefined if the set has no deployment, so that only the marks of its machines count
+ * Returns the machines that the set deletes without a further reduction of its replicas. An earlier reduction already
+ * includes these machines, and the machines are marked.
+ * - If the replicas were raised after the reduction, the set replaces the named machines, because the autoscaler has
+ *   cordoned their nodes (docs/compatibility/rules-deployments.md §9.3).
+ * - If a reduction is expected, the set waits, and then deletes the machines without replacements.
+ * @param request The requests for the set. If the set has no deployment, `request` is undefined, and only the marks of
+ * the machines count.
  */
 export function coveredByScaler(
   set: MachineSet,

@@ -1,9 +1,9 @@
 import type { LabelSelector } from '@mcm/api';
 
-/** Labels of an object or of a template. */
+/** The labels of an object or of a template. */
 export type LabelMap = Readonly<Record<string, string>>;
 
-/** Returns true if the labels match. {@link compileSelector} creates this function. */
+/** A function from {@link compileSelector} that returns true if the labels match the selector. */
 export type Matcher = (labels: LabelMap | undefined) => boolean;
 
 type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
@@ -26,14 +26,15 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 }
 
 /**
- * Returns true if the selector has no requirement and would match every object. The original recognizes only `{}`.
- * With `{matchLabels: {}}`, the original adopts every object without a controller.
+ * Returns true if the selector has no requirement. In Kubernetes, a selector without a requirement matches every
+ * object. The original recognizes only `{}`. With `{matchLabels: {}}`, the original adopts every object without a
+ * controller.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * Creates a matcher for a selector; an empty or absent selector matches nothing. If an empty selector matched
+ * Creates a function that matches labels. An empty or absent selector matches nothing. If an empty selector matched
  * everything, an owner could adopt all objects.
  * @throws Error about an unknown operator
  */
@@ -46,8 +47,8 @@ export function compileSelector(selector: LabelSelector | undefined): Matcher {
 }
 
 /**
- * Creates a matcher for a selector that may be invalid. An invalid selector matches nothing, or everything if
- * `otherwise` is true. The status of the owner reports the problem.
+ * Creates a function that matches labels, for a selector that may be invalid. An invalid selector matches nothing, or
+ * everything if `otherwise` is true. The status of the owner reports the invalid selector.
  */
 export function matcherOf(selector: LabelSelector | undefined, otherwise = false): Matcher {
   try {

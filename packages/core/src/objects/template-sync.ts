@@ -2,7 +2,7 @@ import { isActivePhase, type Machine, type MachineSpec, phaseOf } from '@mcm/api
 import { mergeDiff } from '../values/merge-diff.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** Fields that are copied to machines without a rollout. Source: shared_types.go, MachineConfiguration. */
+/** The fields that mcm copies to machines without a rollout. Source: shared_types.go, MachineConfiguration. */
 export const CONFIGURATION_FIELDS = [
   'drainTimeout',
   'healthTimeout',
@@ -21,23 +21,23 @@ export const configurationOf = (spec: MachineSpec): Configuration =>
     CONFIGURATION_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]),
   );
 
-/** The value null removes a field. */
+/** A merge patch of a machine's spec. The value null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/** The value null removes the node template. */
+/** Returns the patch of the node template. The value null removes the node template. */
 function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
   return to === undefined ? null : mergeDiff(from, to, semanticEqual);
 }
 
 /**
- * Returns the patch that copies fields from a set's template to a machine without a rollout
- * (docs/compatibility/rules-deployments.md §7.4). For active machines, the patch contains the node template and the
- * machine configuration. For all machines, the patch contains the class kind. `machineSpecPatch` returns undefined if
- * no field differs.
+ * Returns the patch that copies fields from the template of a set to a machine without a rollout
+ * (docs/compatibility/rules-deployments.md §7.4). Returns undefined if no field differs.
+ * - For active machines, the patch contains the node template and the machine configuration.
+ * - For all machines, the patch contains the kind of the class.
  *
- * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites the creation
- * timeout with the value of the template, without an effect on the timeout.
+ * If the annotation effective-creation-timeout sets the `creationTimeout`, the value stays. The original overwrites
+ * this value with the value of the template, without an effect on the timeout.
  */
 export function machineSpecPatch(
   template: MachineSpec,

@@ -1,7 +1,7 @@
 import type { MachineDeployment, MachineSet } from '@mcm/api';
 import { compileSelector, isEmptySelector } from './selector.ts';
 
-/** An error in a spec: the field and the violated rule. */
+/** A violated rule in a spec: the field, and a message about the rule. */
 export interface Violation {
   readonly field: string;
   readonly message: string;
@@ -35,7 +35,7 @@ function classViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): 
   ];
 }
 
-/** These fields are int32 in the API. */
+/** Maximum of a count, because counts are int32 in the API. */
 const MOST = 2 ** 31 - 1;
 export const isCount = (value: number | undefined): boolean => value !== undefined && value >= 0 && value <= MOST;
 
@@ -44,12 +44,12 @@ const replicasViolations = ({ replicas = 0 }: { replicas?: number }): Violation[
     ? []
     : [{ field: 'spec.replicas', message: `must be an integer from 0 to ${MOST}` }];
 
-/** The fields that deployments and sets have in common. */
+/** Returns the violations in the fields that deployments and sets have in common. */
 export const poolViolations = (spec: MachineSet['spec'] | MachineDeployment['spec']): readonly Violation[] => [
   ...replicasViolations(spec),
   ...selectorViolations(spec),
   ...classViolations(spec),
 ];
 
-/** Returns the violations of a set; empty if there are none. */
+/** Returns the violations in the spec of a set. The list is empty for a valid spec. */
 export const validateSet = ({ spec }: MachineSet): readonly Violation[] => poolViolations(spec);

@@ -3,13 +3,13 @@ import { Annotations, type Machine, type MachineDeployment, parseTime, phaseOf }
 /** The states of the VM of a warm machine that an operator can choose. */
 export const WARM_STATES = ['Stopped', 'Hibernated', 'Running'] as const;
 
-/** The state of the VM of a machine that waits for a scale-up. */
+/** The state of the VM of a warm machine. A warm machine waits for a scale-up. */
 export type WarmState = (typeof WARM_STATES)[number];
 
-/** The largest number of warm machines of one deployment. */
+/** Maximum number of warm machines of one deployment. */
 export const MOST_WARM = 500;
 
-/** The warm machines that a deployment keeps. */
+/** The number and the state of the warm machines that a deployment keeps. */
 export interface WarmSetting {
   readonly count: number;
   readonly state: WarmState;
@@ -18,8 +18,8 @@ export interface WarmSetting {
 const isState = (text: string): text is WarmState => (WARM_STATES as readonly string[]).includes(text);
 
 /**
- * Returns the setting of a deployment, or a sentence that describes the problem of its annotations. Without the annotation,
- * `warmSettingOf` returns undefined, because the deployment has no warm machines.
+ * Returns the setting for warm machines of a deployment, or a sentence about the problem of its annotations. Returns
+ * undefined without the annotation, because the deployment then has no warm machines.
  */
 export function warmSettingOf({
   metadata,
@@ -37,7 +37,7 @@ export function warmSettingOf({
   return { count, state };
 }
 
-/** `warmStateOf` returns undefined if the machine is not warm. */
+/** Returns the state of a warm machine. Returns undefined if the machine is not warm. */
 export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState | undefined {
   const text = metadata.annotations?.[Annotations.WarmState];
   if (text === undefined) return undefined;
@@ -47,14 +47,16 @@ export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState 
 /** The power state of a VM that mcm has stopped. */
 export type Power = { readonly is: 'Stopped' } | { readonly is: 'Stopping' | 'Starting'; readonly since: Date };
 
-/** `powerOf` returns undefined if mcm has not stopped its VM, or the VM runs again. */
+/**
+ * Returns the power state of a machine's VM. Returns undefined if mcm has not stopped the VM, or if the VM runs again.
+ */
 export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefined {
   const text = metadata.annotations?.[Annotations.WarmPower];
   if (text === undefined) return undefined;
   const [word, time] = text.split(' ');
   const since = parseTime(time);
   if (since && (word === 'Stopping' || word === 'Starting')) return { is: word, since };
-  // If a user edited the value, the VM counts as stopped, because both power calls of the driver can be repeated.
+  // A user edited the value, so the VM counts as stopped. A repeated `stop` or `start` call does no harm.
   return { is: 'Stopped' };
 }
 
@@ -66,7 +68,10 @@ export const WarmTexts = {
   starting: 'Machine was warm: starting its VM',
 } as const;
 
-/** A set is taking this machine: its status no longer counts as available, but the set does not control it yet. */
+/**
+ * Returns true while a set is taking the warm machine. The machine no longer counts as available, but the set does not
+ * control the machine yet.
+ */
 export const isTaken = (machine: Machine): boolean =>
   warmStateOf(machine) !== undefined &&
   phaseOf(machine) === 'Pending' &&

@@ -6,17 +6,17 @@ import { type ZoneRoom, zoneRooms } from './ranks.ts';
 import { zoneSettingOf } from './setting.ts';
 import { machinesToReplace, type ZoneInput, zoneStates } from './spread.ts';
 
-/** One zone of a deployment for users. */
+/** The state of one zone of a deployment, for users. */
 interface ZoneReport {
   readonly name: string;
-  /** Number of machines that are not being deleted. */
+  /** Number of machines in the zone that are not being deleted. */
   readonly machines: number;
-  /** Number of machines that are available. */
+  /** Number of machines in the zone that are available. */
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
   /**
-   * The missing machines of each zone, and their limit. `room` is undefined without a limit, or if no rollout is in
-   * progress.
+   * The number of missing machines in the zone, and the limit of this number. The value is undefined if the deployment
+   * has no limit, or if no rollout is in progress.
    */
   readonly room?: ZoneRoom | undefined;
 }
@@ -27,16 +27,16 @@ export interface ZoneOutlook {
   readonly next: { readonly zone: string; readonly because: string };
 }
 
-/** The objects of a deployment whose zones are described. */
+/** The objects from which the zones of a deployment are described. */
 interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
-  /** All machines of the sets. */
+  /** All machines of the deployment's sets. */
   readonly machines: readonly Machine[];
 }
 
 /**
- * Describes the zones of a deployment. `zoneOutlook` returns undefined if it has none, or if its annotations have a
+ * Describes the zones of a deployment. Returns undefined if the deployment has no zones, or if its annotations have a
  * problem.
  */
 export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading): ZoneOutlook | undefined {

@@ -2,20 +2,17 @@ import type { Machine } from '@mcm/api';
 import type { Zone } from './setting.ts';
 import { openZones, type ZoneState } from './spread.ts';
 
-/** The machines to create, and the data that determines their zones. */
+/** The number of machines to create, and the data that determines their zones. */
 export interface PlaceRequest {
   readonly count: number;
   /** Number of machines that the deployment wants. */
   readonly wanted: number;
-  /**
-   * Returns true if a rollout will replace the machine with one of the new machines. If `isOld` is absent, no rollout
-   * is in progress.
-   */
+  /** Returns true if a rollout will replace the machine. The field is absent if no rollout is in progress. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
-  /** Names of the zones of lost machines that the new machines replace. */
+  /** The zones of the lost machines that the new machines replace. */
   readonly lost?: readonly string[] | undefined;
   /**
-   * Number of machines of each zone before the last deletions, by the name of the zone. `before` is undefined if the
+   * Number of machines in each zone before the last deletions, by the name of the zone. The value is undefined if the
    * numbers are unknown.
    */
   readonly before?: ReadonlyMap<string, number> | undefined;
@@ -27,22 +24,22 @@ export interface Place {
   readonly because: string;
 }
 
-/** An open zone while the machines get their zones. */
+/** The state of an open zone during the assignment of zones to machines. */
 interface Slot {
   readonly zone: Zone;
-  /** Number of machines that the zone has when the zones are balanced. */
+  /** Number of machines in the zone when all zones are balanced. */
   readonly share: number;
-  /** Number of machines that are not being deleted. */
+  /** Number of machines in the zone that are not being deleted. */
   all: number;
-  /** Number of these machines that no rollout will replace. */
+  /** Number of machines in `all` that no rollout will replace. */
   fresh: number;
   leaving: number;
 }
 
 /**
- * Divides the machines among the open zones. If the machines cannot be divided equally, the zones with the most
- * machines get one more machine. A replacement stays in the zone of the replaced machine. Machines of lost zones count,
- * because they stay.
+ * Divides the wanted machines among the open zones. If the machines cannot be divided equally, the zones with the most
+ * machines get one more machine. Machines that are being deleted also count, so a replacement stays in the zone of its
+ * former machine. Machines of lost zones reduce the number to divide, because these machines stay.
  */
 function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, before }: PlaceRequest): readonly Slot[] {
   const open = openZones(states);
@@ -63,11 +60,12 @@ function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, be
 /**
  * Returns the zones of new machines.
  *
- * 1. A machine that replaces a lost machine stays in its zone, unless the zone is closed or has enough machines.
- * 2. A machine that replaces no lost machine gets the zone that lacks the most machines. During a rollout, old machines
- *    do not count, because the rollout replaces each of them in its zone.
- * 3. Among equal zones, the zone with the fewest machines comes first, and then the zone that is losing the most
+ * 1. The replacement of a lost machine stays in the zone of this machine, unless the zone is closed or has enough
  *    machines.
+ * 2. Any other machine gets the zone that lacks the most machines. During a rollout, old machines do not count, because
+ *    the rollout replaces each old machine in its zone.
+ * 3. Among equal zones, the zone with the fewest machines comes first. After this criterion, the zone that is losing
+ *    the most machines comes first.
  */
 export function placesFor(states: readonly ZoneState[], request: PlaceRequest): readonly Place[] {
   const slots = slotsOf(states, request);
@@ -90,7 +88,7 @@ export function placesFor(states: readonly ZoneState[], request: PlaceRequest): 
   return places;
 }
 
-/** Returns true if a new machine gets the first zone rather than the second. */
+/** Returns true if a new machine belongs into the first zone rather than into the second zone. */
 function isBetter(a: Slot, b: Slot): boolean {
   const order = a.fresh - a.share - (b.fresh - b.share) || a.all - b.all || b.leaving - a.leaving;
   return order < 0;
@@ -99,7 +97,7 @@ function isBetter(a: Slot, b: Slot): boolean {
 const closure = ({ evacuated, standby }: ZoneState): string =>
   evacuated ? 'is evacuated' : standby ? 'is on standby' : 'has no capacity';
 
-/** Names the zones that get no machines. */
+/** Returns a text about the zones that get no new machines. */
 function closedText(states: readonly ZoneState[]): string {
   const open = openZones(states);
   const closed = states.filter((state) => !open.includes(state));

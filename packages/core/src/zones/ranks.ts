@@ -5,29 +5,32 @@ import { placesFor } from './places.ts';
 import type { Zone } from './setting.ts';
 import { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spread.ts';
 
-/** Ranks how easily the zone of a machine can lose the machine. A set deletes machines with a higher rank first. */
+/**
+ * The rank of a machine in the order of deletions. A set first deletes the machines that their zones can lose most
+ * easily.
+ */
 export interface ZoneRank {
-  /** `moves` is true if the zone is evacuated. */
+  /** True if the zone of the machine is evacuated and may lose the machine first. */
   readonly moves: boolean;
-  /** Number of machines in the zone before this machine is deleted. */
+  /** Number of machines in the zone before the deletion of this machine. */
   readonly level: number;
-  /**
-   * `waits` is true if the rollout must not delete the machine yet, because too many machines of its zone are missing.
-   */
+  /** True if the rollout must not delete the machine yet, because too many machines of its zone are missing. */
   readonly waits?: true;
 }
 
-/** The number of machines that a set has after the deletions, and the number that its deployment wants. */
+/** The number of machines that a set has after the deletions, and the number of machines that its deployment wants. */
 export interface SetNeed {
   readonly replicas: number;
   readonly wanted: number;
 }
 
 /**
- * Ranks the machines of a set for deletion. If the set deletes machines in the order of their levels, the zones stay balanced.
- * @param ordered The machines of the set, in the order in which it would delete them without zones.
- * @param size The size of the set, and the replicas of its deployment. A set may be larger during a move.
- * @returns Ranks by UID. Machines outside of all zones have no rank.
+ * Returns the ranks of a set's machines for deletion. If the set deletes machines in the order of their levels, the
+ * zones stay balanced.
+ * @param ordered The machines of the set, in the order of their deletion without zones.
+ * @param size The size of the set, and the replicas of its deployment. A set may be larger than its deployment during
+ * the evacuation of a zone.
+ * @returns The ranks by UID. A machine outside of all zones has no rank.
  */
 export function zoneRanks(
   input: ZoneInput,
@@ -59,19 +62,20 @@ export function zoneRanks(
   return ranks;
 }
 
-/** A zone during a rollout with a limit for each zone. */
+/** The missing machines of a zone and their limit, during a rollout with a limit for each zone. */
 export interface ZoneRoom {
   /**
-   * Number of missing machines of the zone: machines that are being deleted, are not available, or are not created yet.
+   * Number of missing machines in the zone. A machine is missing if it is being deleted, is not available, or is not
+   * created yet.
    */
   readonly missing: number;
-  /** Maximum number of missing machines at which the rollout deletes a machine of the zone. */
+  /** Maximum number of missing machines in the zone. */
   readonly limit: number;
 }
 
 /**
- * Returns how many machines of each zone a rollout may delete now. Evacuated zones have no limit. The result is empty
- * if no rollout is in progress, or if the deployment has no limit for zones.
+ * Returns the limits of a rollout for each zone. Evacuated zones have no limit. The result is empty if no rollout is in
+ * progress, or if the deployment has no limit for zones.
  */
 export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted: number): ReadonlyMap<Zone, ZoneRoom> {
   const { setting, machines, isLeaving = () => false, isOld } = input;
@@ -85,7 +89,7 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
       const { zone } = state;
       const open = Math.max(state.leaving, places.filter((place) => place.zone === zone).length);
       const down = state.staying.filter((machine) => !isAvailable(machine)).length;
-      // A percentage of a small zone may be 0, which would stop the rollout.
+      // For a small zone, a percentage may be 0. A limit of 0 would stop the rollout.
       const limit = Math.max(resolveIntOrPercent(maxUnavailable, state.staying.length + open, 'down') ?? 1, 1);
       return [zone, { missing: down + open, limit }];
     }),
@@ -93,8 +97,9 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
 }
 
 /**
- * Returns true if the set may delete machines of evacuated zones before machines that are down. Without this check, a
- * scale-down would delete available machines although other machines are down.
+ * Returns true if the set may delete the machines of evacuated zones before machines that are down. If too few other
+ * machines are available, the result is false. A scale-down would then delete available machines although other
+ * machines are down.
  */
 function maySpare(
   machines: readonly Machine[],
@@ -108,10 +113,11 @@ function maySpare(
 }
 
 /**
- * Returns a function that reserves the in-place update of a machine in its zone. The returned function is false if too
- * many machines of the zone are missing. A busy machine is missing already, so it needs no place.
+ * Returns a function that reserves an in-place update of a machine in its zone. The returned function returns false if
+ * too many machines of the zone are missing. A busy machine already counts as missing, so its update needs no
+ * reservation.
  * @param isBusy Returns true for a machine that is not available, or whose update has started.
- * @returns Undefined if the deployment has no limit for each zone
+ * @returns Undefined if the deployment has no limit for each zone.
  */
 export function zonePlaces(
   input: ZoneInput,

@@ -7,27 +7,27 @@ import { parseInstant } from '../values/integers.ts';
 /** One zone of a deployment. */
 export interface Zone {
   readonly name: string;
-  /** The fields of the provider spec that differ in this zone, among them the zone. */
+  /** The fields that replace fields of the provider spec in this zone. The zone itself is one of these fields. */
   readonly offering: Alternative;
 }
 
-/** The zones of a deployment. */
+/** The zones of a deployment, and the settings of the zones. */
 export interface ZoneSetting {
   readonly zones: readonly Zone[];
-  /** Names of zones whose machines are replaced in other zones. */
+  /** The names of zones that are evacuated. mcm replaces the machines of these zones in other zones. */
   readonly evacuated: ReadonlySet<string>;
-  /** Zones whose machines all became unreachable, with the time in milliseconds since 1970. */
+  /** The names of zones whose machines all became unreachable, with the time of the loss in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
   /** Zones in which an evacuation found no capacity, with the time in milliseconds since 1970. */
   readonly short: ReadonlyMap<string, number>;
   /**
-   * Number or percentage of the machines of each zone that may be missing during a rollout. If `maxUnavailable` is
-   * undefined, there is no limit.
+   * Number or percentage of the machines in each zone that may be missing during a rollout. If the value is undefined,
+   * zones have no limit.
    */
   readonly maxUnavailable?: IntOrPercent | undefined;
 }
 
-/** The zones of an object, or the problems of its annotations. Without zones, both fields are absent. */
+/** The zones of an object, or the problems of its annotations. The setting is absent if the object has no zones. */
 export interface ParsedZones {
   readonly setting?: ZoneSetting | undefined;
   readonly problems: readonly Violation[];
@@ -49,7 +49,7 @@ const entriesOf = (text: string | undefined): readonly string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-/** Reads the zones from the annotations of a deployment. */
+/** Parses the zones in the annotations of a deployment. */
 export function parseZones({ metadata: { annotations = {} } }: Annotated): ParsedZones {
   const text = annotations[Annotations.Zones];
   const evacuated = entriesOf(annotations[Annotations.ZonesEvacuated]);
@@ -82,7 +82,7 @@ function timesOf(text: string | undefined): ReadonlyMap<string, number> {
   return new Map(entries);
 }
 
-/** Parses the limit for each zone: an integer of at least 1, or a percentage. */
+/** Parses the limit for each zone. A valid limit is an integer of at least 1, or a percentage. */
 function limitOf(text: string | undefined): Pick<ZoneSetting, 'maxUnavailable'> & Pick<ParsedZones, 'problems'> {
   if (text === undefined) return { problems: [] };
   const value = /^\d+$/.test(text) ? Number(text) : text;
@@ -135,7 +135,10 @@ function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]
     : [];
 }
 
-/** Warm machines are created before their zone is known. */
+/**
+ * Returns a problem if a deployment has both zones and warm machines. Warm machines are created before their zone is
+ * known.
+ */
 function conflicts(annotations: Readonly<Record<string, string>>): readonly Violation[] {
   const warm = annotations[Annotations.WarmMachines];
   if (warm === undefined || warm.trim() === '0') return [];
@@ -147,15 +150,15 @@ function conflicts(annotations: Readonly<Record<string, string>>): readonly Viol
   ];
 }
 
-/** `zoneSettingOf` returns undefined without zones, or if the annotations have a problem. */
+/** Returns the zones of a deployment. Returns undefined without zones, or if the annotations have a problem. */
 export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | undefined =>
   deployment && parseZones(deployment).setting;
 
 /**
- * Returns the name of the zone in the text of {@link Annotations.ZoneOffering}. `zoneNameIn` returns undefined if a
- * user edited the text.
+ * Returns the name of the zone in the annotation {@link Annotations.ZoneOffering}. Returns undefined if a user edited
+ * the text to an invalid value.
  */
 export const zoneNameIn = (text: string): string | undefined => parseAlternatives(`[${text}]`).alternatives[0]?.zone;
 
-/** Returns the text for {@link Annotations.ZoneOffering}. The text also records the offering. */
+/** Returns the text for the annotation {@link Annotations.ZoneOffering}. The text also records the offering. */
 export const zoneText = ({ offering }: Zone): string => recordOf(offering);

@@ -5,28 +5,28 @@ import { offeringOf, zoneOfferingOf } from '../driver/offerings/alternative.ts';
 import { isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
 import type { Zone, ZoneSetting } from './setting.ts';
 
-/** A zone is on standby only if at least this number of its machines is down, because one machine can fail alone. */
+/** Minimum number of machines of a lost zone that are down. A single machine can fail without a loss of its zone. */
 const LEAST_DOWN = 2;
 
-/** The input of decisions about the zones of a deployment. */
+/** The input for decisions about the zones of a deployment. */
 export interface ZoneInput {
   readonly setting: ZoneSetting;
   readonly machines: readonly Machine[];
   readonly isLeaving?: ((machine: Machine) => boolean) | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** Returns true if a rollout replaces the machine. `isOld` is absent if no rollout is in progress. */
+  /** Returns true if a rollout replaces the machine. The field is absent if no rollout is in progress. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
 }
 
-/** The machines of one zone. */
+/** The machines of one zone, and the state of the zone. */
 export interface ZoneState {
   readonly zone: Zone;
   readonly staying: readonly Machine[];
   readonly leaving: number;
   readonly evacuated: boolean;
   /**
-   * `standby` is true if the zone is lost. A zone is lost if all its machines are down, or if its loss is recorded and
-   * no machine is Ready again.
+   * True if the zone is lost. Either all machines of the zone are down, or the loss of the zone is recorded and no
+   * machine is available again.
    */
   readonly standby: boolean;
   /** `short` is true if an evacuation found no capacity in the zone. */
@@ -34,8 +34,8 @@ export interface ZoneState {
 }
 
 /**
- * Returns the zone of a machine: the zone for which it was created, or the zone of its alternative, or the zone of its
- * Node. If none of these zones is a zone of the deployment, the result is undefined.
+ * Returns the zone of a machine. The function reads the zone for which the machine was created, then the zone of its
+ * alternative, and then the zone of its Node. Returns undefined if the deployment does not have this zone.
  */
 export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
   const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;
@@ -45,9 +45,9 @@ export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 's
 }
 
 /**
- * Returns a function that returns true for machines that a rollout replaces. In-place updates keep their machines.
- * @param current The set of the current template, if it exists
- * @returns Undefined if no rollout replaces machines
+ * Returns a function that finds the machines that a rollout replaces. An in-place update replaces no machines.
+ * @param current The set of the current template. The value is undefined if the set does not exist.
+ * @returns Undefined if no rollout replaces machines.
  */
 export function machinesToReplace(
   { spec: { strategy } }: MachineDeployment,
@@ -61,7 +61,7 @@ export function machinesToReplace(
 
 const isDown = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
 
-/** Machines outside of all zones are not counted. */
+/** Returns the state of each zone. Machines outside of all zones do not count. */
 export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   const { setting, machines, isLeaving = () => false } = input;
   const byZone = new Map<Zone, { readonly staying: Machine[]; leaving: number }>(
@@ -84,22 +84,22 @@ export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   }));
 }
 
-/** Returns the number of machines of each zone that are not being deleted, by the name of the zone. */
+/** Returns the number of machines in each zone that are not being deleted, by the name of the zone. */
 export const machinesByZone = (states: readonly ZoneState[]): ReadonlyMap<string, number> =>
   new Map(states.map(({ zone, staying }) => [zone.name, staying.length]));
 
-/** Returns true if machines of the zone have joined and all of them are down. */
+/** Returns true if at least two machines of a zone are down, and no machine of the zone works. */
 export const isLost = (staying: readonly Machine[]): boolean =>
   staying.filter(isDown).length >= LEAST_DOWN && !staying.some(isUp);
 
 const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
-/** A machine that has joined and is not down shows that its zone works. */
+/** Returns true if a machine has joined and is not down. Such a machine shows that its zone works. */
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**
- * Returns the zones that get new machines. If no other zone is open, zones without capacity and zones on standby get
- * new machines, because the deployment needs its machines.
+ * Returns the zones that get new machines. If no other zone is open, zones without capacity get new machines. If no
+ * zone is left, zones on standby get new machines, because the deployment needs its machines.
  */
 export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
   const usable = states.filter(({ evacuated }) => !evacuated);

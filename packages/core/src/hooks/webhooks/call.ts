@@ -8,7 +8,7 @@ import type { HookWebhook } from './config.ts';
 /** The result of one call of a webhook. */
 export type HookAnswer =
   | { readonly is: 'finished' }
-  /** The webhook continues its step. mcm repeats the call after this time. */
+  /** The webhook has not finished its step. mcm repeats the call after this time. */
   | { readonly is: 'waits'; readonly retryAfterMs: number | undefined }
   | { readonly is: 'failed'; readonly because: string };
 
@@ -19,7 +19,7 @@ export interface HookCallOptions {
   readonly keys: readonly Uint8Array[];
 }
 
-/** The maximum size of a response, so that a webhook cannot fill the memory. */
+/** Maximum size of a response. Without a maximum, a webhook could fill the memory of the process. */
 const LARGEST_ANSWER_BYTES = 65_536;
 
 const answerSchema = z.object({
@@ -28,8 +28,8 @@ const answerSchema = z.object({
 });
 
 /**
- * Returns the body of a webhook call, with only names, IDs and times. The body has no labels, annotations or specs,
- * because they can contain confidential texts.
+ * Returns the body of a webhook call. The body contains only names, IDs and times. Labels, annotations and specs are
+ * missing, because they can contain confidential texts.
  */
 function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
   const { namespace, name, uid } = machine.metadata;
@@ -51,11 +51,17 @@ function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
   };
 }
 
-/** All calls of a hook of a machine have the same ID, so the receiver can recognize a repeated call. */
+/**
+ * Returns the ID of a call. All calls for one hook of a machine have the same ID, so the receiver can recognize a
+ * repeated call.
+ */
 const hookCallId = (machine: Machine, { hook, since }: PendingHook): string =>
   `${machine.metadata.uid}/${hook.stage}/${hook.name}/${Math.floor(since.getTime() / 1_000)}`;
 
-/** The headers of a call with a signature of each key, as in the specification Standard Webhooks. */
+/**
+ * Returns the headers of a call. The headers contain a signature for each key, as the specification Standard Webhooks
+ * requires.
+ */
 function signedHeaders(
   keys: readonly Uint8Array[],
   id: string,
@@ -75,7 +81,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    // The end of the loop closes the connection.
+    // An error ends the loop, and the end of the loop closes the connection.
     if (bytes > LARGEST_ANSWER_BYTES) throw new Error(`the answer has more than ${LARGEST_ANSWER_BYTES} bytes`);
     chunks.push(chunk);
   }
@@ -84,7 +90,10 @@ async function limitedText(response: TransportResponse): Promise<string> {
 
 const failed = (because: string): HookAnswer => ({ is: 'failed', because });
 
-/** An error does not quote the response, because events contain the error. */
+/**
+ * Converts a response to the result of the call. The text of an error does not quote the response, because events
+ * contain the text.
+ */
 function answerOf(status: number, text: string): HookAnswer {
   if (status >= 300 && status < 400) return failed(`the webhook redirects (status ${status}); mcm follows no redirect`);
   if (status < 200 || status > 299) return failed(`the webhook answered with status ${status}`);
@@ -102,7 +111,7 @@ function answerOf(status: number, text: string): HookAnswer {
   return { is: 'waits', retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000 };
 }
 
-/** Calls a webhook once. The promise rejects only if the work of this process must end. */
+/** Calls a webhook once. The promise rejects only if the process must stop its work. */
 export async function callHookWebhook(
   webhook: HookWebhook,
   machine: Machine,

@@ -29,7 +29,7 @@ export interface HookCallerOptions {
   readonly caches: Pick<Caches, 'machines'>;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly control: KubeClient;
-  /** `interruptions` is true if mcm reacts to interruptions. */
+  /** True if mcm reacts to interruptions. */
   readonly interruptions: boolean;
   readonly fence: Fence | undefined;
   readonly clock: Clock;
@@ -39,13 +39,13 @@ export interface HookCallerOptions {
   readonly observe: ObserveHookCall;
 }
 
-/** The wait after a failed call. */
+/** The wait before the retry of a failed call. */
 const RETRY = { baseMs: 5_000, maxMs: 300_000, jitter: 0.25 } as const;
-/** The wait after a response without `retryAfterSeconds`. */
+/** The wait after a response without `retryAfterSeconds`, in milliseconds. */
 const POLL_MS = 30_000;
 const SHORTEST_POLL_MS = 1_000;
 
-/** The calls of this process for one hook. After a restart of the process, the first call happens immediately. */
+/** The calls of this process for one hook. After a restart of the process, the first call starts immediately. */
 interface Attempt {
   readonly failures: number;
   readonly nextAt: Date;
@@ -57,11 +57,10 @@ const STAGES: Readonly<Record<'living' | 'dying', readonly HookStage[]>> = {
 };
 
 /**
- * Calls one webhook for the hooks that it owns. The webhook has the part of the owner in the protocol of hooks:
- * - The annotation of the hook on the Machine is the only state. After a restart, the caller repeats the call of the
- *   webhook.
+ * Calls one webhook for the hooks whose owner is the webhook:
+ * - The annotation of the hook on the Machine is the only state. After a restart, the caller calls the webhook again.
  * - When the webhook has finished, the caller removes the annotation.
- * - The timeout of the hook ends the wait; the caller has no timeout.
+ * - The timeout of the hook ends the wait. The caller itself has no timeout.
  */
 export class HookCaller {
   readonly #options: HookCallerOptions;
@@ -90,7 +89,7 @@ export class HookCaller {
       if (attempt && attempt.nextAt > clock.now()) continue;
       const next = await this.#call(machine, each, attempt, signal);
       if (next) attempts.set(id(each), next);
-      // The write of the response changes the machine, and the change starts the next reconcile.
+      // The write that finishes the hook changes the machine, and the change starts the next reconcile.
       else return done;
     }
     const waits = [...attempts.values()].map(({ nextAt }) =>
@@ -108,7 +107,7 @@ export class HookCaller {
     );
   }
 
-  /** Calls the webhook once, and returns undefined if the hook has finished. */
+  /** Calls the webhook once. Returns undefined if the hook has finished. */
   async #call(
     machine: Machine,
     pending: PendingHook,
@@ -134,7 +133,7 @@ export class HookCaller {
     return { failures, nextAt: inMs(backoffMs(RETRY, failures, random)) };
   }
 
-  /** An invalid file does not stop the calls, because the last valid keys may still be right. */
+  /** Reads the keys of the webhook. With an invalid file, the caller continues to use the last valid keys. */
   async #keys(): Promise<readonly Uint8Array[]> {
     const { webhook, log } = this.#options;
     const { keys, problem } = await webhook.keys.read();
@@ -152,7 +151,10 @@ export class HookCaller {
     recorder.event(machine, 'Warning', 'HookCallFailed', message);
   }
 
-  /** The write has the observed version as a precondition, so a newer hook of the same name stays. */
+  /**
+   * Removes the annotation of a finished hook. The request contains the observed resource version, so the API server
+   * refuses the removal of a newer hook with the same name.
+   */
   async #finish(machine: Machine, { hook }: PendingHook, signal: AbortSignal): Promise<void> {
     const { control, caches, log } = this.#options;
     const { name, namespace, uid, resourceVersion } = machine.metadata;

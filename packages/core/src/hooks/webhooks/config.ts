@@ -3,30 +3,32 @@ import { parseDurationMs } from '@mcm/api';
 import { ConfigError, errorText } from '@mcm/kube';
 import { z } from 'zod';
 
-/** The keys of a webhook. During a rotation, there are two keys, and each call has a signature of both keys. */
+/** The keys of a webhook. During a rotation, a webhook has two keys, and each call has one signature for each key. */
 export interface HookKeys {
-  /** Reads the keys for the next call. While the file is invalid, the result contains the last valid keys. */
+  /**
+   * Reads the keys for the next call. If the file is invalid, the result contains the last valid keys and the problem.
+   */
   readonly read: () => Promise<{ readonly keys: readonly Uint8Array[]; readonly problem?: string | undefined }>;
 }
 
-/** A program that runs the steps of hooks, and its address. Objects refer to it only by its name. */
+/** A program that runs the steps of hooks, and its URL. Objects in the cluster contain only the name of the webhook. */
 export interface HookWebhook {
   readonly name: string;
   readonly url: URL;
-  /** Certificate authorities in PEM format. Without `ca`, the authorities of Node.js apply. */
+  /** Certificate authorities in PEM format. If `ca` is undefined, the certificate authorities of Node.js apply. */
   readonly ca: string | undefined;
   readonly keys: HookKeys;
-  /** Longest time for one call. */
+  /** Maximum duration of one call, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 const DEFAULT_TIMEOUT = '10s';
 const LONGEST_TIMEOUT_MS = 30_000;
-/** The limits of Standard Webhooks for a symmetric key. */
+/** The minimum and maximum length of a symmetric key according to Standard Webhooks, in bytes. */
 const KEY_BYTES = { min: 24, max: 64 } as const;
 const KEY_PREFIX = 'whsec_';
-/** The new key and the previous key. */
+/** Maximum number of keys: the new key and the previous key. */
 const MOST_KEYS = 2;
 
 const schema = z.strictObject({
@@ -43,7 +45,7 @@ const schema = z.strictObject({
     .max(50),
 });
 
-/** Reads a file as text. Tests replace `ReadText`. */
+/** Reads a file as text. Tests replace this function. */
 export type ReadText = (path: string) => Promise<string>;
 
 const readText: ReadText = (path) => readFile(path, 'utf8');
@@ -94,7 +96,10 @@ function parsed(text: string, file: string): z.infer<typeof schema> {
   throw new ConfigError(`${file}: ${problems.join('; ')}`);
 }
 
-/** The file is read again for each call, so a new key needs no restart. Calls are rare, and the file is small. */
+/**
+ * Creates keys that are read from the file before each call. A new key therefore needs no restart. The cost is low,
+ * because calls are rare and the file is small.
+ */
 function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly Uint8Array[]>): HookKeys {
   let last = first;
   return {
@@ -111,7 +116,8 @@ function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly
 }
 
 /**
- * Reads the webhooks of `--hook-webhooks`. The process reads the file and the certificates once, at its start.
+ * Reads the webhooks from the file of `--hook-webhooks`. The process reads this file and the certificates once, when
+ * the process starts.
  * @throws ConfigError with the field and the fix
  */
 export async function readHookWebhooks(path: string, read: ReadText = readText): Promise<readonly HookWebhook[]> {

@@ -1,6 +1,8 @@
 import { type UndiciTransport, undiciTransport } from '@mcm/kube';
 import type { HookWebhook } from './config.ts';
 
-/** Connects to a webhook, verifies the certificate of its server, and follows no redirect. */
+/**
+ * Connects to the server of a webhook. The transport verifies the certificate of the server, and follows no redirect.
+ */
 export const connectWebhook = ({ url, ca }: Pick<HookWebhook, 'url' | 'ca'>): UndiciTransport =>
   undiciTransport({ server: url.origin, ca });
