@@ -111,6 +111,7 @@ export type { RolloutNeeds, RolloutPermit } from './fleet/budget/permit.ts';
 export { fleetFlags } from './fleet/flags.ts';
 export type { RegionReach } from './fleet/regions.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
+export { Demand } from './informer/demand.ts';
 export { faultsOf, faultText, isHeld } from './informer/faults.ts';
 export { deepFreeze } from './informer/freeze.ts';
 export { type Permission, permissionText, refusedPermission } from './informer/permission.ts';

@@ -3,6 +3,7 @@ import {
   type CsiNode,
   createInformer,
   csiNodes,
+  Demand,
   type Informer,
   type InformerRuntime,
   type KubeClient,
@@ -71,6 +72,11 @@ export interface Caches {
   /** `target` is undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
   readonly attachLimits: AttachLimits | undefined;
+  /**
+   * The drains that need the caches of the target cluster except the Nodes. If `drains` is undefined, these caches are
+   * always open.
+   */
+  readonly drains: Demand | undefined;
 }
 
 const isUnhealthy = ({ status }: Machine): boolean =>
@@ -88,10 +94,23 @@ export interface CacheOptions {
   readonly namespace: string;
   readonly runtime: InformerRuntime;
   readonly region?: CensusSources['region'];
+  /** Opens the caches that only drains need for the time of the drains. By default, all caches are always open. */
+  readonly onDemand?: boolean | undefined;
 }
 
-export function createCaches({ control, target: targetClient, namespace, runtime, region }: CacheOptions): Caches {
-  const target = targetClient && targetCaches(targetClient, runtime);
+/** The caches of drains stay open for this time, because a rollout drains one node after the other. */
+const DRAIN_LINGER_MS = 5 * 60_000;
+
+export function createCaches({
+  control,
+  target: targetClient,
+  namespace,
+  runtime,
+  region,
+  onDemand = false,
+}: CacheOptions): Caches {
+  const drains = onDemand && targetClient ? new Demand({ clock: runtime.clock, lingerMs: DRAIN_LINGER_MS }) : undefined;
+  const target = targetClient && targetCaches(targetClient, runtime, { demand: drains });
   const classes = createInformer(control, machineClasses, { ...runtime, namespace, indexes: { secret: secretKeysOf } });
   const cached = createInformer(control, machines, {
     ...runtime,
@@ -113,14 +132,18 @@ export function createCaches({ control, target: targetClient, namespace, runtime
     census: new UnreachableCensus({ machines: cached, classes, nodes: target?.nodes, region }),
     target,
     attachLimits: target && new AttachLimits(target),
+    drains,
   };
 }
 
-/** Field selectors can limit the caches to some nodes and pods. */
+/**
+ * Field selectors can limit the caches to some nodes and pods. With `demand`, all caches except the Nodes are open only
+ * while they have users.
+ */
 export const targetCaches = (
   client: KubeClient,
   runtime: InformerRuntime,
-  only: { readonly nodes?: string; readonly pods?: string } = {},
+  only: { readonly nodes?: string; readonly pods?: string; readonly demand?: Demand | undefined } = {},
 ): TargetCaches => ({
   nodes: createInformer(client, nodes, {
     ...runtime,
@@ -134,15 +157,17 @@ export const targetCaches = (
   pods: createInformer(client, pods, {
     ...runtime,
     fieldSelector: only.pods || undefined,
+    demand: only.demand,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
     // A pod has 7 kB or more, so the page size determines the peak memory of this process.
     pageSize: 50,
   }),
-  claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),
-  volumes: createInformer(client, persistentVolumes, { ...runtime, project: projectVolume }),
+  claims: createInformer(client, persistentVolumeClaims, { ...runtime, demand: only.demand, project: projectClaim }),
+  volumes: createInformer(client, persistentVolumes, { ...runtime, demand: only.demand, project: projectVolume }),
   attachments: createInformer(client, volumeAttachments, {
     ...runtime,
+    demand: only.demand,
     indexes: {
       node: (attachment) => [attachment.spec.nodeName],
       volume: (attachment) => present(attachment.spec.source.persistentVolumeName),
@@ -150,15 +175,17 @@ export const targetCaches = (
   }),
   budgets: createInformer(client, podDisruptionBudgets, {
     ...runtime,
+    demand: only.demand,
     indexes: { term: (budget) => [budgetTerm(budget)] },
   }),
-  csiNodes: createInformer(client, csiNodes, { ...runtime, project: projectCsiNode }),
+  csiNodes: createInformer(client, csiNodes, { ...runtime, demand: only.demand, project: projectCsiNode }),
 });
 
 export const informersOf = ({
   target,
   census: _census,
   attachLimits: _limits,
+  drains: _drains,
   ...control
 }: Caches): readonly Informer<KubeObject>[] =>
   [...Object.values(control), ...Object.values(target ?? {})] as Informer<KubeObject>[];

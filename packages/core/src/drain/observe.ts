@@ -161,7 +161,7 @@ function unseenOf(
     pods.some(({ hasClaims }) => hasClaims) ||
     Boolean(status?.volumesAttached?.length || status?.volumesInUse?.length);
   const kinds = [caches.claims, caches.volumes, caches.attachments].filter(({ refused }) => refused?.code !== 404);
-  const podsUnseen = refusalOf(caches.pods);
+  const podsUnseen = refusalOf(caches.pods) ?? (caches.pods.synced ? undefined : 'the list of pods is not complete');
   const volumes = mayHold ? kinds.flatMap((informer) => refusalOf(informer) ?? []).join(', ') : '';
   const unseen: UnseenByDrain = {
     pods: podsUnseen,

@@ -49,6 +49,17 @@ export interface ObserveOptions {
   readonly blockedBy: () => boolean;
 }
 
+/** Whether a machine drains its Node now, so that its observation needs the caches of drains. */
+export function drainsNode(machine: Machine, memory: MachineMemory, caches: Caches): boolean {
+  const node = nodeOf(machine, memory, caches);
+  return node !== undefined && wantsDrain(machine, node);
+}
+
+const wantsDrain = (machine: Machine, node: Node | undefined): boolean =>
+  machine.metadata.deletionTimestamp !== undefined ||
+  wantsPreservationDrain(machine, node) ||
+  wantsInPlaceDrain(machine, node);
+
 export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
   const { caches, invoker, calls } = o;
   const inputs = invoker.inputsOf(machine);
@@ -64,7 +75,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const nodeOfCreated = caches.target?.nodes.store.get(callMemory.created?.nodeName ?? '');
   const doubt = o.doubt();
   const deleting = machine.metadata.deletionTimestamp !== undefined;
-  const drains = deleting || wantsPreservationDrain(machine, node) || wantsInPlaceDrain(machine, node);
+  const drains = wantsDrain(machine, node);
   if (!drains || !node) memory.drain = NO_DRAIN_MEMORY;
   const observed =
     drains && node && caches.target

@@ -1,4 +1,4 @@
-import type { Machine } from '@mcm/api';
+import { isForceDeletion, type Machine } from '@mcm/api';
 import { again, type Clock, done, errorText, isConflict, type Key, type Logger, type Outcome } from '@mcm/kube';
 import { replacementGroup } from '../disruption/replacements.ts';
 import type { DrainObservation } from '../drain/model/observation.ts';
@@ -6,11 +6,11 @@ import { type Journal, type OpenEntry, subjectOf } from '../journal/journal.ts';
 import type { Performer } from './calls/perform.ts';
 import { Reservations } from './health/reservations.ts';
 import { awaitsBreaker } from './model/breaker.ts';
-import type { MachineMemories } from './model/memory.ts';
+import type { MachineMemories, MachineMemory } from './model/memory.ts';
 import type { Action, Plan } from './model/plan.ts';
 import { withOperation } from './model/status.ts';
 import { nextStep } from './next-step.ts';
-import { type ObserveOptions, observe } from './observe.ts';
+import { drainsNode, type ObserveOptions, observe } from './observe.ts';
 
 export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved'> {
   readonly memories: MachineMemories;
@@ -37,6 +37,12 @@ const BREAKER_SWARM_MS = 5_000;
  * worker.
  */
 const MAX_ROUNDS = 12;
+
+/**
+ * With force-deletion, a machine waits at most this time for the list of its pods. The API server of its Node may not
+ * exist any more.
+ */
+const FORCED_WAIT_MS = 10_000;
 
 const nameOf = (action: Action): string => {
   if (action.do !== 'call') return action.do;
@@ -76,6 +82,8 @@ export class MachineReconciler {
     const now = clock.now();
     const memory = memories.of(machine.metadata.uid);
     if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
+    const opening = this.#opensCaches(key, machine, memory);
+    if (opening) return opening;
     const o = observe(machine, memory, this.#observeOptions, now);
     this.#options.traceDrain?.(machine, o.drain);
     const plan = nextStep(o, now);
@@ -116,6 +124,25 @@ export class MachineReconciler {
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
+  }
+
+  /**
+   * Opens the caches of drains for a machine that drains. Returns an outcome while the caches are not complete, because
+   * a drain without a list of pods would find an empty Node.
+   */
+  #opensCaches(key: Key, machine: Machine, memory: MachineMemory): Outcome | undefined {
+    const { caches, wake } = this.#options;
+    const { drains } = caches;
+    if (!drains) return undefined;
+    const { uid } = machine.metadata;
+    if (!drainsNode(machine, memory, caches)) {
+      drains.release(uid);
+      return undefined;
+    }
+    if (drains.want(uid, () => wake(key, 0))) return undefined;
+    if (!isForceDeletion(machine)) return done;
+    const leftMs = FORCED_WAIT_MS - drains.waitedMs(uid);
+    return leftMs > 0 ? again(leftMs) : undefined;
   }
 
   async #carryOut(

@@ -40,7 +40,14 @@ export function buildMachineController<Spec, Credentials>(
 ): MachineController {
   const { control, target, namespace, clock, random, log } = options;
   const runtime: InformerRuntime = { clock, random, log, ...options.runtime };
-  const caches = createCaches({ control, target, namespace, runtime, region: options.region });
+  const caches = createCaches({
+    control,
+    target,
+    namespace,
+    runtime,
+    region: options.region,
+    onDemand: options.onDemand,
+  });
   const wake: Wake = {
     machine: (key, afterMs) => controllers.machine.enqueue(key, afterMs),
     orphans: (key) => controllers.orphan.enqueue(key),

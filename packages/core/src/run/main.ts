@@ -262,6 +262,7 @@ function unitOf<Spec, Credentials>(
     owner: cluster.owner,
     fence: cluster.fence,
     region: context.region,
+    onDemand: context.cluster !== undefined,
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
     journal,
   });

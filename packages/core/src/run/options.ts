@@ -83,6 +83,11 @@ export interface MachineControllerOptions<Spec, Credentials> {
   /** The clusters of the same region of a fleet. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /**
+   * `onDemand` is true if the caches of pods, budgets and volumes are open only while a Node is drained. The default is
+   * false.
+   */
+  readonly onDemand?: boolean | undefined;
+  /**
    * `siblingCredentials` is true if a VM can be deleted with the credentials of another class when the cloud refuses
    * the credentials of its own class. The default is true.
    */

@@ -36,22 +36,25 @@ const pod = (rig: Rig) => rig.admin.resource(pods, NAMESPACE).get('web');
 const isLeaving = async (rig: Rig): Promise<boolean> => (await pod(rig)).metadata.deletionTimestamp !== undefined;
 const endPod = (rig: Rig) => rig.admin.resource(pods, NAMESPACE).delete('web', { gracePeriodSeconds: 0 });
 
-test('a VM whose machine was removed while its Node is Ready is drained before it is deleted', async () => {
-  const rig = await abandoned();
-  rig.start();
-  await rig.until(() => isLeaving(rig), 2 * HOUR);
-  const node = await rig.admin.resource(nodes).get('m-0');
-  expect(node.spec.unschedulable).toBe(true);
-  expect(node.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Terminating', status: 'True' }));
-  await rig.clock.advance(5 * MINUTE);
-  expect(rig.cloud.vms).toHaveLength(1);
-  await endPod(rig);
-  await rig.until(async () => rig.cloud.vms.length === 0, 5 * MINUTE);
-  await rig.clock.advance(2_000);
-  expect(await reported(rig)).toEqual([
-    expect.stringMatching(/ is an orphan: .*; mcm drains and then deletes the VM: its Node m-0 is Ready$/),
-  ]);
-});
+test.each([{ onDemand: false }, { onDemand: true }])(
+  'a VM whose machine was removed while its Node is Ready is drained before it is deleted: %o',
+  async (controller) => {
+    const rig = await abandoned({ controller });
+    rig.start();
+    await rig.until(() => isLeaving(rig), 2 * HOUR);
+    const node = await rig.admin.resource(nodes).get('m-0');
+    expect(node.spec.unschedulable).toBe(true);
+    expect(node.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Terminating', status: 'True' }));
+    await rig.clock.advance(5 * MINUTE);
+    expect(rig.cloud.vms).toHaveLength(1);
+    await endPod(rig);
+    await rig.until(async () => rig.cloud.vms.length === 0, 5 * MINUTE);
+    await rig.clock.advance(2_000);
+    expect(await reported(rig)).toEqual([
+      expect.stringMatching(/ is an orphan: .*; mcm drains and then deletes the VM: its Node m-0 is Ready$/),
+    ]);
+  },
+);
 
 test.each([false, true])(
   'a machine that takes back a VM during its drain makes the Node schedulable again (with its provider ID: %s)',

@@ -29,6 +29,7 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
     if (change.type === 'deleted') {
       calls.forget(change.object.metadata.uid);
       memories.forget(change.object.metadata.uid);
+      caches.drains?.release(change.object.metadata.uid);
     }
     return wakes.machine(change);
   });

@@ -30,7 +30,9 @@ export interface Informer<T extends KubeObject> {
   readonly resource: string;
   readonly store: Store<T>;
   readonly synced: boolean;
-  /** Rejects if the signal aborts before the first complete list. */
+  /** True while no user needs an informer with the option `demand`. A closed informer has no objects. */
+  readonly closed?: boolean;
+  /** Rejects if the signal aborts before the first complete list. For a closed informer, the promise resolves at once. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /**
    * The reason why the API server refuses the kind now: a missing permission (403), or a missing kind (404). During a
@@ -76,6 +78,25 @@ export interface Informer<T extends KubeObject> {
   readonly malformed: number;
 }
 
+/** An informer that lists and watches only while it has users. */
+export interface DemandMember {
+  readonly synced: boolean;
+  readonly refused: KubeError | undefined;
+}
+
+/** Opens and closes a group of informers. */
+export interface InformerDemand {
+  readonly open: boolean;
+  add(member: DemandMember): void;
+  /** An informer calls `progressed` when its cache is complete, and when the API server refuses its kind. */
+  progressed(): void;
+  /**
+   * Waits until the informers open. The promise resolves to a signal that aborts when the informers close, or to
+   * undefined if `signal` aborts first.
+   */
+  opened(signal: AbortSignal): Promise<AbortSignal | undefined>;
+}
+
 /** Options of an informer, and the selection of its objects. */
 export interface InformerOptions<T extends KubeObject> {
   readonly namespace?: string | undefined;
@@ -99,4 +120,6 @@ export interface InformerOptions<T extends KubeObject> {
    * undefined.
    */
   readonly onAccess?: (refused: KubeError | undefined) => void;
+  /** With `demand`, the informer lists and watches only while it has users. */
+  readonly demand?: InformerDemand | undefined;
 }

@@ -3,7 +3,7 @@ import type { Random } from '../base/random.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { KubeClient } from '../contract/client.ts';
 import { isForbidden, type KubeError } from '../contract/errors.ts';
-import type { Change, Informer, InformerOptions } from '../contract/informer.ts';
+import type { Change, Informer, InformerDemand, InformerOptions } from '../contract/informer.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import type { ServerHistory } from '../contract/server-history.ts';
@@ -59,7 +59,8 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   readonly #malformed: (object: T, sentence: string) => void;
   readonly #log: Logger;
   readonly #history: ServerHistory;
-  readonly #ready = Promise.withResolvers<void>();
+  readonly #demand: InformerDemand | undefined;
+  #ready = Promise.withResolvers<void>();
   #synced = false;
   #refused: KubeError | undefined;
   #doubted = false;
@@ -71,6 +72,8 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.resource = definition.plural;
     this.#log = options.log;
     this.#history = client.history;
+    this.#demand = options.demand;
+    this.#demand?.add(this);
     this.#malformed = (object, sentence) => malformed?.(object, sentence, client);
     this.#take = (object) => {
       dropManagedFields(object);
@@ -115,6 +118,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       onSynced: () => {
         this.#synced = true;
         this.#ready.resolve();
+        this.#demand?.progressed();
       },
     });
   }
@@ -155,7 +159,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   get proven(): boolean {
-    return this.#reflector.proven;
+    return this.#reflector.proven && (this.#demand === undefined || this.#synced);
   }
 
   onDoubt(handler: () => void): () => void {
@@ -175,9 +179,16 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#refused = refused;
     if (before?.message === refused?.message) return;
     for (const handler of this.#refusalHandlers) handler();
+    this.#demand?.progressed();
+  }
+
+  /** True while no user needs an informer with `demand`. The cache is then empty. */
+  get closed(): boolean {
+    return this.#demand !== undefined && !this.#demand.open;
   }
 
   whenSynced(signal?: AbortSignal): Promise<void> {
+    if (this.closed) return Promise.resolve();
     if (signal === undefined) return this.#ready.promise;
     return new Promise((resolve, reject) => {
       const onAbort = (): void => reject(signal.reason);
@@ -199,7 +210,22 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
 
   async run(signal: AbortSignal): Promise<void> {
     this.#start();
-    await this.#reflector.run(signal);
+    if (this.#demand === undefined) return this.#reflector.run(signal);
+    for (;;) {
+      const closes = await this.#demand.opened(signal);
+      if (closes === undefined) return;
+      await this.#reflector.run(AbortSignal.any([signal, closes]));
+      if (!signal.aborted) this.#forget();
+    }
+  }
+
+  /** Removes all objects. If the informer opens again, it starts with a list. */
+  #forget(): void {
+    this.#synced = false;
+    this.#ready = Promise.withResolvers<void>();
+    this.#replica.clear();
+    this.#reflector.forget();
+    this.#noteRefused(undefined);
   }
 
   async readOnce(signal: AbortSignal): Promise<void> {
@@ -213,6 +239,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   recordWrite(object: T): void {
+    if (this.closed) return;
     // A restore of the server has undone this write, so the watch never reports the write.
     if (this.#history.isOutdated(object)) return;
     this.#replica.written(this.#take(object));

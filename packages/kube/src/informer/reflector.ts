@@ -106,6 +106,15 @@ export class Reflector<T extends KubeObject> {
     return !this.#suspect && !this.#doubted;
   }
 
+  /** Prepares another `run`, which starts with a list. The cache must be empty. */
+  forget(): void {
+    this.#version = undefined;
+    this.#suspect = false;
+    this.#behindSince = undefined;
+    this.#listedAt = Number.NEGATIVE_INFINITY;
+    this.#trust();
+  }
+
   /** The promise never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = this.#options.client.history.onWentBack((evidence) => this.#startOver(evidence));

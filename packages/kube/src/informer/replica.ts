@@ -84,6 +84,15 @@ export class Replica<T extends KubeObject> {
     if (cached !== undefined) this.#drop(key, object);
   }
 
+  /** Removes all objects. A later list still shows a restore of the server to an older state. */
+  clear(): void {
+    for (const key of [...this.cache.keys()]) {
+      const cached = this.cache.get(key);
+      if (cached !== undefined) this.#drop(key, cached);
+    }
+    this.#gone.clear();
+  }
+
   /**
    * Starts a complete list, page by page. At the end of a list, objects that are on no page are removed.
    * @param doubted True if the server has an older state, so all cached objects are invalid.

@@ -117,6 +117,16 @@ describe('units', () => {
     await done;
   });
 
+  test('a cache that no user needs does not delay the readiness of its unit', async () => {
+    const t = await setUp();
+    const closed = { synced: false, closed: true, resource: 'pods', run: () => Promise.resolve() };
+    const { runner, done, stop } = t.start([t.unit('machines', [nodes], { informers: [closed] })]);
+    await t.clock.settle();
+    expect(runner.checks()).toEqual([{ name: 'controller/machines', ok: true, detail: 'ok' }]);
+    stop();
+    await done;
+  });
+
   test('a refused kind is named: units for which it is optional are ready, others wait', async () => {
     const t = await setUp();
     const words = 'pods is forbidden: User "x" cannot list resource "pods" in API group "" at the cluster scope';

@@ -13,6 +13,8 @@ import type { Check } from './health/health.ts';
 
 export interface Runnable {
   readonly synced: boolean;
+  /** True while no user needs the objects of the cache. */
+  readonly closed?: boolean | undefined;
   readonly refused?: KubeError | undefined;
   /** Name of the resource in the cache, for a metric. */
   readonly resource?: string;
@@ -110,7 +112,9 @@ export class UnitRunner {
       return { name, ok: some && missing.length > 0, detail };
     }
     const refused = unit.informers.filter((informer) => informer.refused !== undefined);
-    const filling = unit.informers.filter((informer) => !informer.synced && !refused.includes(informer));
+    const filling = unit.informers.filter(
+      (informer) => !informer.synced && !informer.closed && !refused.includes(informer),
+    );
     const lacking = refused.filter((informer) => !unit.spares?.includes(informer));
     const parts = [
       ...(filling.length > 0 ? [`filling its caches${listed(': ', filling)}`] : []),

@@ -58,8 +58,10 @@ export class OrphanDrains {
   /** Removes the state of the drains of a class whose VMs are not in the set. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
-      if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1)))
+      if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1))) {
         this.#memories.delete(key);
+        this.#o.caches.drains?.release(key);
+      }
   }
 
   /**
@@ -70,7 +72,11 @@ export class OrphanDrains {
     const key = `${keyOf(machineClass)} ${vm.providerId}`;
     const state: DrainState = this.#memories.get(key) ?? { drain: NO_DRAIN_MEMORY };
     this.#memories.set(key, state);
-    const waitsFor = await this.#step(vm, node, machineClass, state, signal);
+    // The next search of the class continues the drain, so the complete caches need not start a search.
+    const ready = this.#o.caches.drains?.want(key, () => undefined) ?? true;
+    const waitsFor = ready
+      ? await this.#step(vm, node, machineClass, state, signal)
+      : 'the list of pods is not complete';
     if (waitsFor !== undefined && waitsFor !== state.logged) {
       const fields = { providerId: vm.providerId, node: node.metadata.name, waitsFor };
       this.#o.log.info('Draining the Node of an orphan VM', fields);

@@ -1,0 +1,110 @@
+import type { Clock, Timer } from '../clock/clock.ts';
+import type { DemandMember, InformerDemand } from '../contract/informer.ts';
+
+interface DemandOptions {
+  readonly clock: Clock;
+  /** The informers close this time after the last user has left, in milliseconds. */
+  readonly lingerMs: number;
+}
+
+interface User {
+  readonly since: number;
+  /** Called once when the caches are complete. */
+  wake: (() => void) | undefined;
+}
+
+/**
+ * Opens a group of informers for their first user, and closes the informers some time after their last user has left. A
+ * closed informer has no objects and no connection.
+ */
+export class Demand implements InformerDemand {
+  readonly #o: DemandOptions;
+  readonly #members = new Set<DemandMember>();
+  readonly #users = new Map<string, User>();
+  readonly #onOpen = new Set<() => void>();
+  /** Aborts when the informers close. `#period` is undefined while the informers are closed. */
+  #period: AbortController | undefined;
+  #closing: Timer | undefined;
+
+  constructor(options: DemandOptions) {
+    this.#o = options;
+  }
+
+  get open(): boolean {
+    return this.#period !== undefined;
+  }
+
+  /** `ready` is true if each informer has a complete cache, or the API server refuses its kind. */
+  get ready(): boolean {
+    if (this.#period === undefined) return false;
+    for (const { synced, refused } of this.#members) if (!synced && refused === undefined) return false;
+    return true;
+  }
+
+  /**
+   * Adds a user, and returns `ready`. If the caches are not complete, `wake` is called once when the caches are
+   * complete.
+   */
+  want(user: string, wake: () => void): boolean {
+    const known = this.#users.get(user) ?? { since: this.#o.clock.monotonic(), wake: undefined };
+    this.#users.set(user, known);
+    this.#closing?.cancel();
+    this.#closing = undefined;
+    if (this.#period === undefined) this.#openAll();
+    if (this.ready) return true;
+    known.wake = wake;
+    return false;
+  }
+
+  /** Milliseconds since `want` added this user, or 0 without this user. */
+  waitedMs(user: string): number {
+    const since = this.#users.get(user)?.since;
+    return since === undefined ? 0 : this.#o.clock.monotonic() - since;
+  }
+
+  release(user: string): void {
+    if (!this.#users.delete(user) || this.#users.size > 0) return;
+    this.#closing = this.#o.clock.setTimeout(() => this.#close(), this.#o.lingerMs);
+  }
+
+  add(member: DemandMember): void {
+    this.#members.add(member);
+  }
+
+  progressed(): void {
+    if (!this.ready) return;
+    for (const user of this.#users.values()) {
+      const { wake } = user;
+      user.wake = undefined;
+      wake?.();
+    }
+  }
+
+  async opened(signal: AbortSignal): Promise<AbortSignal | undefined> {
+    if (this.#period === undefined && !signal.aborted)
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          signal.removeEventListener('abort', done);
+          this.#onOpen.delete(done);
+          resolve();
+        };
+        this.#onOpen.add(done);
+        signal.addEventListener('abort', done, { once: true });
+      });
+    if (!signal.aborted) return this.#period?.signal;
+    this.#closing?.cancel();
+    return undefined;
+  }
+
+  #openAll(): void {
+    this.#period = new AbortController();
+    for (const open of [...this.#onOpen]) open();
+  }
+
+  #close(): void {
+    this.#closing = undefined;
+    const period = this.#period;
+    this.#period = undefined;
+    period?.abort(new Error('no user needs the informer'));
+  }
+}
