@@ -39,3 +39,39 @@ test('mcm tree --fleet -w prints the clusters until the end, and refuses a name'
   expect(said.join('\n')).toMatch(/cluster\/shoot--a .*no process holds the Lease[\s\S]*machine\/m-1/);
   await expect(run('web', '--fleet')).rejects.toThrow('--fleet can be used only with --all, -n, -o, -w and');
 });
+
+test('mcm tree without permission for all of its kinds is an error that names the permission', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'mcm-tree-'));
+  const plane = await startControlPlane({ port: 0, clock: realClock, crds, controllers: false });
+  onTestFinished(async () => {
+    await plane.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const kubeconfig = join(dir, 'kubeconfig');
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
+  const accounts = '/api/v1/namespaces/default/serviceaccounts';
+  await client.request('POST', accounts, {
+    body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'eve' } },
+  });
+  const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  const answer = await client.request('POST', `${accounts}/eve/token`, { body: asked });
+  const { token } = (answer as { status: { token: string } }).status;
+  const own = plane
+    .kubeconfig()
+    .replace(/^ +client-(certificate|key)-data: .*\n/gm, '')
+    .replace(/token: .*/, `token: ${token}`);
+  writeFileSync(kubeconfig, own, { mode: 0o600 });
+  const said: string[] = [];
+  const { signal } = new AbortController();
+  const program = createProgram({
+    say: (line) => said.push(line),
+    random: seededRandom(1),
+    signal: () => signal,
+    stdout: process.stdout,
+  });
+  const run = program.exitOverride().parseAsync(['node', 'mcm', 'tree', '--kubeconfig', kubeconfig]);
+  await expect(run).rejects.toThrow(
+    /serviceaccount:default:eve" cannot list .*need the permission list machinedeployments/,
+  );
+  expect(said).toEqual([]);
+});

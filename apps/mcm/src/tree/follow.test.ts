@@ -1,6 +1,6 @@
 import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { createClient, type KubeClient, seededRandom, VirtualClock } from '@mcm/kube';
+import { createClient, handlerTransport, type KubeClient, seededRandom, VirtualClock } from '@mcm/kube';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { followTree, type Look } from './follow.ts';
 
@@ -109,4 +109,24 @@ test('the numbers of the state are numbers in JSON', async () => {
   const looks = follow({ name: 'web' });
   await clock.advance(5_000);
   expect(looks.at(-1)?.model[0]).toMatchObject({ numbers: { desired: 2, available: 0, updated: 0 } });
+});
+
+test('without permission for all of these kinds, the tree fails instead of showing an empty namespace', async () => {
+  const refusing = createClient({
+    transport: handlerTransport((request) =>
+      request.url.includes('machine.sapcloud.io')
+        ? Promise.resolve(Response.json({ kind: 'Status', code: 403, message: 'forbidden' }, { status: 403 }))
+        : plane.fetch(request),
+    ),
+    userAgent: 'test',
+    clock,
+  });
+  const cluster = { client: refusing, target: client, namespace: 'default' };
+  const { signal } = new AbortController();
+  const options = { allNamespaces: false, all: false, clock, random: seededRandom(1), signal };
+  const shown: Look[] = [];
+  const following = expect(followTree(cluster, options, (look) => shown.push(look))).rejects.toThrow('forbidden');
+  await clock.advance(5_000);
+  await following;
+  expect(shown).toEqual([]);
 });

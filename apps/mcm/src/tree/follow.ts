@@ -79,6 +79,9 @@ export async function followTree(
   const isKnown = (): boolean => informers.every(({ synced, refused }) => synced || refused !== undefined);
   let before = '';
   while (!signal.aborted) {
+    // Without any of these objects, the tree would look like that of an empty namespace.
+    const refusals = [watched.deployments, watched.sets, watched.machines].map(({ refused }) => refused);
+    if (refusals.every((refused) => refused !== undefined)) throw refusals[0];
     if (isKnown()) {
       const look = lookAt();
       // If only a time has changed, the tree is not shown again.

@@ -139,14 +139,16 @@ async function readTree(
   unread: Set<string>,
 ): Promise<TreeSource> {
   const within = allNamespaces ? undefined : namespace;
-  const listed = async <T extends KubeObject>(kind: ResourceDefinition<T>, options = {}): Promise<readonly T[]> =>
-    (await ifAllowed(client.resource<T>(kind, within).list(options), unread))?.items ?? [];
+  const listed = async <T extends KubeObject>(kind: ResourceDefinition<T>, options = {}) =>
+    (await ifAllowed(client.resource<T>(kind, within).list(options), unread))?.items;
   const [deployments, sets, fleet, nodes] = await Promise.all([
     listed<MachineDeployment>(machineDeployments, selector === undefined ? {} : { labelSelector: selector }),
     listed<MachineSet>(machineSets),
     listed<Machine>(machines),
     readNodes(target, unread),
   ]);
-  const source = { deployments, sets, machines: fleet, nodes };
+  // Without any of these objects, the tree would look like that of an empty namespace. The error names the permission.
+  if (!deployments && !sets && !fleet) await client.resource(machineDeployments, within).list();
+  const source = { deployments: deployments ?? [], sets: sets ?? [], machines: fleet ?? [], nodes };
   return selector === undefined ? source : ofDeployments(source);
 }
