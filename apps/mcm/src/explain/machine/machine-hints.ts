@@ -1,5 +1,5 @@
 import { Annotations, formatDurationMs, isForceDeletion, Labels, type Machine } from '@mcm/api';
-import { CALL_RETRIES, type DrainExplanation, type MachineDefaults } from '@mcm/core';
+import { CALL_RETRIES, type CreationStep, type DrainExplanation, type MachineDefaults } from '@mcm/core';
 import type { LivingMachine } from './living-machine.ts';
 import { isPastDrain } from './machine-wait.ts';
 
@@ -7,11 +7,13 @@ import { isPastDrain } from './machine-wait.ts';
 interface Known {
   readonly cause: LivingMachine['cause'];
   readonly drain: DrainExplanation | undefined;
+  /** The first incomplete step of the creation of a machine that has not joined. */
+  readonly step: CreationStep | undefined;
   readonly settings: Pick<MachineDefaults, 'resourceExhaustedRetryMs'>;
 }
 
 export const machineHints = (machine: Machine, known: Known): string[] => [
-  ...(known.cause ? [refusalCure(machine, known)] : waitHints(machine, known.drain)),
+  ...(known.cause ? [refusalCure(machine, known)] : waitHints(machine, known)),
   ...unreplaced(machine),
 ];
 
@@ -36,13 +38,19 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   return hints[code] ?? `${retry}; if the error persists, check the state${vm} in the cloud`;
 }
 
-function waitHints(machine: Machine, drain: DrainExplanation | undefined): string[] {
+function waitHints(machine: Machine, { drain, step }: Known): string[] {
   const { metadata, spec, status } = machine;
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
   if (metadata.deletionTimestamp) return drain ? drainHints(machine, drain) : [];
   switch (phase) {
     case 'Pending':
       if (!spec.providerID) return [];
+      if (step?.type === 'ReadinessTaintsRemoved')
+        return [`check the node readiness controller and its rules: this controller removes the taint ${step.reason}`];
+      if (step?.type === 'CriticalComponentsReady')
+        return [
+          `check the critical pods of the node: kubectl get pods -A --field-selector spec.nodeName=${metadata.labels?.[Labels.Node] ?? ''}`,
+        ];
       return [
         `check the console of the VM and the user data of MachineClass ${spec.class.name ?? '?'}. The VM must reach the API server with valid credentials. For a Failed machine, this command shows the console output`,
       ];

@@ -135,7 +135,12 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
   ],
 ])('hints: %s', (_what, parts, code, hints) => {
   const cause = code === undefined ? undefined : { code };
-  const reported = machineHints(machine(parts), { cause, drain: undefined, settings: MACHINE_DEFAULTS });
+  const reported = machineHints(machine(parts), {
+    cause,
+    drain: undefined,
+    step: undefined,
+    settings: MACHINE_DEFAULTS,
+  });
   expect(reported).toEqual(hints.map((hint) => expect.stringMatching(hint)));
 });
 
@@ -166,4 +171,12 @@ test('a Running machine whose Node has readiness taints waits for them, and show
     `its Node has the taint readiness.k8s.io/a since ${at(-2)}, ${counts}`,
   ]);
   expect(waits('readiness.k8s.io/a,readiness.k8s.io/b')[1]).toContain('taints readiness.k8s.io/a, readiness.k8s.io/b');
+});
+
+test('a Pending machine with a Ready node waits for a taint or a condition, not for the VM', () => {
+  const parts = { phase: 'Pending', description: 'Creating machine on cloud provider', type: 'Create' };
+  expect(text(parts)).toMatch(/^.*the VM exists, and the node has not joined yet or is not Ready/);
+  expect(text({ ...parts, conditions: deadlock })).toMatch(
+    /the node is Ready, and a taint or another condition of the node delays the machine/,
+  );
 });

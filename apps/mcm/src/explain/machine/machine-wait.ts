@@ -1,6 +1,16 @@
-import { formatDurationMs, formatTime, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
+import {
+  formatDurationMs,
+  formatTime,
+  isForceDeletion,
+  type Machine,
+  type MachineClass,
+  NodeConditions,
+  STEP_TEXTS,
+  Taints,
+} from '@mcm/api';
 import {
   awaitedReadiness,
+  type CreationStep,
   describeUnhealthy,
   FORCED,
   healthDeadline,
@@ -81,6 +91,18 @@ export function machineWait(
   };
 }
 
+/** Names the taint that delays a machine whose Node is Ready. `step` is the first incomplete step of the creation. */
+export function withTaint(wait: MachineWait, step: CreationStep | undefined): MachineWait {
+  switch (step?.type) {
+    case 'CriticalComponentsReady':
+      return { ...wait, doing: `the node is Ready and has the taint ${Taints.CriticalComponentsNotReady.key}` };
+    case 'ReadinessTaintsRemoved':
+      return { ...wait, doing: `the node is Ready and has the taint ${step.reason}` };
+    default:
+      return wait;
+  }
+}
+
 /** Returns the state of a machine that waits for a scale-up, or undefined for other machines. */
 function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   const state = warmStateOf(machine);
@@ -99,10 +121,13 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
   const { spec, status } = machine;
   if (isDeletionAhead(machine)) return 'the deletion is requested, and the machine controller has not started it yet';
   const { description = '', state } = status?.lastOperation ?? {};
-  if (phase === 'Pending' && spec.providerID && state !== 'Failed')
+  if (phase === 'Pending' && spec.providerID && state !== 'Failed') {
+    if (status?.conditions?.some(({ type, status: is }) => type === NodeConditions.Ready && is === 'True'))
+      return 'the node is Ready, and a taint or another condition of the node delays the machine';
     return powerOf(machine)
       ? 'the machine was warm: its VM is starting, and the node is not Ready yet'
       : 'the VM exists, and the node has not joined yet or is not Ready';
+  }
   const text = brief(description) || 'mcm is creating the VM, or waits for a free worker to create the VM';
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }

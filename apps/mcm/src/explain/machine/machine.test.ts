@@ -147,9 +147,20 @@ test('a machine whose Node has a readiness taint shows the taint and how long it
   await node([{ type: 'Ready', status: 'True', lastTransitionTime }]);
   const taints = [{ key: 'readiness.k8s.io/network', effect: 'NoSchedule' as const }];
   await client.resource(nodes).patch('m-0', { type: 'merge', body: { spec: { taints } } });
-  expect(await explain()).toMatch(
-    /^ {2}ReadinessTaintsRemoved +False +readiness\.k8s\.io\/network, since \S+Z \(1m30s\)$/m,
+  const text = await explain();
+  expect(text).toContain(
+    'machine m-0 (Pending): the node is Ready and has the taint readiness.k8s.io/network; in 20m0s the machine may be Failed',
   );
+  expect(text).toContain(
+    'Hint: check the node readiness controller and its rules: this controller removes the taint readiness.k8s.io/network',
+  );
+  const key = 'node.gardener.cloud/critical-components-not-ready';
+  const critical = [{ key, effect: 'NoSchedule' as const }];
+  await client.resource(nodes).patch('m-0', { type: 'merge', body: { spec: { taints: critical } } });
+  const second = await explain();
+  expect(second).toContain(`(Pending): the node is Ready and has the taint ${key}`);
+  expect(second).toContain('kubectl get pods -A --field-selector spec.nodeName=m-0');
+  expect(text).toMatch(/^ {2}ReadinessTaintsRemoved +False +readiness\.k8s\.io\/network, since \S+Z \(1m30s\)$/m);
 });
 
 test('a machine that never joined shows its phase, its deadline and the missing class', async () => {

@@ -58,7 +58,7 @@ import { type MachineSettings, readMachineSettings } from '../settings/machine-s
 import { readManagerSettings } from '../settings/manager-settings.ts';
 import type { LivingMachine, MachineEvent } from './living-machine.ts';
 import { machineHints } from './machine-hints.ts';
-import { machineWait, refusalOf, sinceOf } from './machine-wait.ts';
+import { machineWait, refusalOf, sinceOf, withTaint } from './machine-wait.ts';
 import { configOf } from './node-config.ts';
 
 /** A machine of a cluster, and the clients to read it. */
@@ -158,7 +158,11 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   ]);
   const machineClass = ownClass ?? undefined;
   const holds = [...managerHold(controllers), ...(await holdsOf(target, machine, node ?? undefined, unread))];
-  const acting = machineWait(machine, machineClass, settings.defaults, holds);
+  // Without permission to read the Node, the progress of the machine is unknown.
+  const birth = node === null ? undefined : creationStepsOf(machine, node);
+  const step = birth?.find(({ status }) => status !== 'True');
+  const waiting = machineWait(machine, machineClass, settings.defaults, holds);
+  const acting = waiting && withTaint(waiting, step);
   const wait = acting && waitUnder(acting, controllers);
   const deletionCause = await deletionCauseOf(target, machine, unread);
   const drains = machine.metadata.deletionTimestamp !== undefined && node;
@@ -167,8 +171,6 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   const preserved = preservation(machine);
   const cause = causeOf(machine);
   const interruption = interruptionOf(machine);
-  // Without permission to read the Node, the progress of the machine is unknown.
-  const birth = node === null ? undefined : creationStepsOf(machine, node);
   return {
     phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
     since: since || undefined,
@@ -187,7 +189,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     cause,
     birth,
     hooks: pendingHooksOf(machine, machineClass, target.clock.now()),
-    hints: machineHints(machine, { cause, drain: drain ?? undefined, settings: settings.defaults }),
+    hints: machineHints(machine, { cause, drain: drain ?? undefined, step, settings: settings.defaults }),
     askedInVain: validationWarningsOf(
       machine,
       undrainablePolicyOf(machine, machineClass),
