@@ -22,9 +22,9 @@ import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.t
 
 /** The actions of a drain on the pods of a node at one time. */
 export interface DrainPlan {
-  /** True if no pod and no volume delays the end of the drain. */
+  /** `drained` is true if no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
-  /** True if the drain was forced. After a forced drain, volumes may still be attached. */
+  /** `forced` is true if the drain was forced. After a forced drain, volumes may still be attached. */
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
   /** The pods to delete now with grace period 0. */
@@ -35,16 +35,16 @@ export interface DrainPlan {
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * The policy that keeps the remaining pods after the drain timeout. The value is undefined while the drain can still
-   * end without an action of a user.
+   * The policy that keeps the remaining pods after the drain timeout. `undrained` is undefined while the drain can
+   * still end without an action of a user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**
-   * True if the cache shows no pods to evict, but the watch of pods was interrupted. The drain waits until the watch
-   * continues, because the cache may lack pods.
+   * `awaitsWatch` is true if the cache shows no pods to evict, but the watch of pods was interrupted. The drain waits
+   * until the watch continues, because the cache may lack pods.
    */
   readonly awaitsWatch?: true;
-  /** True if the controller must read the Evictions of the requested pods again. */
+  /** `readsResponders` is true if the controller must read the Evictions of the requested pods again. */
   readonly readsResponders?: true;
   /** The volumes that were not detached in time. The drain continues without waiting for these volumes. */
   readonly leftAttached: readonly Blocker[];
@@ -209,7 +209,7 @@ interface PodPlan {
   readonly verb: 'evict' | 'remove' | 'wait';
   readonly until?: Date | undefined;
   readonly blocker?: Blocker | undefined;
-  /** True if the pod waits until the volumes of other pods have moved. */
+  /** `turn` is true if the pod waits until the volumes of other pods have moved. */
   readonly turn?: true;
   readonly read?: boolean;
 }

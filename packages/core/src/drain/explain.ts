@@ -38,12 +38,12 @@ export interface DrainExplanation {
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
   /** The names of PersistentVolumes whose pods are deleted, and which must still be detached from the node. */
   readonly detaching?: readonly string[] | undefined;
-  /** True if no pod and no volume delays the end of the drain. */
+  /** `drained` is true if no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
   /**
-   * The time from which the drain deletes pods instead of evicting them. The value is undefined if the policy forbids
-   * the deletion.
+   * The time from which the drain deletes pods instead of evicting them. `deletesFrom` is undefined if the policy
+   * forbids the deletion.
    */
   readonly deletesFrom?: Date | undefined;
   /** The end of the drain timeout. Afterwards, `policy` determines the actions of the drain. */

@@ -77,7 +77,7 @@ export async function evictPods(
   return deleted;
 }
 
-/** Returns true if the pod now has an EvictionRequest. mcm does not evict such a pod. */
+/** Returns true if the pod now has an EvictionRequest. mcm does not evict a pod with an EvictionRequest. */
 async function isRequested(
   pod: DrainPod | undefined,
   { o, now }: DrainScope,

@@ -31,8 +31,8 @@ export interface PreviewOptions {
   /** The default settings from the flags of the machine controller, if known. */
   readonly defaults?: MachineDefaults;
   /**
-   * Is called for each kind of object that the preview has no permission to read. The preview continues without these
-   * objects. Without `onRefused`, the preview rejects.
+   * `onRefused` is called for each kind of object that the preview has no permission to read. The preview continues
+   * without these objects. Without `onRefused`, the preview rejects.
    */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
   /** The cause of the planned deletion. By default, a user deletes the machine. */
@@ -62,7 +62,7 @@ export interface FollowedDrain {
 /** The options for watching a drain. */
 export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
-  /** Is called after each change of an object that the drain reads. */
+  /** `onChange` is called after each change of an object that the drain reads. */
   readonly onChange?: () => void;
 };
 

@@ -67,10 +67,11 @@ export interface FakeFailure {
 
 /** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** True if the driver has a method `initialize`. */
+  /** `initializes` is true if the driver has a method `initialize`. */
   readonly initializes?: boolean;
   /**
-   * Is called at the start of each call and before each response. A test can wait, throw or stop the process in `gate`.
+   * `gate` is called at the start of each call and before each response. A test can wait, throw or stop the process in
+   * `gate`.
    */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
   /** Returns true if the cloud accepts the credentials. By default, the cloud accepts all credentials. */
@@ -81,12 +82,12 @@ export interface FakeCloudOptions {
   readonly nodeName?: (machineName: string) => string;
   /** Returns true for a VM that `list` omits. An eventually consistent cloud may omit new VMs. */
   readonly hides?: (vm: FakeVm) => boolean;
-  /** True if the driver can stop and start VMs. */
+  /** `stops` is true if the driver can stop and start VMs. */
   readonly stops?: boolean;
   readonly onPower?: (vm: FakeVm) => void;
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** True if the driver watches for interruptions. */
+  /** `announces` is true if the driver watches for interruptions. */
   readonly announces?: boolean;
   /** Returns true if an offering such as `small b` has capacity. By default, all offerings have capacity. */
   readonly room?: (offering: string) => boolean;

@@ -269,8 +269,8 @@ test.each([
 });
 
 /**
- * A machine of an invalid class. mcm sends no request to the cloud for such a class, so only the annotation proves that
- * the machine has no VM.
+ * A machine of an invalid class. mcm sends no request to the cloud for an invalid class, so only the annotation proves
+ * that the machine has no VM.
  */
 const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
 test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([

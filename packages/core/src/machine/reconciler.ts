@@ -19,7 +19,7 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly log: Logger;
   readonly journal?: Journal | undefined;
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Is called with each observation of a machine, to record the spans of its drain. */
+  /** `traceDrain` is called with each observation of a machine, to record the spans of its drain. */
   readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
   /** Registers the disruption budgets that block a drain, and the volumes that must be attached to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;

@@ -29,7 +29,10 @@ const lower = (parts: readonly string[]): readonly string[] => parts.map((part) 
 
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** Compares provider IDs of clouds without a separate rule. Only the last part of such an ID identifies the VM. */
+/**
+ * Compares provider IDs of clouds without a separate rule. For these clouds, only the last part of an ID identifies the
+ * VM.
+ */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';

@@ -111,8 +111,8 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 
 /**
  * Returns the names for the next `count` machines of a set.
- * - The first names are the names of creations without a response. If the API server executed such a creation, the API
- *   server now responds with AlreadyExists, and the machine exists.
+ * - The first names are the names of creations without a response. If the API server executed a creation without a
+ *   response, the API server now responds with AlreadyExists, and the machine exists.
  * - The other names come from numbers that no machine has had.
  * @param unanswered Names of creations without a response.
  * @param used Returns true if a name must not be used, for example because an object has the name.

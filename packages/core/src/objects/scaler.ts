@@ -31,8 +31,8 @@ export interface ScalerRequest {
   /** The machines that the autoscaler named for deletion, with the time of the request in milliseconds since 1970. */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * True if the deployment has fewer replicas than at the last scaling of the set. The replicas of the set will then be
-   * reduced.
+   * `falling` is true if the deployment has fewer replicas than at the last scaling of the set. The replicas of the set
+   * will then be reduced.
    */
   readonly falling: boolean;
 }

@@ -10,7 +10,9 @@ export type Repeat = typeof repeatDecision;
 /** A decision for which this version has another result, or which this version cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /** The first difference of the two decisions. The value is undefined if this version cannot repeat the decision. */
+  /**
+   * The first difference of the two decisions. `difference` is undefined if this version cannot repeat the decision.
+   */
   readonly difference?: FieldDifference;
   /** A sentence with the reason why this version cannot repeat the decision. */
   readonly because: string;

@@ -50,8 +50,8 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
   );
 
 /**
- * The prefix of the taints that the node readiness controller of Kubernetes SIGs adds. A node has such a taint while
- * one of its readiness rules is not fulfilled.
+ * The prefix of the taints that the node readiness controller of Kubernetes SIGs adds. A node has a taint with this
+ * prefix while one of its readiness rules is not fulfilled.
  */
 const READINESS_PREFIX = 'readiness.k8s.io/';
 

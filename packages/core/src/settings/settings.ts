@@ -37,8 +37,8 @@ export interface MachineDefaults {
   /** Number or percentage of the machines of a deployment that mcm may replace at the same time. */
   readonly maxUnhealthyReplacements: number | string;
   /**
-   * True if the annotation with the undrainable policy has an effect (feature `UndrainablePolicy`). Without the
-   * feature, every drain is forced after its timeout.
+   * `undrainablePolicy` is true if the annotation with the undrainable policy has an effect (feature
+   * `UndrainablePolicy`). Without the feature, every drain is forced after its timeout.
    */
   readonly undrainablePolicy: boolean;
 }

@@ -43,7 +43,7 @@ export interface SimulationInput {
   readonly classes: readonly MachineClass[];
   /** The other deployments that select machines of this deployment. */
   readonly overlaps: readonly MachineDeployment[];
-  /** The Nodes. The value is undefined if mcm has no access to the Nodes. */
+  /** The Nodes. `nodes` is undefined if mcm has no access to the Nodes. */
   readonly nodes: readonly Node[] | undefined;
   readonly safeguards: SafeguardSettings;
   readonly durations: SimulatedDurations;
@@ -58,7 +58,7 @@ export interface SimulatedStep {
   /** The name of the set or machine. If the set of a machine does not exist yet, the name is a placeholder. */
   readonly name: string;
   readonly set?: string | undefined;
-  /** The zone of the machine. The field is absent if the deployment has no zones. */
+  /** The zone of the machine. `zone` is absent if the deployment has no zones. */
   readonly zone?: string | undefined;
   readonly because: string;
 }
@@ -76,7 +76,7 @@ export interface Simulation {
   readonly disrupted: readonly Machine[];
   /** The time of the last change, in milliseconds since the start of the simulation. */
   readonly lastsMs: number;
-  /** True if the final state is the requested state. */
+  /** `complete` is true if the final state is the requested state. */
   readonly complete: boolean;
   /** The reason for the last action of the deployment, or for its last wait. */
   readonly because: string;

@@ -45,7 +45,7 @@ export class SimulatedWorld {
   readonly #timers = new Timers();
   #uids = 0;
 
-  /** @param nodes The Nodes. The value is undefined if mcm has no access to the Nodes. */
+  /** @param nodes The Nodes. `nodes` is undefined if mcm has no access to the Nodes. */
   constructor(
     start: {
       readonly deployment: MachineDeployment;
@@ -76,7 +76,7 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** Returns a function that finds a Node by its name. The value is undefined if mcm has no access to the Nodes. */
+  /** Returns a function that finds a Node by its name. `nodeOf` is undefined if mcm has no access to the Nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));

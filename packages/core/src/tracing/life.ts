@@ -19,7 +19,7 @@ export interface LifeTracer {
   /** Returns the trace ID of a machine, for log messages. */
   readonly idOf: (uid: string) => string;
   readonly stage: StageObserver;
-  /** Reports an observation of a drain. The value is undefined if the machine has no drain. */
+  /** Reports an observation of a drain. `drain` is undefined if the machine has no drain. */
   readonly drain: (machine: Machine, drain: DrainObservation | undefined) => void;
   readonly changed: (change: Change<Machine>) => void;
 }

@@ -15,8 +15,8 @@ interface ZoneReport {
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
   /**
-   * The number of missing machines in the zone, and the limit of this number. The value is undefined if the deployment
-   * has no limit, or if no rollout is in progress.
+   * The number of missing machines in the zone, and the limit of this number. `room` is undefined if the deployment has
+   * no limit, or if no rollout is in progress.
    */
   readonly room?: ZoneRoom | undefined;
 }

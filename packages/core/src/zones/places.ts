@@ -7,12 +7,12 @@ export interface PlaceRequest {
   readonly count: number;
   /** Number of machines that the deployment wants. */
   readonly wanted: number;
-  /** Returns true if a rollout will replace the machine. The field is absent if no rollout is in progress. */
+  /** Returns true if a rollout will replace the machine. `isOld` is absent if no rollout is in progress. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
   /** The zones of the lost machines that the new machines replace. */
   readonly lost?: readonly string[] | undefined;
   /**
-   * Number of machines in each zone before the last deletions, by the name of the zone. The value is undefined if the
+   * Number of machines in each zone before the last deletions, by the name of the zone. `before` is undefined if the
    * numbers are unknown.
    */
   readonly before?: ReadonlyMap<string, number> | undefined;

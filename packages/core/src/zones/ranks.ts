@@ -10,11 +10,13 @@ import { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spr
  * easily.
  */
 export interface ZoneRank {
-  /** True if the zone of the machine is evacuated and may lose the machine first. */
+  /** `moves` is true if the zone of the machine is evacuated and may lose the machine first. */
   readonly moves: boolean;
   /** Number of machines in the zone before the deletion of this machine. */
   readonly level: number;
-  /** True if the rollout must not delete the machine yet, because too many machines of its zone are missing. */
+  /**
+   * `waits` is true if the rollout must not delete the machine yet, because too many machines of its zone are missing.
+   */
   readonly waits?: true;
 }
 

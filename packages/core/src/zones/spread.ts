@@ -14,7 +14,7 @@ export interface ZoneInput {
   readonly machines: readonly Machine[];
   readonly isLeaving?: ((machine: Machine) => boolean) | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** Returns true if a rollout replaces the machine. The field is absent if no rollout is in progress. */
+  /** Returns true if a rollout replaces the machine. `isOld` is absent if no rollout is in progress. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
 }
 
@@ -25,8 +25,8 @@ export interface ZoneState {
   readonly leaving: number;
   readonly evacuated: boolean;
   /**
-   * True if the zone is lost. Either all machines of the zone are down, or the loss of the zone is recorded and no
-   * machine is available again.
+   * `standby` is true if the zone is lost. Either all machines of the zone are down, or the loss of the zone is
+   * recorded and no machine is available again.
    */
   readonly standby: boolean;
   /** `short` is true if an evacuation found no capacity in the zone. */
@@ -46,7 +46,7 @@ export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 's
 
 /**
  * Returns a function that finds the machines that a rollout replaces. An in-place update replaces no machines.
- * @param current The set of the current template. The value is undefined if the set does not exist.
+ * @param current The set of the current template. `current` is undefined if the set does not exist.
  * @returns Undefined if no rollout replaces machines.
  */
 export function machinesToReplace(
@@ -94,7 +94,7 @@ export const isLost = (staying: readonly Machine[]): boolean =>
 
 const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
-/** Returns true if a machine has joined and is not down. Such a machine shows that its zone works. */
+/** Returns true if a machine has joined and is not down. A joined machine that is not down shows that its zone works. */
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**

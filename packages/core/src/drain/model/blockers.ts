@@ -10,11 +10,11 @@ export interface Blocker {
    * that mcm writes the text to the status only once.
    */
   readonly text: string;
-  /** True if the blocker is an error. The value is false if the blocker only needs time. */
+  /** `failed` is true if the blocker is an error. `failed` is false if the blocker only needs time. */
   readonly failed: boolean;
   /** The keys of PodDisruptionBudgets. A change of one of these budgets may end the wait. */
   readonly budgets?: readonly string[] | undefined;
-  /** The keys `namespace/name` of the blocked pods. The field is absent for a volume of a deleted pod. */
+  /** The keys `namespace/name` of the blocked pods. `pods` is absent for a volume of a deleted pod. */
   readonly pods?: readonly string[] | undefined;
   /** A sentence about the action that ends the wait. */
   readonly hint: string;
@@ -77,8 +77,8 @@ export const unseenBlocker = (
 });
 
 /**
- * Returns the blocker for a pod with several budgets. The API server refuses the eviction of such a pod with status
- * 500, even if each budget allows a disruption.
+ * Returns the blocker for a pod with several budgets. The API server refuses the eviction of a pod with several budgets
+ * with status 500, even if each budget allows a disruption.
  */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();

@@ -28,18 +28,18 @@ export interface DrainPod extends PodRef {
   readonly graceMs: number;
   readonly priority: number;
   readonly ownerKind?: string | undefined;
-  /** True for the mirror pod of a static pod. */
+  /** `mirror` is true for the mirror pod of a static pod. */
   readonly mirror: boolean;
-  /** True if the pod uses emptyDir volumes. The data of these volumes is deleted with the pod. */
+  /** `localStorage` is true if the pod uses emptyDir volumes. The data of these volumes is deleted with the pod. */
   readonly localStorage: boolean;
-  /** True if the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
+  /** `hasClaims` is true if the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
   readonly hasClaims: boolean;
   /** The PersistentVolumes of the pod that no other pod on the node uses. */
   readonly volumes: readonly string[];
   readonly budgets: readonly DrainBudget[];
   /** The drain rule that applies to the pod. */
   readonly rule?: PodRule | undefined;
-  /** True if the pod waits for pods with a lower order. */
+  /** `later` is true if the pod waits for pods with a lower order. */
   readonly later?: true;
 }
 
@@ -49,18 +49,18 @@ export interface DrainBudget {
   readonly key: string;
   readonly resourceVersion: string;
   readonly allowed: number;
-  /** True if the disruption controller has not processed the newest spec of the budget yet. */
+  /** `stale` is true if the disruption controller has not processed the newest spec of the budget yet. */
   readonly stale: boolean;
-  /** True if the budget can never allow a disruption, see {@link isMisconfigured}. */
+  /** `misconfigured` is true if the budget can never allow a disruption, see {@link isMisconfigured}. */
   readonly misconfigured: boolean;
-  /** True if the budget allows the eviction of pods that are not ready. */
+  /** `sparesUnready` is true if the budget allows the eviction of pods that are not ready. */
   readonly sparesUnready: boolean;
   /**
    * The value of `spec.minAvailable` or `spec.maxUnavailable` and its effect, such as `maxUnavailable: 0, 3 of 3 pods
    * needed`.
    */
   readonly rule?: string | undefined;
-  /** True if the budget requires healthy pods, but no pod is healthy. */
+  /** `nothingHealthy` is true if the budget requires healthy pods, but no pod is healthy. */
   readonly nothingHealthy?: boolean | undefined;
 }
 
@@ -85,13 +85,13 @@ export interface Attempt {
    */
   readonly budgets: string;
   readonly retryAfterMs?: number | undefined;
-  /** True if mcm created an EvictionRequest instead of evicting the pod. */
+  /** `requested` is true if mcm created an EvictionRequest instead of evicting the pod. */
   readonly requested?: true;
 }
 
 export interface Responder {
   /**
-   * The active responder of an EvictionRequest, such as `imperative-eviction.k8s.io/evictor`. The field is absent if no
+   * The active responder of an EvictionRequest, such as `imperative-eviction.k8s.io/evictor`. `name` is absent if no
    * responder is active.
    */
   readonly name?: string | undefined;
@@ -103,7 +103,7 @@ export interface Responder {
 export interface VolumeMove {
   readonly pod: PodRef;
   readonly volumes: readonly string[];
-  /** True if the owner of the pod will start a new pod on another node, which needs the volumes. */
+  /** `returns` is true if the owner of the pod will start a new pod on another node, which needs the volumes. */
   readonly returns: boolean;
   /** The time of the first reconcile that no longer found the pod. */
   readonly goneAt?: Date;
@@ -125,7 +125,7 @@ export interface DrainMemory {
   readonly reported?: ReadonlySet<string>;
   readonly responders?: ReadonlyMap<string, Responder>;
   readonly respondersAt?: Date;
-  /** True if mcm failed to cordon the node. A forced drain continues without the cordon. */
+  /** `cordonFailed` is true if mcm failed to cordon the node. A forced drain continues without the cordon. */
   readonly cordonFailed?: boolean;
 }
 
@@ -134,12 +134,12 @@ export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Ma
 
 /** A volume that is attached to a node. */
 export interface Attachment {
-  /** The name of the VolumeAttachment. The field is absent if only the status of the Node shows the volume. */
+  /** The name of the VolumeAttachment. `name` is absent if only the status of the Node shows the volume. */
   readonly name?: string;
   readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
-  /** True if only `status.volumesInUse` of the Node shows the volume. */
+  /** `inUse` is true if only `status.volumesInUse` of the Node shows the volume. */
   readonly inUse?: true;
 }
 
@@ -161,7 +161,7 @@ export interface UnseenByDrain {
   /** The reason why mcm cannot read pods. The pods on the node are then unknown. */
   readonly pods?: string | undefined;
   /**
-   * The reason why mcm cannot read claims, volumes or attachments. The field is set only if the node or its pods may
+   * The reason why mcm cannot read claims, volumes or attachments. `volumes` is set only if the node or its pods may
    * have volumes.
    */
   readonly volumes?: string | undefined;
@@ -175,21 +175,21 @@ export interface DrainObservation {
   readonly attachments: readonly Attachment[];
   /** The volumes of moving pods that are now attached to another node. */
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** True if the cloud will end the VM. The drain is then forced before the end of the VM. */
+  /** `interrupted` is true if the cloud will end the VM. The drain is then forced before the end of the VM. */
   readonly interrupted?: true | undefined;
-  /** True if the VM ends soon. The drain then evicts all pods at the same time, sorted by priority. */
+  /** `urgent` is true if the VM ends soon. The drain then evicts all pods at the same time, sorted by priority. */
   readonly urgent?: true | undefined;
-  /** The volumes that other nodes can still attach. The value is undefined if the limits are unknown. */
+  /** The volumes that other nodes can still attach. `attach` is undefined if the limits are unknown. */
   readonly attach?: AttachRoom | undefined;
   /**
-   * Whether pods get EvictionRequests. The value is `unknown` until mcm has read discovery. The value is undefined if
-   * mcm evicts the pods itself.
+   * `requests` states whether pods get EvictionRequests. `requests` is `unknown` until mcm has read discovery.
+   * `requests` is undefined if mcm evicts the pods itself.
    */
   readonly requests?: 'served' | 'unknown' | undefined;
   readonly tracksVolumes: boolean;
   /** The missing read permissions of this process. */
   readonly unseen?: UnseenByDrain;
-  /** True if the watch of pods was interrupted. The cache may then lack pods. */
+  /** `podsUnproven` is true if the watch of pods was interrupted. The cache may then lack pods. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
   /** The end of the evictions. After this time, the drain deletes the pods. */
@@ -197,8 +197,8 @@ export interface DrainObservation {
   /** The time from which the drain is forced. */
   readonly forceAt: Date;
   /**
-   * True if `forceAt` is early because the node does not respond. For a responsive node, `forceAt` is the end of the
-   * drain timeout.
+   * `unresponsive` is true if `forceAt` is early because the node does not respond. For a responsive node, `forceAt` is
+   * the end of the drain timeout.
    */
   readonly unresponsive?: true | undefined;
   readonly forced: boolean;

@@ -15,8 +15,8 @@ const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean 
  */
 export interface MoveStage {
   /**
-   * True while the volumes are attached to the node of the pod. Afterwards, the volumes must be attached to another
-   * node.
+   * `isAttached` is true while the volumes are attached to the node of the pod. Afterwards, the volumes must be
+   * attached to another node.
    */
   readonly isAttached?: true;
   readonly since?: Date;

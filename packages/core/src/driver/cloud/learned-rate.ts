@@ -58,7 +58,7 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** The allowed calls per second. The value is undefined if no limit applies. */
+  /** The allowed calls per second. `limit` is undefined if no limit applies. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();

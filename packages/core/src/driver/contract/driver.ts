@@ -30,9 +30,9 @@ export interface DriverRequest<Spec, Credentials> {
 }
 
 /**
- * Is called at the end of each request to the cloud.
+ * `ObserveApi` is called at the end of each request to the cloud.
  * @param service The name of the request in the metrics of the driver.
- * @param error The failure. The value is undefined if the request succeeded.
+ * @param error The failure. `error` is undefined if the request succeeded.
  */
 export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
@@ -81,9 +81,9 @@ export interface FoundInstance extends Instance {
    */
   readonly createdAt?: string | undefined;
   /**
-   * The reason why the VM does not run and will not start again, such as `being deleted`. The value is undefined for
-   * any other VM. A machine without a VM does not adopt a VM with this field, but waits until the VM is gone. In a
-   * small cluster, mcm replaces an unreachable machine only if its VM has this field.
+   * The reason why the VM does not run and will not start again, such as `being deleted`. `ending` is undefined for any
+   * other VM. A machine without a VM does not adopt a VM with this field, but waits until the VM is gone. In a small
+   * cluster, mcm replaces an unreachable machine only if its VM has this field.
    */
   readonly ending?: string | undefined;
 }

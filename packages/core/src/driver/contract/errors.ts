@@ -27,9 +27,9 @@ export class MachineError extends Error {
   readonly unexpected: boolean;
 
   /**
-   * The field that the user must change, if the message does not name the field. The value is `secret` for the Secrets
-   * of the class, or the path of a field in the class. mcm adds the field to the message. Set `place` only for errors
-   * that occur before the first request to the cloud.
+   * The field that the user must change, if the message does not name the field. `place` is `secret` for the Secrets of
+   * the class, or the path of a field in the class. mcm adds the field to the message. Set `place` only for errors that
+   * occur before the first request to the cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 

@@ -19,8 +19,8 @@ interface Asked {
 }
 
 /**
- * Returns true if the tags of a VM name another control cluster. The machine controller neither adopts nor deletes such
- * a VM. Returns false for all VMs if the current control cluster is unknown.
+ * Returns true if the tags of a VM name another control cluster. The machine controller neither adopts nor deletes a VM
+ * of another control cluster. Returns false for all VMs if the current control cluster is unknown.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;

@@ -19,7 +19,7 @@ export type DriverCall =
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
-  /** The machine of the call. The field is absent for a listing and for a wait for notices. */
+  /** The machine of the call. `machine` is absent for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
   /** The merged and decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
@@ -54,8 +54,8 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**
-   * True if the driver limits the rate of its requests itself, with a `LearnedRate` for each account. If
-   * `spacesRequests` is false, mcm limits the calls when errors have `MachineError.throttled`.
+   * `spacesRequests` is true if the driver limits the rate of its requests itself, with a `LearnedRate` for each
+   * account. If `spacesRequests` is false, mcm limits the calls when errors have `MachineError.throttled`.
    */
   readonly spacesRequests?: boolean;
 }

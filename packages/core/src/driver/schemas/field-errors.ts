@@ -50,7 +50,10 @@ export class FieldErrors {
     this.#errors.push(`${path}: Invalid value: ${shown}: ${detail}`);
   }
 
-  /** Adds a problem of a field whose Go type is a named string type. Go formats the value of such a field as JSON. */
+  /**
+   * Adds a problem of a field whose Go type is a named string type. Go formats the value of a named string type as
+   * JSON.
+   */
   invalidConstant(path: string, value: string, detail: string): void {
     this.#errors.push(`${path}: Invalid value: ${jsonOfGo(value)}: ${detail}`);
   }
@@ -60,7 +63,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Unsupported value: ${quotedInGo(value)}: supported values: ${known}`);
   }
 
-  /** Adds a problem of a field whose Go type is a pointer. Go formats the value of such a field as JSON. */
+  /** Adds a problem of a field whose Go type is a pointer. Go formats the value behind a pointer as JSON. */
   unsupportedPointer(path: string, value: string, supported: readonly string[]): void {
     const known = supported.map(quotedInGo).join(', ');
     this.#errors.push(`${path}: Unsupported value: ${jsonOfGo(value)}: supported values: ${known}`);

@@ -4,8 +4,8 @@ import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
 /**
- * Returns the keys that a schema declares. Returns undefined if the schema is not an object, because such a schema may
- * read any key.
+ * Returns the keys that a schema declares. Returns undefined if the schema is not an object, because a schema of
+ * another kind may read any key.
  */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };

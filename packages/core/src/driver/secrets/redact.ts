@@ -22,8 +22,8 @@ export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? 
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /**
- * Matches a key before a placeholder, such as `","nodeName":"`. Such a key is not secret and also occurs in other JSON
- * texts, for example in the journal.
+ * Matches a key before a placeholder, such as `","nodeName":"`. A key before a placeholder is not secret and also
+ * occurs in other JSON texts, for example in the journal.
  */
 const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
 

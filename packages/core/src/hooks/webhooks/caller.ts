@@ -29,7 +29,7 @@ export interface HookCallerOptions {
   readonly caches: Pick<Caches, 'machines'>;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly control: KubeClient;
-  /** True if mcm reacts to interruptions. */
+  /** `interruptions` is true if mcm reacts to interruptions. */
   readonly interruptions: boolean;
   readonly fence: Fence | undefined;
   readonly clock: Clock;

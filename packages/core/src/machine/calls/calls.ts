@@ -24,7 +24,9 @@ export interface CallsOptions {
   readonly observer?: CallObserver;
   /** Returns the trace ID of a machine for log messages. */
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Is called once, when {@link FAULT_AFTER_FAILURES} consecutive calls have failed with an unexpected error. */
+  /**
+   * `onFault` is called once, when {@link FAULT_AFTER_FAILURES} consecutive calls have failed with an unexpected error.
+   */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
 

@@ -54,7 +54,7 @@ interface Place {
    * the value is empty, because a shortage of an offering applies to all classes.
    */
   readonly inputs: string;
-  /** The offering. The field is absent for a class in a zone. */
+  /** The offering. `choice` is absent for a class in a zone. */
   readonly choice?: Choice;
 }
 

@@ -59,7 +59,7 @@ const staleAfterMs = (timings: ReachabilityTimings): number =>
 
 /** The state of the reachability check. Times are in milliseconds of the monotonic clock. */
 export interface Reachability {
-  /** The start of the first failed probe. The field is absent if the API servers are reachable. */
+  /** The start of the first failed probe. `downSince` is absent if the API servers are reachable. */
   readonly downSince?: number;
   readonly frozen: boolean;
 }
@@ -78,7 +78,7 @@ export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeo
  * Freezes the controller if an API server was unreachable for longer than the timeout. During such an outage, healthy
  * nodes look unhealthy, and mcm would replace all machines. In the original, a single failed check long after the
  * previous check causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
- * @param failingSince The start of the outage according to this check. The value is undefined if both servers
+ * @param failingSince The start of the outage according to this check. `failingSince` is undefined if both servers
  * responded.
  */
 export function stepReachability(

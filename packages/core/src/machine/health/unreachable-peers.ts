@@ -26,7 +26,7 @@ export interface ConfirmationInput {
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
   readonly canLookUp: boolean;
-  /** The unreachable machines. The field is set if the cluster has several machines and all of them are unreachable. */
+  /** The unreachable machines. `peers` is set if the cluster has several machines and all of them are unreachable. */
   readonly peers?: OpenBreaker;
 }
 

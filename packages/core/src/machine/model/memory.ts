@@ -30,7 +30,7 @@ export interface MachineMemory {
    * machine without its finalizer.
    */
   finishedVersion?: string;
-  /** True if the Node of the machine was deleted while this process was watching Nodes. */
+  /** `nodeVanished` is true if the Node of the machine was deleted while this process was watching Nodes. */
   nodeVanished?: boolean;
   healthWrites?: HealthWrites;
   reported?: Reported;

@@ -21,8 +21,8 @@ export interface ObservedOffering {
   readonly text: string;
   readonly shortage?: Shortage;
   /**
-   * The time until which the machine waits for the first `create` call of another machine for this offering. The field
-   * is absent if no other machine makes the first call.
+   * The time until which the machine waits for the first `create` call of another machine for this offering.
+   * `awaitsFirstCall` is absent if no other machine makes the first call.
    */
   readonly awaitsFirstCall?: Date;
 }
@@ -42,11 +42,11 @@ export type CallOutcome =
       readonly instance?: Instance;
       readonly lastKnownState?: string | undefined;
       /**
-       * A predicate such as "is stopped". The field is set if a lookup found a VM that does not run and will not start
+       * A predicate such as "is stopped". `ending` is set if a lookup found a VM that does not run and will not start
        * by itself.
        */
       readonly ending?: string | undefined;
-      /** True if a lookup found the VM but could not confirm that the VM is initialized. */
+      /** `incomplete` is true if a lookup found the VM but could not confirm that the VM is initialized. */
       readonly incomplete?: true | undefined;
     }
   | { readonly ok: false; readonly error: MachineError };
@@ -87,19 +87,20 @@ export interface CallMemory {
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** The class of the machine. The value is undefined if the cache does not contain the class. */
+  /** The class of the machine. `machineClass` is undefined if the cache does not contain the class. */
   readonly machineClass?: MachineClass | undefined;
   readonly inputs: string;
   readonly asksForToken: boolean;
   readonly tokenLivesUntil?: Date | undefined;
   readonly inherited?: boolean;
   /**
-   * True if mcm knows a target cluster. With `--target-kubeconfig=none`, the value is false, and mcm neither reads
-   * Nodes nor drains.
+   * `hasTarget` is true if mcm knows a target cluster. With `--target-kubeconfig=none`, the value is false, and mcm
+   * neither reads Nodes nor drains.
    */
   readonly hasTarget: boolean;
   /**
-   * The reason why mcm cannot read the Nodes, as a part of a sentence. The field is absent if mcm can read the Nodes.
+   * The reason why mcm cannot read the Nodes, as a part of a sentence. `nodesUnseen` is absent if mcm can read the
+   * Nodes.
    */
   readonly nodesUnseen?: string;
   /** The Node that the label of the machine names, or the Node whose label names the machine. */
@@ -112,15 +113,15 @@ export interface MachineObservation {
   readonly conflictingNode?: Node;
   readonly conflictCameBack?: true | undefined;
   /**
-   * Is set if the label of the machine names the Node of another machine. `own` is the Node whose label names this
-   * machine.
+   * `nodeOfOther` is set if the label of the machine names the Node of another machine. `own` is the Node whose label
+   * names this machine.
    */
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
-  /** True if mcm saw the deletion of the Node. */
+  /** `nodeWasDeleted` is true if mcm saw the deletion of the Node. */
   readonly nodeWasDeleted?: boolean | undefined;
   /**
-   * True if the API servers were unreachable for too long. While the controller is frozen, mcm checks no health, and
-   * only deletions continue.
+   * `frozen` is true if the API servers were unreachable for too long. While the controller is frozen, mcm checks no
+   * health, and only deletions continue.
    */
   readonly frozen: boolean;
   readonly doubt?: Doubt | undefined;
@@ -128,7 +129,9 @@ export interface MachineObservation {
   readonly reported?: Reported | undefined;
   readonly calls: CallMemory;
   readonly shortage?: Shortage | undefined;
-  /** The offerings of the machine in order of preference. The value is undefined for a machine without alternatives. */
+  /**
+   * The offerings of the machine in order of preference. `offerings` is undefined for a machine without alternatives.
+   */
   readonly offerings?: readonly ObservedOffering[] | undefined;
   readonly driver: {
     readonly initialize: boolean;
@@ -141,12 +144,13 @@ export interface MachineObservation {
   /** The maximum of `replacementsInProgress`. The default is one. */
   readonly replacementsAllowed?: number;
   /**
-   * The open circuit breaker. The value is set if too many machines became unreachable at the same time as this
+   * The open circuit breaker. `breaker` is set if too many machines became unreachable at the same time as this
    * machine.
    */
   readonly breaker?: OpenBreaker | undefined;
   /**
-   * Is set if the machine is unreachable in a small cluster and the cloud has not confirmed the state of the VM yet.
+   * `unconfirmed` is set if the machine is unreachable in a small cluster and the cloud has not confirmed the state of
+   * the VM yet.
    */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   readonly cloudSays?: string | undefined;
@@ -161,18 +165,18 @@ export interface MachineObservation {
   readonly evidence?: EvidenceState | undefined;
   readonly keepsVms?: boolean;
   readonly keeping?: KeepingState | undefined;
-  /** True if the machine is being deleted and was Failed at the start of the deletion. */
+  /** `deletedForHealth` is true if the machine is being deleted and was Failed at the start of the deletion. */
   readonly deletedForHealth?: boolean | undefined;
   readonly interruptions?: boolean;
-  /** True if mcm adds the condition `Ready` to a machine without a Node. */
+  /** `readyCondition` is true if mcm adds the condition `Ready` to a machine without a Node. */
   readonly readyCondition?: boolean | undefined;
-  /** True if mcm writes `status.blockedBy`. */
+  /** `blockedBy` is true if mcm writes `status.blockedBy`. */
   readonly blockedBy?: true | undefined;
   /**
-   * Is set while an interrupted machine of a MachineSet is being deleted. The value states whether the replacement is
-   * Running.
+   * `successor` is set while an interrupted machine of a MachineSet is being deleted. The value states whether the
+   * replacement is Running.
    */
   readonly successor?: 'running' | 'awaited' | undefined;
-  /** The state of the drain. The value is set only if the Node of the machine is being drained. */
+  /** The state of the drain. `drain` is set only if the Node of the machine is being drained. */
   readonly drain?: DrainObservation | undefined;
 }

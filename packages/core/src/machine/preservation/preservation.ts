@@ -287,7 +287,9 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes | undefined;
-  /** True if the Node must have the taint, false if not. If the field is absent, the taint does not change. */
+  /**
+   * `tainted` is true if the Node must have the taint, false if not. If the field is absent, the taint does not change.
+   */
   readonly tainted?: boolean;
   readonly now: Date;
 }

@@ -56,15 +56,15 @@ export interface NodeEvidence {
   /** Minimum time between the first search that found the Node without a machine and its deletion, in milliseconds. */
   readonly confirmAfterMs: number;
   /**
-   * The last successful listing of every class, by the key of the class. The value is undefined for a class without a
-   * successful listing.
+   * The last successful listing of every class, by the key of the class. A class without a successful listing has the
+   * value undefined.
    */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
 export interface Kept {
   readonly because: string;
-  /** True if the reason is temporary. A user then does not have to act. */
+  /** `passing` is true if the reason is temporary. A user then does not have to act. */
   readonly passing?: true;
 }
 

@@ -85,7 +85,7 @@ interface ClassState {
   failures: number;
   /** The provider IDs that operators had released on any class at the time of the last reconcile. */
   seenReleases?: ReadonlySet<string>;
-  /** True if an event has reported that mcm cannot list the VMs of the class. */
+  /** `unlisted` is true if an event has reported that mcm cannot list the VMs of the class. */
   unlisted?: true;
   /** The provider IDs of the VMs that mcm keeps until an operator decides. */
   quarantined: ReadonlySet<string>;
@@ -113,7 +113,7 @@ export class OrphanCollector {
   readonly #deleting = new Set<string>();
   /**
    * The API server may lack machines that were created before this time, because the API server was restored from a
-   * backup. The value is undefined without a restore.
+   * backup. `wentBackAt` is undefined without a restore.
    */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;

@@ -21,7 +21,7 @@ export interface QuarantineView {
    * too old for a failed creation.
    */
   readonly lost: number;
-  /** The time of the restore of the API server to an older state. The value is undefined without a restore. */
+  /** The time of the restore of the API server to an older state. `wentBackAt` is undefined without a restore. */
   readonly wentBackAt: Date | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface ListedVm {
   readonly nodes: readonly Node[];
 }
 
-/** Whether a Node runs on a VM without a machine. */
+/** States whether a Node runs on a VM without a machine. */
 export type Use =
   /** The Node of the VM is not Ready, or mcm has no target cluster. */
   | { readonly use: 'none' }

@@ -17,11 +17,11 @@ export interface OrphanVmInput {
   /** The time until which mcm keeps a VM without a Node. */
   readonly heldUntil?: Date | undefined;
   /**
-   * The duration of the stop before the deletion. The value is undefined if mcm does not stop VMs. `until` is the
-   * deletion time of a stopped VM.
+   * The duration of the stop before the deletion. `stop` is undefined if mcm does not stop VMs. `until` is the deletion
+   * time of a stopped VM.
    */
   readonly stop?: { readonly forMs: number; readonly until?: Date | undefined } | undefined;
-  /** True if the limit of deletions per hour allows the deletion. */
+  /** `admitted` is true if the limit of deletions per hour allows the deletion. */
   readonly admitted: boolean;
 }
 

@@ -48,8 +48,8 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
 };
 
 /**
- * Is called when a driver call ignores its aborted signal. If the callback exists, the caller waits until the driver
- * call ends, see `withDeadline`.
+ * `OnOverdue` is called when a driver call ignores its aborted signal. If the callback exists, the caller waits until
+ * the driver call ends, see `withDeadline`.
  */
 export type OnOverdue = (error: MachineError) => void;
 
@@ -84,8 +84,8 @@ export interface DriverInvoker {
   /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
   /**
-   * Returns one sentence for each field of a class that has no effect, with the most similar known field. Such a field
-   * is not an error.
+   * Returns one sentence for each field of a class that has no effect, with the most similar known field. A field
+   * without effect is not an error.
    */
   unknownFields(machineClass: MachineClass): readonly string[];
   userDataOf(machine: Machine): Uint8Array | undefined;
@@ -115,8 +115,8 @@ export interface DriverInvoker {
 }
 
 /**
- * Is called at the end of each driver call.
- * @param machine The machine of the call. The value is undefined for a listing.
+ * `ObserveCall` is called at the end of each driver call.
+ * @param machine The machine of the call. `machine` is undefined for a listing.
  */
 export type ObserveCall = (
   call: keyof DriverTimeouts | 'volumeIds',
@@ -126,7 +126,7 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** Is called for each request that waited for a rate limit, with the wait time in milliseconds. */
+/** `ObserveWait` is called for each request that waited for a rate limit, with the wait time in milliseconds. */
 export type ObserveWait = (lane: Lane, ms: number) => void;
 
 export interface ClassProblem {
@@ -136,7 +136,7 @@ export interface ClassProblem {
 
 /**
  * Reports the result of a driver call for a class.
- * @param problem The refusal of the cloud. The value is undefined if the call succeeded.
+ * @param problem The refusal of the cloud. `problem` is undefined if the call succeeded.
  */
 export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
@@ -162,7 +162,7 @@ export interface InvokerOptions<Spec, Credentials> {
   /** Returns the class with its last valid provider spec. Returns undefined if no valid provider spec is known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /**
-   * The leadership check before each call that changes the cloud. The field is absent if no other process can be the
+   * The leadership check before each call that changes the cloud. `fence` is absent if no other process can be the
    * leader.
    */
   readonly fence?: Fence | undefined;
@@ -187,8 +187,8 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly observeApi?: ObserveApi | undefined;
   readonly observeWait?: ObserveWait | undefined;
   /**
-   * Is called when the cloud refuses a class, and after each successful call. If the callback exists, errors of the
-   * class or the Secret contain a hint.
+   * `observeClass` is called when the cloud refuses a class, and after each successful call. If the callback exists,
+   * errors of the class or the Secret contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
   readonly tracer?: DriverTracer | undefined;

@@ -45,7 +45,7 @@ export interface CallSpan {
   request(service: string, ms: number, failed: boolean): void;
   /**
    * Ends the span.
-   * @param error The error of the call, without secrets. The value is undefined if the call succeeded.
+   * @param error The error of the call, without secrets. `error` is undefined if the call succeeded.
    */
   end(error: MachineError | undefined): void;
 }

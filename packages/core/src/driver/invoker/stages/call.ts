@@ -16,7 +16,7 @@ export interface Call {
   readonly name: DriverCall;
   /** Text for messages, such as `create of machine m-1`. */
   readonly subject: string;
-  /** The machine of the call. The value is undefined for a listing. */
+  /** The machine of the call. `machine` is undefined for a listing. */
   readonly machine: Machine | undefined;
   readonly classNow: () => MachineClass | undefined;
   /** @throws MachineError if the class does not exist or cannot be read */
@@ -34,8 +34,8 @@ export interface Call {
 /** The state of a call. The inner stages write the state, and the outer stages read the state after a failure. */
 interface Progress {
   /**
-   * True if the driver has received the request. While `sent` is false, any error comes from the class, its Secrets or
-   * this process.
+   * `sent` is true if the driver has received the request. While `sent` is false, any error comes from the class, its
+   * Secrets or this process.
    */
   sent: boolean;
   /** A copy of the Secrets of the request. The Secret objects in the cache may change during the call. */

@@ -12,9 +12,9 @@ export interface DeadlineOptions {
   readonly stop: AbortSignal;
   readonly what: string;
   /**
-   * Is called when the driver call still runs after the deadline and the grace period. If `onOverdue` exists, the
-   * caller waits for the end of the driver call, because the call can still change the VM. If `onOverdue` is absent,
-   * the caller stops waiting.
+   * `onOverdue` is called when the driver call still runs after the deadline and the grace period. If `onOverdue`
+   * exists, the caller waits for the end of the driver call, because the call can still change the VM. If `onOverdue`
+   * is absent, the caller stops waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }

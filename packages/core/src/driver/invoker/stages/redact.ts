@@ -28,8 +28,8 @@ export const redactStage =
   };
 
 /**
- * Sets `unsent` on a permanent error that occurs before the driver is called. The cause of such an error is the class
- * or its Secrets, so no VM was created.
+ * Sets `unsent` on a permanent error that occurs before the driver is called. If the driver was not called, the cause
+ * of the error is the class or its Secrets, and no VM was created.
  */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;
