@@ -17,7 +17,7 @@ export interface LateBodyOptions {
    * @param nextSentAt The time at which the next chunk left the server. `onDelivered` returns undefined if no chunk is
    * pending.
    */
-  readonly onDelivered: (nextSentAt: number | undefined) => void;
+  readonly onDelivered: (bytes: Uint8Array, nextSentAt: number | undefined) => void;
   readonly onClose: () => void;
 }
 
@@ -99,7 +99,7 @@ export async function* delayedBody(
       else if (piece && leftMs > 0) await pause(clock, leftMs, connection);
       else if (piece) {
         pipe.pieces.shift();
-        onDelivered(pipe.pieces[0]?.sentAt);
+        onDelivered(piece.bytes, pipe.pieces[0]?.sentAt);
         yield piece.bytes;
       } else if (pipe.ended) {
         if ('error' in pipe.ended) throw pipe.ended.error;

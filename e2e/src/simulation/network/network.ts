@@ -13,6 +13,7 @@ import { KeyedRandom, PROFILES, type Profile, type ProfileName, WATCH_MS } from 
 import { ReceivedEvents } from './received-events.ts';
 import type { Chances, RequestFault } from './request-faults.ts';
 import { withShortcuts } from './shortcuts.ts';
+import { UnreadMachines } from './unread-machines.ts';
 
 /** The sender of a request: one of the two controllers, or all simulated kubelets. */
 export type Caller = 'manager' | 'machine-controller' | 'kubelets';
@@ -97,6 +98,7 @@ export class Network {
   /** The number of a caller's watches that will get the error 410. */
   readonly #expired = new Map<Caller, number>();
   readonly #ends = new Set<End>();
+  readonly #unread = new UnreadMachines();
   #chances: Chances = {};
   #cloudChances: Chances = {};
   #watchesOpened = 0;
@@ -125,6 +127,14 @@ export class Network {
    */
   get losesAnswers(): boolean {
     return (this.#worst.reads.lost ?? 0) > 0;
+  }
+
+  /**
+   * Whether a manager repeated the creation of this machine, and no manager had received a response or an event with the
+   * name.
+   */
+  repeatsUnread(name: string): boolean {
+    return this.#unread.isRepeated(name);
   }
 
   calm(): void {
@@ -274,7 +284,8 @@ export class Network {
       const answer = refused ?? (await this.#send(caller, transport, this.#paged(request), fault, peer));
       await this.#travel(caller, request, 'from');
       if (this.#cut.has(caller) || this.#isUnheard(caller, request)) throw new Error(RESET);
-      return this.#isKilledNow(caller, peer) ? never() : answer;
+      if (this.#isKilledNow(caller, peer)) return never();
+      return caller === 'manager' ? this.#unread.answered(request, answer) : answer;
     };
   }
 
@@ -378,6 +389,7 @@ export class Network {
       this.#kill(caller, peer);
       return never();
     }
+    if (caller === 'manager') this.#unread.sent(request);
     const answer = await transport(request);
     if (fault === 'killed after') this.#kill(caller, peer);
     if (fault === 'lost') throw new Error(RESET);
@@ -482,8 +494,9 @@ export class Network {
           delayMs: () => this.#keyed.delay(`${caller} event ${place}`, this.#eventMs(caller)),
           isLost: () => this.#isUnheard(caller, request),
           onSent: () => received.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined, noticedMs),
-          onDelivered: (nextSentAt) => {
+          onDelivered: (bytes, nextSentAt) => {
             received.receivedUntil(place, nextSentAt);
+            if (caller === 'manager') this.#unread.received(place, bytes);
             this.#isKilledNow(caller, peer);
           },
           onClose: close,

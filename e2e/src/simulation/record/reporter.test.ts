@@ -58,8 +58,10 @@ test.each([
   ['before the first machine, and its manager ended', { recordedAt: 4, restarts: true }, 0],
   ['after the first machine', { recordedAt: 6, restarts: true }, 1],
   ['before the first machine, and its manager still runs', { recordedAt: 4, restarts: false }, 1],
-])('a name is used twice, and the set wrote its last record %s', (_, { recordedAt, restarts }, violations) => {
-  const reporter = new Reporter(new VirtualClock(), { recordedAt: () => recordedAt });
+  ['after the first machine, which no manager has read', { recordedAt: 6, restarts: false, unread: true }, 0],
+])('a name is used twice, and the set wrote its last record %s', (_, rules, violations) => {
+  const { recordedAt, restarts, unread = false }: typeof rules & { readonly unread?: boolean } = rules;
+  const reporter = new Reporter(new VirtualClock(), { recordedAt: () => recordedAt, repeatsUnread: () => unread });
   reporter.wishes('workers', { replicas: 1, maxSurge: 1, maxUnavailable: 0 });
   const machine = (uid: string, resourceVersion: string) =>
     ({

@@ -15,6 +15,8 @@ export interface HistoryEntry {
 export interface ReporterRules extends Omit<FleetVerifierOptions, 'clock' | 'violate'> {
   /** The resource version in which a set last changed its record of used machine numbers, by the UID of the set. */
   readonly recordedAt: (setUid: string) => number;
+  /** Whether the last create request repeated a request, and no manager had received the name from the server. */
+  readonly repeatsUnread: (name: string) => boolean;
 }
 
 /** The first use of a machine name. */
@@ -37,6 +39,7 @@ export class Reporter {
   /** All machines until now, by name. */
   readonly #named = new Map<string, Naming>();
   readonly #recordedAt: ReporterRules['recordedAt'];
+  readonly #repeatsUnread: ReporterRules['repeatsUnread'];
   #managers = 0;
   /** The verifiers by the name of the deployment. */
   readonly #fleets = new Map<string, FleetVerifier>();
@@ -55,7 +58,9 @@ export class Reporter {
       limit = 1,
       lagMs = () => 0,
       recordedAt = () => Number.POSITIVE_INFINITY,
+      repeatsUnread = () => false,
     } = rules;
+    this.#repeatsUnread = repeatsUnread;
     this.#recordedAt = recordedAt;
     const violate = (text: string): void => this.violate(text);
     const options = { clock, replicasOf, largestSince, reducedAt, totalOf, limit, lagMs, violate };
@@ -200,8 +205,10 @@ export class Reporter {
 
   /**
    * Reports a machine with the name of an earlier machine. The VM or the Node of the earlier machine may still exist.
-   * The first exception of docs/decisions/0018-machine-names-from-a-count.md is allowed. The manager of the earlier
-   * machine ended before the set recorded the number. The machine was deleted before another manager read the machines.
+   * The first two exceptions of docs/decisions/0018-machine-names-from-a-count.md are allowed:
+   * - The manager of the earlier machine ended before the set recorded the number. The machine was deleted before
+   *   another manager read the machines.
+   * - The manager repeated the create request, because it had received no response and no event with the name.
    */
   #verifyName(machine: Machine): void {
     const { name, uid } = machine.metadata;
@@ -209,8 +216,8 @@ export class Reporter {
     const set = controllerOf(machine)?.uid;
     if (earlier !== undefined && earlier.uid !== uid && !this.#foreign.has(name)) {
       const wasRecorded = set === undefined || this.#recordedAt(set) > earlier.version;
-      if (wasRecorded || earlier.managers === this.#managers)
-        this.violate(`${name} has the name of an earlier machine`);
+      const endedEarly = !wasRecorded && earlier.managers !== this.#managers;
+      if (!endedEarly && !this.#repeatsUnread(name)) this.violate(`${name} has the name of an earlier machine`);
     }
     this.#nameOf(machine);
   }

@@ -82,6 +82,7 @@ export class World extends Fleet {
       reducedAt: (uid) => cache.reducedAt(uid),
       totalOf: (uid) => cache.totalOf(uid),
       recordedAt: (uid) => cache.recordedAt(uid),
+      repeatsUnread: (name) => network.repeatsUnread(name),
       limit: options.maxUnhealthyReplacements ?? 1,
       lagMs,
     });

@@ -3,6 +3,9 @@ import { startControlPlane } from '@mcm/control-plane';
 import { seededRandom, sleep, type VirtualClock } from '@mcm/kube';
 import { sampled } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
+import { controllerReference } from '../objects/claim.ts';
+import { unrecordedNames } from '../objects/machine-names.ts';
+import { delayedWatch } from '../testing/delayed-watch.ts';
 import { NAMESPACE, World } from './testing/world.ts';
 
 /** `World` verifies that a set never uses a name twice. The tests in this file count the names. */
@@ -215,4 +218,77 @@ test('a process that starts with old caches creates no surplus machine', async (
   await world.pass(30);
   expect(world.names.size).toBe(3);
   expect(set && (await world.keeper.resource(machineSets, NAMESPACE).get(set.metadata.name)).spec.replicas).toBe(3);
+});
+
+interface Answers {
+  /** The response to the create request is lost. */
+  readonly loses?: boolean;
+  /** The response is lost, and a repeated create request gets the response AlreadyExists. */
+  readonly repeats?: boolean;
+}
+
+/** Deletes the first machine of the deployment while the manager waits for the response to its create request. */
+async function deletedAtOnce({ loses = false, repeats = false }: Answers) {
+  let creations = 0;
+  let isDown = false;
+  await using world: World = await World.start(startControlPlane, {
+    fault: async (request, answer, clock) => {
+      const { pathname } = new URL(request.url);
+      if (request.url.includes('watch=true') && pathname.endsWith('/machines'))
+        return delayedWatch(await answer(), () => sleep(clock, repeats && creations < 3 ? 10_000 : 0));
+      if (isDown && request.method === 'GET' && pathname.includes('/machines/')) throw new TypeError('reset');
+      if (request.method !== 'POST' || !pathname.endsWith('/machines')) return answer();
+      creations += 1;
+      const response = await answer();
+      isDown = repeats && creations === 1;
+      if (isDown) throw new TypeError('reset');
+      if (creations > (repeats ? 2 : 1)) return response;
+      const [first] = await world.machines();
+      await world.deleteMachine(first?.metadata.name ?? '');
+      await sleep(clock, 1_000);
+      if (loses) throw new TypeError('reset');
+      return response;
+    },
+  });
+  await world.deploy(1);
+  await world.until(() => world.complete(), 120);
+  await world.pass(5);
+  return { names: world.names.size, recorded: (await world.sets()).map(recorded) };
+}
+
+test.each([
+  ['and the response arrives', {}],
+  ['the response is lost, and the watch shows the machine', { loses: true }],
+  ['and a repeated create request gets the response AlreadyExists', { repeats: true }],
+])('the name of a machine that is deleted at once is not used again: %s', async (_, how) => {
+  expect(await deletedAtOnce(how)).toEqual({ names: 2, recorded: ['20002'] });
+});
+
+test('the name of an open number is not used after its machine existed while a new manager read the set', async () => {
+  let isRead = false;
+  await using world: World = await World.start(startControlPlane, {
+    fault: async (request, answer, clock) => {
+      const isSet = request.method === 'GET' && /\/machinesets\/[^/?]+$/.test(request.url);
+      if (!isRead || !isSet) return answer();
+      isRead = false;
+      const [set] = await world.sets();
+      const [name = ''] = set ? unrecordedNames(set, []) : [];
+      const ownerReferences = set ? [{ ...controllerReference({ ...set, kind: 'MachineSet' }) }] : [];
+      await world.addMachine({ name, labels: { app: 'pool' }, ownerReferences });
+      await world.deleteMachine(name);
+      await sleep(clock, 1_000);
+      return answer();
+    },
+  });
+  await world.deploy(0);
+  await world.pass(5);
+  await world.stop();
+  const [set] = await world.sets();
+  const body = { metadata: { annotations: { [Annotations.NextMachineNumbers]: '20005,20003' } } };
+  await world.keeper.resource(machineSets, NAMESPACE).patch(set?.metadata.name ?? '', { type: 'merge', body });
+  await world.restart();
+  isRead = true;
+  await world.change({ spec: { replicas: 1 } });
+  await world.until(() => world.complete(), 120);
+  expect([isRead, world.names.size]).toEqual([false, 2]);
 });

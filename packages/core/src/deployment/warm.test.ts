@@ -1,6 +1,6 @@
 import { Annotations } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { controllerOf } from '@mcm/kube';
+import { controllerOf, sleep } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
@@ -37,6 +37,26 @@ test('a paused deployment creates no warm machines, and keeps those that it has'
   const [warm] = await warmOf(world);
   await world.pass(600);
   expect((await warmOf(world)).map(({ metadata }) => metadata.uid)).toEqual([warm?.metadata.uid]);
+});
+
+test('the name of a warm machine that is deleted before the lost response is not used again', async () => {
+  const names: string[] = [];
+  let creations = 0;
+  await using world: World = await World.start(startControlPlane, {
+    fault: async (request, answer, clock) => {
+      if (request.method !== 'POST' || !new URL(request.url).pathname.endsWith('/machines')) return answer();
+      creations += 1;
+      const response = await answer();
+      if (creations > 1) return response;
+      for (const { metadata } of await warmOf(world)) await world.deleteMachine(metadata.name);
+      await sleep(clock, 1_000);
+      throw new TypeError('reset');
+    },
+  });
+  world.truth.onChange(({ type, object }) => type === 'added' && names.push(object.metadata.name));
+  await world.deploy(0, {}, { annotations: KEEPS_ONE });
+  await world.until(async () => (await warmOf(world)).length === 1 && world.available() === 1, 600);
+  expect([names.length, new Set(names).size]).toEqual([2, 2]);
 });
 
 test.each([0, 1, 2, 3, 4])(

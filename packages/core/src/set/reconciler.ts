@@ -57,7 +57,7 @@ import { WarmPool } from './replicas/warm-pool.ts';
 import { ZonePlaces } from './replicas/zone-places.ts';
 import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
-import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
+import { type SetWaiters, setOf, wakeSets, wakeWaiters } from './wakeups.ts';
 
 /**
  * Many machines become reachable at about the same time. The delay combines the changes of reachable machines into one
@@ -114,9 +114,17 @@ export class SetReconciler {
     this.#status = new SetStatusWriter(context, this.#sets);
     this.#classes = new ClassLookup(context);
     this.#adoption = new MachineAdoption(context, this.#sets, this.#writer);
+    context.machines.onChange(({ object }) => this.#isSeen(object));
     context.machines.onDoubt(() => {
       if (!context.machines.doubted) this.#startOver();
     });
+  }
+
+  /** An event of a machine proves that its creation succeeded, even if the response was lost. */
+  #isSeen(machine: Machine): void {
+    const set = setOf(machine, this.#context);
+    const numbers = set && this.#known(set)?.numbers;
+    if (numbers?.unanswered.has(machine.metadata.name)) numbers.exists(machine.metadata.name);
   }
 
   /** After a restore of the API server, recent writes may be lost, and deleted machines may exist again. */
@@ -287,7 +295,8 @@ export class SetReconciler {
     if (warm.count === count) return {};
     if (!(await this.#numbers.catchUp(set, numbers, signal))) return { lookAgain: again(BEHIND_MS) };
     const known = new Set(this.#machinesOf(set).map(({ metadata }) => metadata.name));
-    const used = (name: string) => known.has(name) || taken.has(name) || this.#isNodeHeld(name);
+    const used = (name: string) =>
+      known.has(name) || taken.has(name) || numbers.existed.has(name) || this.#isNodeHeld(name);
     const newest = this.#context.sets.store.get(keyOf(set)) ?? set;
     const names = nextMachineNames(newest, numbers.unanswered, count - warm.count, used);
     const result = await this.#writer.create(
@@ -297,7 +306,7 @@ export class SetReconciler {
         taken,
         lost,
         replace: replace.slice(warm.count),
-        unanswered: numbers.unanswered,
+        numbers,
         places: this.#zones.places(set, names.length, lost.homes),
       },
       signal,

@@ -8,7 +8,15 @@ import {
   machines as machineResource,
   Taints,
 } from '@mcm/api';
-import { type Draft, errorText, ignoreNotFound, isAlreadyExists, isConflict, type ResourceClient } from '@mcm/kube';
+import {
+  controllerOf,
+  type Draft,
+  errorText,
+  ignoreNotFound,
+  isAlreadyExists,
+  isConflict,
+  type ResourceClient,
+} from '@mcm/kube';
 import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
@@ -63,6 +71,10 @@ export class WarmMachines {
   constructor(context: ControllerContext) {
     this.#context = context;
     this.#client = context.client.resource(machineResource, context.namespace);
+    // An event of a machine proves that its creation succeeded, even if the response was lost.
+    context.machines.onChange(({ object }) => {
+      this.#unanswered.get(controllerOf(object)?.uid ?? '')?.delete(object.metadata.name);
+    });
   }
 
   of({ metadata }: MachineDeployment): readonly Machine[] {
@@ -94,7 +106,8 @@ export class WarmMachines {
     const unanswered = this.#unansweredOf(deployment);
     const task = async (name: string) => {
       unanswered.add(name);
-      const machine = await this.#createOne(name, warmMachine(deployment, set, name, plan.state), signal);
+      const draft = warmMachine(deployment, set, name, plan.state);
+      const machine = await this.#createOne(name, draft, unanswered, signal);
       unanswered.delete(name);
       this.#context.machines.recordWrite(machine);
       made.push(name);
@@ -133,11 +146,19 @@ export class WarmMachines {
    * A machine with the wanted name may already exist. Either the response to an earlier create request was lost, or the
    * cache does not contain the machine yet.
    */
-  async #createOne(name: string, draft: Draft<Machine>, signal: AbortSignal): Promise<Machine> {
+  async #createOne(
+    name: string,
+    draft: Draft<Machine>,
+    unanswered: Set<string>,
+    signal: AbortSignal,
+  ): Promise<Machine> {
     try {
       return await this.#client.create(draft, { signal });
     } catch (error) {
-      if (isAlreadyExists(error)) return this.#client.get(name, { signal });
+      if (isAlreadyExists(error)) {
+        unanswered.delete(name);
+        return this.#client.get(name, { signal });
+      }
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found === undefined) throw error;
       return found;

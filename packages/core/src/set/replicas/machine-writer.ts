@@ -22,6 +22,7 @@ import type { Place } from '../../zones/places.ts';
 import { causeText, type DeletionCause, timedCauseOf } from './deletion-cause.ts';
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
+import type { NumberMemory } from './number-record.ts';
 
 const PARALLEL = 32;
 /** Maximum number of names in one event. */
@@ -43,8 +44,7 @@ export interface MachineChange {
 export interface Vacancies {
   /** Receives the names of existing machines that this set does not control. */
   readonly taken: Set<string>;
-  /** Names of machines whose create request got no response. A machine with one of these names may or may not exist. */
-  readonly unanswered: Set<string>;
+  readonly numbers: NumberMemory;
   readonly lost: LostReplicas;
   /** The states of the lost machines. The first new machines replace the lost machines. */
   readonly replace: readonly LostState[];
@@ -83,7 +83,7 @@ export class MachineWriter {
   async create(
     set: MachineSet,
     names: readonly string[],
-    { taken, unanswered, lost, replace, places }: Vacancies,
+    { taken, numbers, lost, replace, places }: Vacancies,
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const made: string[] = [];
@@ -95,7 +95,7 @@ export class MachineWriter {
     const task = async (name: string) => {
       const one = newMachine(set, name, lostStates.get(name), zones.get(name));
       const { machine, isNew } = await creations.during(uid, () =>
-        this.#createOnce(set, { name, one }, { taken, unanswered }, signal),
+        this.#createOnce(set, { name, one }, { taken, numbers }, signal),
       );
       this.#context.machines.recordWrite(machine);
       lost.made(machine, formerLostState(machine));
@@ -120,18 +120,19 @@ export class MachineWriter {
     return { succeeded, error };
   }
 
-  /** The name of the machine is in `unanswered` until the result is known. */
+  /** The name of the machine is in `numbers.unanswered` until the result is known. */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },
-    { taken, unanswered }: Pick<Vacancies, 'taken' | 'unanswered'>,
+    { taken, numbers }: Pick<Vacancies, 'taken' | 'numbers'>,
     signal: AbortSignal,
   ): Promise<Made> {
+    const { unanswered } = numbers;
     const wasOpen = unanswered.has(draft.name);
     unanswered.add(draft.name);
     try {
-      const made = await this.#createOne(set, draft, taken, signal);
-      unanswered.delete(draft.name);
+      const made = await this.#createOne(set, draft, { taken, numbers }, signal);
+      numbers.exists(draft.name);
       return made;
     } catch (error) {
       // True if the server refused this request. An earlier request for the machine may still arrive at the server.
@@ -144,7 +145,7 @@ export class MachineWriter {
   async #createOne(
     set: MachineSet,
     { name, one }: { readonly name: string; readonly one: Draft<Machine> },
-    taken: Set<string>,
+    { taken, numbers }: Pick<Vacancies, 'taken' | 'numbers'>,
     signal: AbortSignal,
   ): Promise<Made> {
     const { log } = this.#context;
@@ -153,6 +154,7 @@ export class MachineWriter {
     } catch (error) {
       if (mayHaveHappened(error)) return { machine: await this.#lookFor(set, name, error, signal), isNew: true };
       if (!isAlreadyExists(error)) throw error;
+      numbers.exists(name);
       // The machine is read from the server, because the owner of the existing machine decides whether the set needs
       // another machine.
       const existing = await this.#client.get(name, { signal });

@@ -6,10 +6,18 @@ import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } 
 export class NumberMemory {
   /** Names of creations without an answer. The set repeats creations without a response with the same names. */
   readonly unanswered: Set<string>;
+  /** Names of machines that existed in this process, and that the annotation may not contain yet. */
+  readonly existed = new Set<string>();
   caughtUp = false;
 
   constructor(unanswered: Iterable<string>) {
     this.unanswered = new Set(unanswered);
+  }
+
+  /** The machine may be deleted before the next write of the annotation, so the cache alone does not prove its name. */
+  exists(name: string): void {
+    this.unanswered.delete(name);
+    this.existed.add(name);
   }
 }
 
@@ -69,26 +77,32 @@ export class NumberRecord {
    */
   async write(
     { metadata }: MachineSet,
-    { unanswered }: NumberMemory,
+    memory: NumberMemory,
     zones: string | undefined,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { sets } = this.#context;
     const set = sets.store.get(keyOf({ metadata }));
     if (set?.metadata.uid !== metadata.uid) return false;
+    const { unanswered } = memory;
     const names = this.#namesOf(set);
     for (const name of names) unanswered.delete(name);
-    const numbers = printMachineNumbers(numbersAfter(set, names, unanswered));
+    const existed = [...memory.existed];
+    const numbers = printMachineNumbers(numbersAfter(set, [...names, ...existed], unanswered));
     const zonesRecorded = set.metadata.annotations?.[Annotations.ZonesOfReplicas] ?? '';
     const wanted = zones ?? zonesRecorded;
-    if (numbers === printMachineNumbers(machineNumbersOf(set)) && wanted === zonesRecorded) return true;
+    const recorded = (): true => {
+      for (const name of existed) memory.existed.delete(name);
+      return true;
+    };
+    if (numbers === printMachineNumbers(machineNumbersOf(set)) && wanted === zonesRecorded) return recorded();
     const { name, uid, resourceVersion } = set.metadata;
     const annotations: Record<string, string | null> = { [Annotations.NextMachineNumbers]: numbers };
     if (wanted !== zonesRecorded) annotations[Annotations.ZonesOfReplicas] = wanted || null;
     const body = { metadata: { uid, resourceVersion, annotations } };
     try {
       sets.recordWrite(await this.#sets.patch(name, { type: 'merge', body }, { signal, bookkeeping: true }));
-      return true;
+      return recorded();
     } catch (error) {
       if (isNotSent(error)) return true;
       if (isConflict(error) || isNotFound(error)) return false;

@@ -1,0 +1,53 @@
+import type { TransportRequest, TransportResponse } from '@mcm/kube';
+import { answerOf } from './answer.ts';
+
+const MACHINES = /\/machines(\/|\?|$)/;
+const decoder = new TextDecoder();
+
+const nameIn = (body = ''): string | undefined => /"metadata":\{"name":"([^"]+)"/.exec(body)?.[1];
+const isCreation = ({ method, path }: TransportRequest): boolean => method === 'POST' && path.endsWith('/machines');
+
+/** Tracks the machines that a manager creates without receiving a response or an event with the name of the machine. */
+export class UnreadMachines {
+  readonly #unread = new Set<string>();
+  /** Names that a manager sent again before a manager received them. */
+  readonly #repeated = new Set<string>();
+
+  /** Whether no manager had received the name at the last create request for it, although an earlier request had it. */
+  isRepeated(name: string): boolean {
+    return this.#repeated.has(name);
+  }
+
+  /** Records a request that reaches the server. */
+  sent(request: TransportRequest): void {
+    const name = isCreation(request) ? nameIn(request.body) : undefined;
+    if (name === undefined) return;
+    if (this.#unread.has(name)) this.#repeated.add(name);
+    else this.#repeated.delete(name);
+    this.#unread.add(name);
+  }
+
+  /** Records a response that reaches the manager. */
+  answered(request: TransportRequest, answer: TransportResponse): TransportResponse | Promise<TransportResponse> {
+    const isRead = request.method === 'GET' && answer.status === 200;
+    if (this.#unread.size === 0 || !MACHINES.test(request.path)) return answer;
+    if (isCreation(request) && (answer.status === 201 || answer.status === 409))
+      this.#unread.delete(nameIn(request.body) ?? '');
+    return isRead ? this.#read(answer) : answer;
+  }
+
+  async #read(answer: TransportResponse): Promise<TransportResponse> {
+    const text = await answer.text();
+    this.#receives(text);
+    return answerOf(answer.status, text);
+  }
+
+  /** Records a watch event that reaches the manager. */
+  received(path: string, bytes: Uint8Array): void {
+    if (this.#unread.size > 0 && MACHINES.test(path)) this.#receives(decoder.decode(bytes));
+  }
+
+  #receives(text: string): void {
+    for (const name of this.#unread) if (text.includes(`"${name}"`)) this.#unread.delete(name);
+  }
+}
