@@ -38,7 +38,7 @@ const countOnPage = (text: string): number => {
 export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const command: Command = reportRefusals(new Command('cloud-emulator'))
     .description(
-      'An emulator of a cloud API on loopback, for tests of a machine controller. The VMs run simulated kubelets.',
+      'Emulates the API of a cloud on loopback, for tests of a machine controller. The VMs run simulated kubelets.',
     )
     .allowExcessArguments(false)
     .addOption(new Option('--provider <name>', 'the emulated cloud').choices(PROVIDERS))
@@ -46,7 +46,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     .option('--data-dir <dir>', 'folder for the state of the cloud (default: in memory)')
     .option(
       '--node-kubeconfig <file>',
-      'kubeconfig that all kubelets share; the kubelets then only verify their bootstrap tokens',
+      'kubeconfig that all kubelets use; the kubelets then only verify their bootstrap tokens',
     )
     .option('--operation-ms <ms>', 'duration of each operation, boot and shutdown', whole(LONGEST_MS), 1_000)
     .option('--visible-after-ms <ms>', 'time until a new VM appears in listings', whole(LONGEST_MS), 0)

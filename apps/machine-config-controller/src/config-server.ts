@@ -55,7 +55,7 @@ export function registerConfigServerMetrics(meters: Meters): (status: number) =>
   const name = 'mcc_config_server_requests_total';
   const count = meters.counter({
     name,
-    help: 'Requests of booting machines, by status code',
+    help: 'Number of configuration requests of booting machines, by status code',
     labels: ['code'],
   });
   return (status) => count({ code: String(status) });
@@ -114,7 +114,7 @@ export async function startConfigServer(
   const { server, stop } = await serve(settings, endpoint, context);
   const caching = new AbortController();
   const cached = [caches?.machines, caches?.sets].map((informer) => informer?.run(caching.signal));
-  log.info('Serving configurations of first boots', { port: server.port });
+  log.info('Serving configurations to booting machines', { port: server.port });
   return {
     port: server.port,
     close: async () => {

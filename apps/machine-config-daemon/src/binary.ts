@@ -35,7 +35,7 @@ const flags = {
     'root-mount': textFlag({
       placeholder: '<directory>',
       default: '/',
-      help: 'root directory of the machine; the daemon writes files, units and kernel arguments below it',
+      help: 'root directory of the machine; the daemon writes files, units and kernel arguments below this directory',
     }),
     'disruption-policy': textFlag({
       placeholder: '<file>',
@@ -45,7 +45,7 @@ const flags = {
     'reboot-command': textFlag({
       placeholder: '<command>',
       default: 'systemctl reboot',
-      help: 'command that reboots the machine, with its root directory as /; none: another component must reboot nodes in the state Rebooting',
+      help: 'command that reboots the machine; none: another component must reboot nodes in the state Rebooting',
     }),
     'boot-id-file': textFlag({
       placeholder: '<file>',
@@ -61,7 +61,7 @@ const flags = {
     'metadata-endpoint': textFlag({
       placeholder: '<url>',
       default: 'http://169.254.169.254',
-      help: 'address of the metadata service for --interruptions',
+      help: 'address of the metadata service of the cloud, which --interruptions reads',
     }),
   }),
 } as const;

@@ -191,7 +191,7 @@ class Machine implements AsyncDisposable {
         alive(() => {
           this.room -= 1;
           return this.room < 0
-            ? Promise.reject(new Error(`cannot write ${path}: no space is left`))
+            ? Promise.reject(new Error(`cannot write ${path}: the disk has no free space`))
             : real.put(path, entry);
         }),
       remove: (path) => alive(() => real.remove(path)),
@@ -287,7 +287,7 @@ test.each([0, 2, 4])(
       expect(await machine.annotations()).toMatchObject({
         [CurrentConfig]: 'one',
         [State]: 'Degraded',
-        [Reason]: expect.stringMatching(/^cannot write \S+: no space is left$/),
+        [Reason]: expect.stringMatching(/^cannot write \S+: the disk has no free space$/),
       });
       expect(machine.boots).toBe(2);
       machine.room = Number.POSITIVE_INFINITY;

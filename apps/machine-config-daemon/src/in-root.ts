@@ -30,7 +30,7 @@ export async function pathInRoot(root: string, path: string): Promise<string> {
     const target = await linkTarget(join(root, ...at));
     if (target === undefined) continue;
     links += 1;
-    if (links > MAX_LINKS) throw new Error(`too many links on the way to ${path}`);
+    if (links > MAX_LINKS) throw new Error(`the path ${path} contains too many symbolic links`);
     at = target.startsWith('/') ? [] : at.slice(0, -1);
     todo.unshift(...target.split('/').filter((one) => one !== '' && one !== '.'));
   }

@@ -166,7 +166,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a parent of the path is not a directory',
   EEXIST: 'a parent of the path is not a directory',
   EISDIR: 'the path is a directory',
-  ENOSPC: 'no space is left',
+  ENOSPC: 'the disk has no free space',
   EROFS: 'the file system is read-only',
   EACCES: 'permission denied',
   EPERM: 'operation not permitted',

@@ -35,7 +35,7 @@ const SERVICE = 'machine-controller-manager';
 const FEATURES = {
   RolloutAnnotations: {
     stage: 'BETA',
-    help: 'let annotations rollout.machine.sapcloud.io/… of a MachineDeployment delay or pause its rollout',
+    help: 'rollout.machine.sapcloud.io/… annotations of a MachineDeployment can delay or pause its rollout',
   },
 } as const satisfies Features;
 
@@ -49,7 +49,7 @@ const flags = {
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'the freeze ends when the number of machines is below the limit of --safety-up by this number',
+      help: 'the manager ends the freeze when the number of machines is this much below the limit of --safety-up',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,
@@ -65,11 +65,11 @@ const flags = {
     }),
     'blocked-by': booleanFlag({
       default: DEFAULT_SETTINGS.blockedBy,
-      help: 'write status.blockedBy of MachineDeployments and MachineSets, the reasons why nothing happens now',
+      help: 'write status.blockedBy of MachineDeployments and MachineSets: the reasons why the manager waits',
     }),
     'count-terminating-towards-surge': booleanFlag({
       default: DEFAULT_SETTINGS.countTerminating,
-      help: 'count terminating machines towards replicas and surge at the creation of machines; annotation rollout.machine.sapcloud.io/count-terminating-towards-surge takes precedence',
+      help: 'terminating machines count towards the limits for new machines; the annotation rollout.machine.sapcloud.io/count-terminating-towards-surge takes precedence',
     }),
   }),
   ...safeguardFlags,
@@ -125,11 +125,11 @@ const flags = {
   'delete-migrated-machine-class': ignoredFlag('[true|false]', 'deprecated; mcm does not migrate MachineClasses'),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
-    'deprecated for this program; set the flag for the machine controller',
+    'deprecated for this program; set this flag on the machine controller instead',
   ),
   'machine-safety-apiserver-statuscheck-timeout': ignoredFlag(
     '<duration>',
-    'deprecated for this program; set the flag for the machine controller',
+    'deprecated for this program; set this flag on the machine controller instead',
   ),
 } as const;
 
@@ -181,7 +181,8 @@ const startAutoscaler = ({ flags: given, namespace, control, target, clock, log,
 export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefinition<typeof flags> => ({
   name: NAME,
   version: VERSION,
-  description: 'Controllers of MachineDeployments and MachineSets, and the check for too many machines.',
+  description:
+    'Runs the controllers of MachineDeployments and MachineSets, and freezes MachineSets with too many machines.',
   metricsPrefix: 'mcm_',
   fleet: {
     without: ['webhook-port', 'autoscaler-port'],

@@ -7,39 +7,38 @@ import { GENERATED, table } from './text/markdown.ts';
 /** The reason for each third-party dependency of a published package. */
 const WHY: Readonly<Record<string, string>> = {
   '@aws-sdk/client-ec2':
-    'signatures, requests and answers of EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); used only by the AWS machine controller',
-  '@aws-sdk/client-sqs':
-    'requests and answers of SQS, with the events about interruptions; used only by the AWS machine controller',
-  '@aws-sdk/client-sts': 'signatures, requests and answers of STS, for workload identity',
+    'signs and sends the requests to EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); used only by the AWS machine controller',
+  '@aws-sdk/client-sqs': 'reads the events about interruptions from SQS; used only by the AWS machine controller',
+  '@aws-sdk/client-sts': 'requests credentials for workload identity from STS; used only by the AWS machine controller',
   '@azure-rest/core-client':
-    'requests to Resource Manager that other Azure libraries do not support; used only by the Azure machine controller',
+    'sends the requests to Resource Manager that other Azure libraries do not support; used only by the Azure machine controller',
   '@azure/arm-compute':
-    'requests and answers of VMs, disks and images ([decision 14](../decisions/0014-azure-with-its-sdk.md)); used only by the Azure machine controller',
-  '@azure/arm-network': 'requests and answers for NICs and subnets',
-  '@azure/arm-resourcegraph': 'queries of Resource Graph, for listings',
-  '@azure/core-rest-pipeline': 'an empty request pipeline for the Azure clients, without their policies',
+    'sends the requests for VMs, disks and images to Azure ([decision 14](../decisions/0014-azure-with-its-sdk.md)); used only by the Azure machine controller',
+  '@azure/arm-network': 'sends the requests for NICs and subnets to Azure',
+  '@azure/arm-resourcegraph': 'lists the VMs, NICs and disks with queries of Resource Graph',
+  '@azure/core-rest-pipeline': 'replaces the request pipeline of the Azure clients by an empty pipeline',
   '@google-cloud/compute':
-    'requests and answers of Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); used only by the GCP machine controller',
-  '@grpc/grpc-js': 'the gRPC server for the cluster autoscaler; loaded only with `--autoscaler-port`',
+    'sends the requests to Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); used only by the GCP machine controller',
+  '@grpc/grpc-js': 'contains the gRPC server for the cluster autoscaler; loaded only with `--autoscaler-port`',
   '@grpc/proto-loader': 'encodes the messages of the gRPC server',
   '@hono/node-server': 'serves `hono` over Node’s sockets; used only by the local cloud',
   '@kubernetes/client-node':
-    'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded only for such kubeconfigs',
-  '@peculiar/x509': 'self-signed certificates of webhooks, metrics and the config server',
-  commander: 'flags and commands',
+    'supports kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded only for such kubeconfigs',
+  '@peculiar/x509': 'creates the self-signed certificates of webhooks, metrics and the config server',
+  commander: 'parses the flags and commands',
   '@marcbachmann/cel-js':
-    'conditions of hooks in CEL ([decision 2](../decisions/0002-own-cel.md)); in the machine controllers',
-  croner: 'cron schedules of rollout windows, with time zones; in the deployment controller',
-  'google-gax': 'the runtime of the clients of `@google-cloud/compute`',
-  hono: 'HTTP routes of the local cloud',
-  liquidjs: 'templates of machine configs, without access to code or files',
-  pino: 'logs as JSON lines',
-  'prom-client': 'metrics in Prometheus’ formats',
+    'evaluates the CEL conditions of hooks ([decision 2](../decisions/0002-own-cel.md)); in the machine controllers',
+  croner: 'computes the cron schedules of rollout windows; used only by the machine-controller-manager',
+  'google-gax': 'contains the runtime of the clients of `@google-cloud/compute`',
+  hono: 'defines the HTTP routes of the local cloud',
+  liquidjs: 'renders the templates of machine configs, without access to code or files',
+  pino: 'writes the logs as JSON lines',
+  'prom-client': 'writes metrics in the formats of Prometheus',
   'reflect-metadata': 'a dependency that `@peculiar/x509` loads at its start',
-  undici: 'HTTPS to API servers and clouds: pools, proxies, aborts',
-  re2js: 'regular expressions of schemas and CEL, with the semantics of Go and in linear time',
-  yaml: 'manifests, kubeconfigs and configuration files; errors contain the line',
-  zod: 'schemas of all external input, and the JSON Schemas for the CRDs',
+  undici: 'sends HTTPS requests to API servers and clouds; supports connection pools, proxies and aborts',
+  re2js: 'evaluates the regular expressions of schemas and CEL in linear time, with the semantics of Go',
+  yaml: 'parses manifests, kubeconfigs and configuration files; errors contain the line',
+  zod: 'validates all external input, and produces the JSON Schemas of the CRDs',
 };
 
 interface Manifest {

@@ -83,7 +83,7 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     `## All binaries\n\nIf the defaults differ, the table lists them in this order: ${binaries.join(', ')}.\n`,
     sections(commonOfAll()),
     '## Fleet mode\n',
-    'The machine-controller-manager and all machine controllers have these flags. [Fleet mode](../fleet-mode.md) describes them.\n',
+    'The machine-controller-manager and all machine controllers have the flags for fleets. [Fleet mode](../fleet-mode.md) describes the flags.\n',
     sections(fleetFlags),
     '## machine-controller-manager\n',
     sections(Object.fromEntries(Object.entries<Flag<unknown>>(flags).filter(([name]) => !own.has(name)))),
@@ -106,7 +106,7 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     '## machine-config-daemon\n',
     sections(machineConfigDaemon.flags),
     '## Programs for laptops and tests\n',
-    'These programs read flags only from the command line. `--help` and these pages list them: [control-plane](../../packages/control-plane/README.md#the-command),',
+    'These programs read flags only from the command line. `--help` and these pages list the flags: [control-plane](../../packages/control-plane/README.md#the-command),',
     '[local-cloud](../../providers/local/README.md), [cloud-emulator](../../apps/cloud-emulators/README.md). This also applies to the commands of [mcm](../../apps/mcm/README.md).\n',
   ].join('\n');
   return new Map([['docs/reference/flags.md', text]]);

@@ -79,7 +79,7 @@ const conditionsPage = (): string =>
     conditionTable(SET_CONDITIONS),
     '## Conditions of a Machine\n\nThe machine controller writes these conditions to `status.conditions` of the Machine, next to copies of the conditions of its Node.\n',
     conditionTable(MACHINE_CONDITIONS),
-    '## Conditions of a Node\n\nThe machine controller writes these conditions to `status.conditions` of the Node. The kubelet writes other conditions. The controller copies all of them to `status.conditions` of the Machine.\n',
+    '## Conditions of a Node\n\nThe machine controller writes these conditions to `status.conditions` of the Node. The kubelet writes other conditions. The machine controller copies all conditions of the Node to `status.conditions` of the Machine.\n',
     conditionTable(NODE_CONDITIONS),
     '## Conditions of a MachineConfigPool\n\nThe machine-config-controller writes these conditions to `status.conditions`.\n',
     conditionTable(POOL_CONDITIONS),
@@ -158,7 +158,7 @@ const errorsPage = (): string =>
       }),
     ),
     '\n## Delays of retries\n',
-    'The table shows the delay after the first failure, and the longest delay after many failures. If the cloud requests a longer delay, the controller respects it. `status` is the lookup of a VM before its initialization or deletion.\n',
+    'The table of delays shows the delay after the first failure, and the longest delay after many failures. If the cloud requests a longer delay, the controller waits for this delay. `status` is the lookup of a VM before its initialization or deletion.\n',
     table(
       ['Code', ...CALLS],
       Object.keys(MachineCodes)

@@ -129,7 +129,7 @@ test(
     expect(end).toEqual({
       code: 1,
       lastLine: expect.stringMatching(
-        /^machine-controller-manager: Lease lost: ending the process to prevent two leaders at the same time: (another|the process could not)/,
+        /^machine-controller-manager: Lease lost: ending the process, because another replica may become the leader: (another|the process could not)/,
       ),
     });
     expect(second.door.writes.slice(sent).filter((line) => !line.includes('/leases/'))).toEqual([]);

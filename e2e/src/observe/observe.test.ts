@@ -96,7 +96,9 @@ test('an observing controller sends nothing, and the running controllers do what
     // An observing controller does not count an unsent request as a failure, and creates no token.
     expect([...counts.keys()].filter((each) => each.endsWith(': different'))).toEqual([]);
     expect([...counts.keys()].filter((each) => each.startsWith('create secrets'))).toEqual([]);
-    const reported = observer.log.lines.filter(({ message }) => message === 'The running controller did the same');
+    const reported = observer.log.lines.filter(
+      ({ message }) => message === 'The running controller executed the observed action',
+    );
     expect(reported.map(({ fields }) => fields.object)).toContain(
       `${NAMESPACE}/${(await world.sets())[0]?.metadata.name}`,
     );

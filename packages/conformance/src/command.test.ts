@@ -58,7 +58,7 @@ test('the example passes all scenarios, and both forms of the report show this',
   expect(out).toContain(`${SCENARIOS.length - 2} passed, 0 failed, 2 skipped`);
   const xml = written.get('report.xml') ?? '';
   expect(xml).toContain(`<testsuites tests="${SCENARIOS.length}" failures="0" skipped="2">`);
-  expect(xml).toContain('name="initialize" time="0.25"><skipped message="the driver has no initialize"/>');
+  expect(xml).toContain('name="initialize" time="0.25"><skipped message="the driver has no method initialize"/>');
 });
 
 test('a failed scenario is reported with its reason and its impact on users, and the exit code is 1', async () => {

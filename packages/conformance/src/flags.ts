@@ -40,8 +40,8 @@ export function parseFlags(args: readonly string[], write: (text: string) => voi
     .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
     .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
     .option('--junit <file>', 'also write the report as JUnit XML')
-    .option('--only <text>', 'run only scenarios with this text in their name')
-    .option('--seed <number>', 'seed for the names of machines', wholeNumber, 1)
+    .option('--only <text>', 'run only the scenarios whose name contains this text')
+    .option('--seed <number>', 'seed for the random names of machines', wholeNumber, 1)
     .exitOverride()
     .configureOutput({ writeOut: write, writeErr: write });
   try {

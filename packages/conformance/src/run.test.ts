@@ -381,7 +381,7 @@ test.each<[string, (toy: Toy) => NonNullable<Toy['initialize']>, string]>([
   [
     'another VM than creation made',
     (toy) => async (r) => ({ ...(await toy.status?.(r)), providerId: 'toy:///other', nodeName: 'n' }),
-    'initialize returns another VM than the creation',
+    'initialize must return the VM of the creation, but returns another VM',
   ],
   [
     'only once',

@@ -114,6 +114,6 @@ test('an inventory of the driver’s module finds disks that a deletion leaves',
   expect(new Set(seen)).toEqual(new Set(['slow-token ours']));
   expect(report.outcomes[0]).toMatchObject({
     state: 'failed',
-    why: expect.stringMatching(/these resources remain: disks\/ours\//),
+    why: expect.stringMatching(/these resources remain in the cloud: disks\/ours\//),
   });
 });

@@ -26,7 +26,7 @@ const rules: readonly Rule[] = [
   {
     name: 'node ports in Tables',
     reason:
-      'A server picks node ports at random. The battery hides them in objects but shows them in the cells of Tables.',
+      'A server picks node ports at random. The battery hides node ports in objects, but not in the cells of Tables.',
     matches: ({ failure }) =>
       failure.diffs.every(
         ([path, expected, actual]) =>

@@ -51,7 +51,7 @@ export class AzureClouds implements Emulator {
     const isToLogin = hostOf(request) === cloud.login;
     if (isToLogin !== isLogin(url.pathname) && !isMetadata(url.pathname))
       return Promise.resolve(
-        jsonAnswer(404, { error: { code: 'NotFound', message: 'the path does not exist on this host' } }),
+        jsonAnswer(404, { error: { code: 'NotFound', message: 'this host of the emulator does not serve the path' } }),
       );
     return endpoint.transport(request);
   };

@@ -162,7 +162,7 @@ export class ArmEndpoint implements Emulator {
         return this.#agreement(method, pathname, body);
       case 'token':
       case 'none':
-        return refusal(404, 'InvalidResourceType', `there is no ${method} ${pathname}`);
+        return refusal(404, 'InvalidResourceType', `the emulator does not support ${method} ${pathname}`);
       default:
         break;
     }

@@ -18,7 +18,7 @@ export const faultRule = z.strictObject({
     .strictObject({
       status: z.number().int().min(300).max(599),
       code: z.string(),
-      message: z.string().default('the fault rule requested this error'),
+      message: z.string().default('a fault rule of the emulator returned this error'),
       /** The value of the header `Retry-After`, in seconds. */
       retryAfter: z.number().min(0).optional(),
     })
@@ -36,7 +36,7 @@ export const faultRule = z.strictObject({
   failOperation: z
     .strictObject({
       code: z.string(),
-      message: z.string().default('the fault rule requested this error'),
+      message: z.string().default('a fault rule of the emulator returned this error'),
       /** Whether an incomplete resource remains after the error. */
       leave: z.boolean().default(false),
     })

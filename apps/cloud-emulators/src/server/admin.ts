@@ -34,9 +34,9 @@ export function withAdmin(emulator: Emulator): Transport {
         faults.clear();
         return jsonAnswer(200, {});
       case 'DELETE faults/':
-        return faults.lift(id ?? '') ? jsonAnswer(200, {}) : refuse(404, `there is no fault rule ${id ?? ''}`);
+        return faults.lift(id ?? '') ? jsonAnswer(200, {}) : refuse(404, `fault rule ${id ?? ''} does not exist`);
       default:
-        return refuse(404, `there is no ${method} ${path}`);
+        return refuse(404, `the emulator does not support ${method} ${path}`);
     }
   };
 }
@@ -50,9 +50,9 @@ const interruption = z.strictObject({
 function interrupt(emulator: Emulator, body: string): Answer {
   const parsed = interruption.safeParse(jsonOf(body));
   if (!parsed.success) return refuse(400, z.prettifyError(parsed.error));
-  if (!emulator.interrupt) return refuse(501, 'the emulator of this cloud announces no interruptions');
+  if (!emulator.interrupt) return refuse(501, 'the emulator of this cloud does not support interruptions');
   const { name, kind, noticeMs } = parsed.data;
-  return emulator.interrupt(name, { kind, noticeMs }) ? jsonAnswer(202, {}) : refuse(404, `there is no VM ${name}`);
+  return emulator.interrupt(name, { kind, noticeMs }) ? jsonAnswer(202, {}) : refuse(404, `VM ${name} does not exist`);
 }
 
 function jsonOf(body: string): unknown {
@@ -68,7 +68,7 @@ function order({ faults }: Emulator, body: string): Answer {
   try {
     value = JSON.parse(body);
   } catch {
-    return refuse(400, 'the body must be JSON');
+    return refuse(400, 'the request body must be JSON');
   }
   const parsed = faultRule.safeParse(value);
   if (!parsed.success) return refuse(400, z.prettifyError(parsed.error));

@@ -36,7 +36,7 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
   const handle: RequestListener = (request, response) => {
     pass(request, response, { ready: ready.promise, hosts }).catch((error: unknown) => {
       if (!(error instanceof Error && error.name === 'ConnectionLost'))
-        log.error('Cannot answer a request', { path: request.url, error });
+        log.error('The emulator cannot answer a request', { path: request.url, error });
       response.destroy();
     });
   };

@@ -49,7 +49,7 @@ async function readClientCa(directory: string): Promise<string> {
     return await readFile(join(directory, 'ca.crt'), 'utf8');
   } catch (error) {
     throw new ConfigError(
-      `${FLAG} must contain ca.crt, the authority of the autoscaler certificate, but ${directory} does not contain this file: ${errorText(error)}`,
+      `${FLAG} must contain ca.crt, the CA of the certificate of the autoscaler; cannot read this file in ${directory}: ${errorText(error)}`,
     );
   }
 }
@@ -123,7 +123,7 @@ export async function serveAutoscaler(
     },
     (error: unknown) => log.debug('Cannot fill the caches of the autoscaler port', { error: errorText(error) }),
   );
-  log.info('Serving the cluster autoscaler', { port });
+  log.info('Serving requests of the cluster autoscaler', { port });
   return async () => {
     close();
     end.abort(new Error('the process stops'));

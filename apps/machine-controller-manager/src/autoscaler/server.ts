@@ -90,7 +90,7 @@ export async function startAutoscalerServer(
       method,
       (call: ServerUnaryCall<Request, object>, done: sendUnaryData<object>): void => {
         const settle = async (): Promise<object> => {
-          if (!ready()) throw new Error('the caches are not complete yet');
+          if (!ready()) throw new Error('the manager has not filled its caches yet; retry later');
           return answer(call.request);
         };
         settle().then(
@@ -98,7 +98,7 @@ export async function startAutoscalerServer(
           (error: unknown) => {
             const details = errorText(error);
             const code = error instanceof AutoscalerError ? grpc.status[error.code] : grpc.status.UNAVAILABLE;
-            log.info('Refused a request of the autoscaler', { method, error: details });
+            log.info('Refused a request of the cluster autoscaler', { method, error: details });
             done({ code, details });
           },
         );

@@ -23,7 +23,7 @@ export function addCloud(program: Command, say: (line: string) => void): void {
     cloud
       .command('interrupt')
       .argument('<machine...>', 'NAME of the machine, or machine/NAME')
-      .description('announce an interruption of the VM of a machine, as the cloud does')
+      .description('announce an interruption of the VM of a machine, as a real cloud does for spot VMs')
       .option(
         '--data-dir <dir>',
         'directory with the stores, logs and kubeconfig of the local instance',

@@ -41,7 +41,7 @@ export async function interrupt(
       await call('GET', `/v1/instances?${new URLSearchParams({ name })}`),
     );
     const instance = items.find(({ state }) => state !== 'terminated');
-    if (!instance) throw new UserError(`the cloud has no instance ${name}; list them with: mcm cloud list`);
+    if (!instance) throw new UserError(`the cloud has no instance ${name}; list the instances with: mcm cloud list`);
     await call('POST', `/v1/instances/${instance.id}/interrupt`, { kind, notice });
     return said;
   });

@@ -85,7 +85,7 @@ export function findKubeconfigs(
   const found = tried.find((file) => existsSync(file));
   if (found) return [found];
   throw new UserError(
-    `no cluster: neither --kubeconfig nor $KUBECONFIG is given, and ${tried.join(' and ')} do not exist; start one with: mcm up`,
+    `no cluster: neither --kubeconfig nor $KUBECONFIG is given, and ${tried.join(' and ')} do not exist; start a local cluster with: mcm up`,
   );
 }
 

@@ -35,12 +35,12 @@ export const EXIT_CODES: readonly ExitCode[] = [
     of: {
       up: 'Ctrl-C ended the command, or the instance is ready with --exit-when-ready',
       status: 'an instance is running',
-      logs: 'the command is complete, or Ctrl-C ended it',
+      logs: 'the command is complete, or Ctrl-C ended the command',
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'the rollout is complete; with --no-watch: no failure so far',
       plan: 'the deployment matches its spec, so the plan has no steps',
-      replay: 'this version makes the recorded decisions',
-      'config diff': 'the cluster already contains these objects without differences',
+      replay: 'this version of mcm repeats all recorded decisions',
+      'config diff': 'the cluster already contains the same objects',
     },
   },
   {
@@ -50,8 +50,8 @@ export const EXIT_CODES: readonly ExitCode[] = [
       'rollout status':
         'the rollout failed, timed out or needs a user action; the deployment was deleted; another error',
       plan: 'the plan has steps, and the rollout completes',
-      replay: 'this version makes a different decision, or does not support a recorded kind of decision',
-      'config diff': 'the objects would change the cluster',
+      replay: 'this version of mcm makes a different decision, or does not support a recorded kind of decision',
+      'config diff': 'an apply of the objects would change the cluster',
     },
   },
   {

@@ -12,7 +12,10 @@ interface Help {
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
-      ['mcm up', 'starts a cluster with three machines; Ctrl-C stops the cluster, and the next start uses it again'],
+      [
+        'mcm up',
+        'starts a cluster with three machines; Ctrl-C stops this cluster, and the next "mcm up" starts the same cluster',
+      ],
       ['mcm up --provider aws --machines 5', 'starts five machines on an emulator of EC2'],
       ['mcm up --exit-when-ready', 'exits when all machines are ready'],
     ],

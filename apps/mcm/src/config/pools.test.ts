@@ -58,12 +58,12 @@ test('config explain shows whether each node has the target, why not, and which 
     expect(pool).toMatchObject({ nodes: 5, updated: 1, unavailable: 1, maxUnavailable: 2, next: ['c'] });
     const why = Object.fromEntries((pool?.standing ?? []).map((one) => [one.name, one.why]));
     const waits = 'waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
-    expect(why).toEqual({ a: '', b: 'is drained', c: 'is next to get the target', d: waits, e: waits });
+    expect(why).toEqual({ a: '', b: 'is drained', c: 'gets the target configuration next', d: waits, e: waits });
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
       '  nodes   5: 1 updated, 1 unavailable, at most 2 may be unavailable',
       ...['  next    sets the target of c', '', 'Nodes without the target configuration:'],
-      ...['  - b: is drained', '  - c: is next to get the target', `  - d: ${waits}`, `  - e: ${waits}`],
+      ...['  - b: is drained', '  - c: gets the target configuration next', `  - d: ${waits}`, `  - e: ${waits}`],
     ]);
   }));
 
@@ -121,7 +121,7 @@ test('a pool that replaces machines is blocked while old machines exist, and not
     const snapshot = { ...facts, now: '2026-01-01T00:00:00Z' };
     return explainPool(snapshot, () => snapshot);
   };
-  expect(explained(annotations).blockers).toEqual(['mcm replaces the machines with another config']);
+  expect(explained(annotations).blockers).toEqual(['mcm replaces the machines without the target configuration']);
   const after = explained(at('new'));
   expect([after.blockers, statusLines([after])[1]?.includes('  updated  ')]).toEqual([[], true]);
 });
@@ -136,7 +136,7 @@ test('config status prints one line per pool, json and yaml print the model, and
     ]);
     await node(client, 'b', at('old'));
     const [, line, of] = formatted('wide', await readPools(cluster, now), statusLines);
-    expect([line?.includes('  updating  '), of]).toEqual([true, '  b: is next to get the target']);
+    expect([line?.includes('  updating  '), of]).toEqual([true, '  b: gets the target configuration next']);
     expect(JSON.parse(formatted('json', pools, statusLines).join(''))).toEqual(pools);
     expect(formatted('yaml', pools, statusLines)[0]).toContain('- name: worker\n  target: new\n');
     await expect(readPools(cluster, now, { name: 'infra' })).rejects.toThrow(

@@ -127,7 +127,8 @@ describe('one reading', () => {
     expect(managerOf(source([]))?.state).toBe('unknown');
     expect(managerOf(source([], [deployment(1, undefined, 3_600)]))).toMatchObject({
       state: 'stopped',
-      reason: 'the controller has no Lease, and the last change of machinedeployment web is not processed',
+      reason:
+        'the Lease of the controller does not exist, and the last change of machinedeployment web is not processed',
     });
     const machine = { apiVersion: API_VERSION, kind: 'Machine', metadata: meta('m'), spec: {} } as Machine;
     const healths = assessControllers({ ...source([]), machines: [machine] }, NOW);

@@ -220,7 +220,7 @@ function withoutLease(
 ): ControllerHealth | undefined {
   const lease =
     refusal === undefined
-      ? 'the controller has no Lease'
+      ? 'the Lease of the controller does not exist'
       : `no permission to read the Lease of the controller (${refusal})`;
   if (unprocessed.names.length > 0)
     return {

@@ -19,15 +19,15 @@ export function addDashboard(program: Command, environment: CommandEnvironment):
       .option('-A, --all-namespaces', 'show the machines of all namespaces')
       .option(
         '--fleet [labels]',
-        'show the clusters of a fleet, problems first: the namespaces of a seed with these labels (default: mcm-fleet)',
+        'show the clusters of a fleet, with problems first; selects the namespaces of the seed by labels (default: mcm-fleet)',
       )
       .option(
         '--listen <address>',
-        'IP address; unless it is a loopback address, users log in with a token of the cluster',
+        'IP address of the page; users log in with a token of the cluster, except on a loopback address',
         '127.0.0.1',
       )
       .option('--tls-cert-dir <dir>', 'directory with tls.crt and tls.key for --listen (default: self-signed)')
-      .option('--port <port>', 'port; 0: any free port', portNumber, 0),
+      .option('--port <port>', 'port of the page; 0: any free port', portNumber, 0),
   ).action(async (flags: DashboardFlags) => {
     const { runDashboard } = await import('./serve.ts');
     await runDashboard(flags, environment);

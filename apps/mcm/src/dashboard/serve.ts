@@ -52,7 +52,7 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     const dashboard = await serveDashboard(cluster, options);
     const scope =
       fleet !== undefined ? `the fleet ${fleet}` : all ? 'all namespaces' : `namespace ${cluster.namespace}`;
-    environment.say(`dashboard of ${scope}: ${dashboard.url} (Ctrl-C ends it)`);
+    environment.say(`dashboard of ${scope}: ${dashboard.url} (Ctrl-C stops the dashboard)`);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener('abort', () => resolve(), { once: true });

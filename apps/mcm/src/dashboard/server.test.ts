@@ -410,7 +410,7 @@ test('a stopped manager is shown with its effects, and no page announces its nex
   expect(rows.get('machine-controller')).toMatchObject({
     state: 'unknown',
     level: 'leaving',
-    why: 'the controller has no Lease',
+    why: 'the Lease of the controller does not exist',
   });
   const answer = await fetch(new URL('/api/rollouts/default/halted', page.url));
   const detail = (await answer.json()) as DeploymentDetail;

@@ -122,13 +122,15 @@ test.each(['missing', 'a/b'])('a class with the Secret %j does not leave the val
   } as never);
   const files = new Map((await collect()).map((file) => [file.name, file.text]));
   expect([...files.values()].join('')).not.toContain(CANARY);
-  expect(files.get('errors.txt')).toContain(`Secret ${name}, to remove its values from the files: `);
+  expect(files.get('errors.txt')).toContain(`cannot read Secret ${name}, so its values may remain in the files: `);
 });
 
 test('the bundle lists unreadable kinds and contains the others', async () => {
   refuse = (path) => path.includes('/pods') || path.includes('/secrets');
   const files = new Map((await collect()).map(({ name, text }) => [name, text]));
-  expect(files.get('errors.txt')).toMatch(/^pods: .*forbidden\nSecret cloud, to remove its values .*forbidden\n$/);
+  expect(files.get('errors.txt')).toMatch(
+    /^pods: .*forbidden\ncannot read Secret cloud, so its values may remain in the files: .*forbidden\n$/,
+  );
   expect(files.has('pods.yaml')).toBe(false);
   expect(files.has('machines.yaml')).toBe(true);
 });

@@ -121,7 +121,7 @@ async function knownSecrets(
   );
   const read = [...names].map((name) =>
     api.get(name).catch((error: unknown) => {
-      errors.push(`Secret ${name}, to remove its values from the files: ${errorText(error)}`);
+      errors.push(`cannot read Secret ${name}, so its values may remain in the files: ${errorText(error)}`);
       return undefined;
     }),
   );

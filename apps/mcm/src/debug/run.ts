@@ -30,7 +30,7 @@ export const writeBundle = (
     await writeFiles(into, files);
     const model = { folder: into, files: files.map(({ name }) => name) };
     const gaps = model.files.includes('errors.txt') ? ' (errors.txt lists the unreadable data)' : '';
-    const text = `wrote ${counted(files.length, 'file')} to ${into}${gaps}. Review the files before you send them: tar czf ${into}.tgz ${into}`;
+    const text = `wrote ${counted(files.length, 'file')} to ${into}${gaps}. Review the files, then create an archive: tar czf ${into}.tgz ${into}`;
     for (const line of formatted(flags.output, model, () => [text])) say(line);
   });
 

@@ -79,7 +79,7 @@ function jsonDocumentsOf(text: string): readonly string[] {
 function objectOf({ name, text }: Source): readonly KubeObject[] {
   const value = inFile(name, () => parseYamlText(text));
   if (value === null || value === undefined) return [];
-  if (!isObject(value)) throw new UserError(`${name}: contains a document that is not a Kubernetes object`);
+  if (!isObject(value)) throw new UserError(`${name}: contains a YAML document that is not a Kubernetes object`);
   const items: unknown = 'items' in value ? value.items : undefined;
   const objects = Array.isArray(items) ? items.filter(isObject) : [value];
   for (const object of objects) {

@@ -173,7 +173,7 @@ export async function move(
   to: string | undefined,
 ): Promise<readonly FleetChange[]> {
   if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(cluster))
-    throw new UserError(`<cluster> must be the name of a cluster, as /debug/fleet shows it, not "${cluster}"`);
+    throw new UserError(`<cluster> must be the name of a cluster in the list of /debug/fleet, not "${cluster}"`);
   const peers = to === undefined ? await peersIn(client, namespace) : await withReplica(client, namespace, to);
   const changes: FleetChange[] = [];
   for (const peer of peers) {

@@ -101,7 +101,7 @@ const TO_OVERWRITE = 'to overwrite these fields: --force-conflicts';
 const isMissingKind = (error: unknown): boolean => isNotFound(error) && error.status.details?.name === undefined;
 
 const missingKind = (object: Identified): string =>
-  `${nameOf(object)}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or omit it from --with`;
+  `${nameOf(object)}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or remove the kind from --with`;
 
 /**
  * Returns a hint for a Deployment with another selector, which is immutable. The original and other installations use

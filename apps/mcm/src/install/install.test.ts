@@ -42,7 +42,7 @@ describe('an installation', () => {
     const done: string[] = [];
     const onApplied = ({ what }: { what: string }) => done.push(what);
     await expect(applyObjects(client(), monitored, { ...options, onApplied })).rejects.toThrow(
-      /^servicemonitor\/\S+: the cluster does not have the kind ServiceMonitor \(monitoring.coreos.com\/v1\); install its CRD, or omit it from --with$/,
+      /^servicemonitor\/\S+: the cluster does not have the kind ServiceMonitor \(monitoring.coreos.com\/v1\); install its CRD, or remove the kind from --with$/,
     );
     expect(done.length).toBe(installable().length);
   });

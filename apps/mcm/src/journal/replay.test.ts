@@ -74,7 +74,7 @@ test('a replay of a truncated journal repeats the complete records, and exits wi
   expect(code).toBe(2);
   expect(said.join('\n')).toMatch(/problem: line \d+ is not JSON and was skipped/);
   expect(said.join('\n')).toContain(
-    'problem: the journal is incomplete: it has 2 records, but the last line is missing',
+    'problem: the journal is incomplete: the file has 2 records, but the last line is missing',
   );
 });
 
@@ -87,7 +87,7 @@ test('escape sequences of a hostile journal are printed in a visible form', asyn
 test.each([
   ['another file', 'kind: List\n', 'the file is not an mcm journal'],
   ['an empty file', '', 'the journal is empty'],
-  ['a compressed bundle', gzipSync('x'), 'the file is compressed; extract it first: tar xzf FILE'],
+  ['a compressed bundle', gzipSync('x'), 'the file is compressed; extract the file first: tar xzf FILE'],
   ['a newer format', '{"journal":9,"version":"9.0.0"}', 'use a newer version of mcm'],
 ])('%s is refused with exit code 2', async (_name, text, message) => {
   await expect(replay(text)).rejects.toThrow(message);

@@ -136,7 +136,7 @@ async function readFileOf(path: string): Promise<JournalText> {
     if (size > MOST_BYTES) throw new BadJournal(`the file is larger than ${MOST_BYTES / 1e6} MB`);
     const bytes = await readFile(path);
     if (bytes[0] === 0x1f && bytes[1] === 0x8b)
-      throw new BadJournal('the file is compressed; extract it first: tar xzf FILE');
+      throw new BadJournal('the file is compressed; extract the file first: tar xzf FILE');
     return readJournal(bytes.toString('utf8').split('\n'));
   } catch (error) {
     throw new UserError(`cannot replay ${path}: ${errorText(error)}`);

@@ -22,7 +22,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           // misspelled flag.
           .option(
             '-f, --filename <path>',
-            'file of machinedeployments (and machineclasses), a directory of these, or - for standard input; repeatable',
+            'file or directory with machinedeployments (and machineclasses), or - for standard input; repeatable',
             repeated,
           )
           .option(...RECURSIVE)
@@ -46,7 +46,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
     process.exitCode = PLAN_EXIT.problem;
     const { filename } = flags;
     if (filename === undefined)
-      throw new UserError('-f is required: a file of machinedeployments, a directory of these, or -');
+      throw new UserError('-f is required: a file or a directory with machinedeployments, or - for standard input');
     const { reportPlan } = await import('./run.ts');
     await reportPlan(filename, flags, environment);
   });

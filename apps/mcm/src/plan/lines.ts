@@ -7,7 +7,7 @@ const totals = ({ machines: { made, deleted, updated } }: DeploymentPlan): strin
     ...(made > 0 ? [`${counted(made, 'machine')} made`] : []),
     ...(deleted > 0 ? [`${counted(deleted, 'machine')} deleted`] : []),
     ...(updated > 0 ? [`${counted(updated, 'machine')} updated in place`] : []),
-  ].join(', ') || 'no machine is made, deleted or updated';
+  ].join(', ') || 'mcm creates, deletes and updates no machine';
 
 /** Returns a plan as lines of text. `wide` adds the reason for each step. */
 export function planLines(plans: readonly DeploymentPlan[], wide: boolean): string[] {

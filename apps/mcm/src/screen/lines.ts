@@ -38,7 +38,7 @@ export class FleetLines {
         lines.push(controllerSentence(health, now), ...health.effects.map((effect) => `  ${effect}`));
       }
     for (const { name } of this.#stopped)
-      if (!controllers.some((health) => health.name === name)) lines.push(`${name} is working again`);
+      if (!controllers.some((health) => health.name === name)) lines.push(`controller ${name} is working again`);
     this.#stopped = controllers;
     this.#phases = phases;
     this.#rollouts = rollouts;

@@ -19,7 +19,7 @@ export function addTree(program: Command, environment: CommandEnvironment): void
     .option('--all', 'also show old sets without machines, and with --fleet the objects of all clusters')
     .option(
       '--fleet [labels]',
-      'show the clusters of a fleet, problems first: the namespaces of a seed with these labels (default: mcm-fleet)',
+      'show the clusters of a fleet, with problems first; selects the namespaces of the seed by labels (default: mcm-fleet)',
     )
     .option('-w, --watch', 'print the tree again after each change, until Ctrl-C');
   withOutput(withFleetCluster(withCluster(withSelector(withAllNamespaces(tree), 'machinedeployments')))).action(

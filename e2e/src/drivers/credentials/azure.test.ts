@@ -116,7 +116,7 @@ describe('certificates', () => {
       `${pemOf(one.privateKey)}${CERTIFICATE.replace(/MII.{90}/s, 'MII')}`,
       'contains an unreadable certificate',
     ],
-    ['a password', PEM.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'), 'decrypt it with openssl pkey'],
+    ['a password', PEM.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'), 'decrypt the key with openssl pkey'],
   ])('an invalid certificate is refused with the fix, and not quoted: %s [E1-55]', async (_, pem, says) => {
     const { wire, stage } = open();
     const secret = { ...CERTIFIED, clientCertificate: pem };

@@ -22,10 +22,10 @@ export function requestsDiffer(
     if (ours[at]?.text === text) at++;
     else if (!optional) {
       if (at === ours.length && extent === 'may end earlier') return undefined;
-      return `request ${at + 1}: wanted ${text}, sent ${ours[at]?.text ?? 'none'}`;
+      return `request ${at + 1}: expected ${text}, sent ${ours[at]?.text ?? 'none'}`;
     }
   }
-  if (at < ours.length && extent !== 'may continue') return `request ${at + 1}: wanted none, sent ${ours[at]?.text}`;
+  if (at < ours.length && extent !== 'may continue') return `request ${at + 1}: expected none, sent ${ours[at]?.text}`;
   return undefined;
 }
 
@@ -34,20 +34,20 @@ export function codeDiffers(
   { error }: Reported,
 ): string | undefined {
   if (codes.includes(error?.code ?? null)) return undefined;
-  return `code: wanted ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
+  return `code: expected ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
 }
 
 /** Compares an error text with the expectation of a rule. The expectation contains the text of the cloud. */
 export function ruledTextDiffers(result: ExpectedResult, said: string): string | undefined {
   const { textMatches } = result;
-  if (textMatches && !textMatches.test(said)) return `text: wanted ${textMatches}, got ${said}`;
+  if (textMatches && !textMatches.test(said)) return `error text: expected ${textMatches}, got ${said}`;
   return cloudWordsDiffer(result, said);
 }
 
 /** Whether the text lacks the error code or the message of the cloud. */
 export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): string | undefined {
   for (const word of [cloudError?.code, cloudError?.message])
-    if (word && !said.includes(word)) return `text: wanted ${word} in it, got ${said}`;
+    if (word && !said.includes(word)) return `error text must contain ${word}, but is ${said}`;
   return undefined;
 }
 
@@ -61,7 +61,7 @@ export function responseDiffers(
   // A list or map that is null in Go is empty in JavaScript.
   const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
   const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
-  return stable(wanted) === stable(ours) ? undefined : `response: wanted ${stable(wanted)}, got ${stable(ours)}`;
+  return stable(wanted) === stable(ours) ? undefined : `response: expected ${stable(wanted)}, got ${stable(ours)}`;
 }
 
 export function metricsDiffer(wanted: Expected['metrics'], ours: Reported['metrics']): string | undefined {
@@ -69,7 +69,7 @@ export function metricsDiffer(wanted: Expected['metrics'], ours: Reported['metri
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(ours)])) {
     const [want, got] = [wanted[name] ?? 0, ours[name] ?? 0];
     const same = want === '*' || (want === '>=1' ? got >= 1 : Number(want) === got);
-    if (!same) return `metric ${name}: wanted ${want}, got ${got}`;
+    if (!same) return `metric ${name}: expected ${want}, got ${got}`;
   }
   return undefined;
 }

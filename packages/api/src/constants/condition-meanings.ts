@@ -25,17 +25,17 @@ export interface ConditionMeaning {
 const FAILED_CREATE = {
   status: 'True',
   means: 'The API server refuses to create a Machine object.',
-  help: 'Fix the cause that the message names: a quota of the namespace, a webhook, or the permissions of the manager.',
+  help: 'Fix the cause in the message of the condition: a quota, a webhook, or the permissions of the manager.',
 } as const;
 const FAILED_DELETE = {
   status: 'True',
   means: 'The API server refuses to delete a Machine object.',
-  help: 'Fix the cause that the message names: a webhook, or the permissions of the manager.',
+  help: 'Fix the cause in the message of the condition: a webhook, or the permissions of the manager.',
 } as const;
 const INVALID_FIELD = {
   status: 'True',
   means: 'A field of the object has an invalid value. The manager ignores the object.',
-  help: 'Correct the field that the message names.',
+  help: 'Correct the field that the message of the condition names.',
 } as const;
 const CLASS_NOT_FOUND = {
   status: 'True',
@@ -53,10 +53,10 @@ export const DEPLOYMENT_CONDITIONS = {
   Available: {
     means: 'Whether the deployment has at least `spec.replicas` minus `maxUnavailable` available machines.',
     reasons: {
-      MinimumReplicasAvailable: { status: 'True', means: 'Enough machines are Running.' },
+      MinimumReplicasAvailable: { status: 'True', means: 'The deployment has enough Running machines.' },
       MinimumReplicasUnavailable: {
         status: 'False',
-        means: 'Too few machines are Running.',
+        means: 'The deployment has too few Running machines.',
         help: 'Runbook McmDeploymentUnavailable.',
       },
     },
@@ -65,8 +65,8 @@ export const DEPLOYMENT_CONDITIONS = {
     means:
       'The progress of the current rollout of the deployment. Between rollouts, the condition contains the result of the previous rollout.',
     reasons: {
-      NewMachineSetCreated: { status: 'True', means: 'The manager created the MachineSet of a new template.' },
-      FoundNewMachineSet: { status: 'True', means: 'An existing MachineSet has the template.' },
+      NewMachineSetCreated: { status: 'True', means: 'The manager created a MachineSet for a new template.' },
+      FoundNewMachineSet: { status: 'True', means: 'The rollout uses an existing MachineSet with the same template.' },
       MachineSetUpdated: {
         status: 'True',
         means: 'The rollout most recently made progress at the time in `lastUpdateTime`.',
@@ -78,7 +78,7 @@ export const DEPLOYMENT_CONDITIONS = {
       MachineSetCreateError: {
         status: 'False',
         means: 'The manager cannot create the MachineSet of a new template.',
-        help: 'Fix the cause that the message names: a quota of the namespace, a webhook, or the permissions of the manager.',
+        help: 'Fix the cause in the message of the condition: a quota, a webhook, or the permissions of the manager.',
       },
       ProgressDeadlineExceeded: {
         status: 'False',
@@ -91,12 +91,12 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   ReplicaFailure: {
     means:
-      'The manager copied the condition from a MachineSet of the deployment. The manager removes the condition when the failure ends.',
+      'The manager copied the condition from a MachineSet of the deployment. The manager removes the condition ReplicaFailure when the failure ends.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
     means:
-      'A MachineSet of the deployment is frozen, so the manager adds no machine. The manager removes the condition when the problem ends.',
+      'A MachineSet of the deployment is frozen, so the manager adds no machine. The manager removes the condition Frozen when the freeze ends.',
     reasons: {
       OverShootingReplicaCount: {
         status: 'True',
@@ -105,14 +105,14 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       MachineDeploymentStateSync: {
         status: 'True',
-        means: 'The MachineSet has the label `freeze`, but no condition that states the reason.',
+        means: 'The MachineSet has the label `freeze`, but no condition with the reason of the freeze.',
         help: 'Runbook McmSetFrozen.',
       },
     },
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The spec is invalid. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
     reasons: {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
@@ -125,14 +125,14 @@ export const DEPLOYMENT_CONDITIONS = {
       SelectorOverlaps: {
         status: 'True',
         means:
-          'Two deployments select the same machines. The older deployment continues, and the newer deployment waits.',
+          'Two deployments select the same machines. The older of the two deployments continues, and the newer deployment waits.',
         help: 'Use a unique label in `spec.selector` and in the labels of the template of each deployment.',
       },
     },
   },
   RolloutBlocked: {
     means:
-      'The rollout is blocked until a user acts. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The rollout is blocked until a user acts. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
     reasons: {
       PausedOnFailure: {
         status: 'True',
@@ -146,23 +146,24 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       NoTargetCluster: {
         status: 'True',
-        means: 'The manager has no target cluster, so it cannot read the nodes for updates in place.',
+        means: 'The manager has no target cluster, so the manager cannot read the nodes for updates in place.',
         help: 'Start the manager with `--target-kubeconfig`, or use another strategy.',
       },
       NodesNotReadable: {
         status: 'True',
-        means: 'The manager has no permission to list or watch nodes, so it cannot update machines in place.',
-        help: 'Apply the RBAC roles of this version of mcm. After you apply the roles, the manager continues.',
+        means: 'The manager has no permission to list or watch nodes, so the manager cannot update machines in place.',
+        help: 'Apply the RBAC roles of this version of mcm. The manager continues automatically after you apply the roles.',
       },
       PlanRefused: {
         status: 'True',
         means:
-          'The manager did not execute its next step, because the step violates a limit. A bug of mcm causes the violation. The manager retries.',
+          'The manager did not execute the next step of the rollout, because the step violates a limit. A bug of mcm causes a step that violates a limit. The manager retries.',
         help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
       },
       RollbackRevisionNotFound: {
         status: 'True',
-        means: 'A rollback requested a revision that does not exist. The manager removed the request for the rollback.',
+        means:
+          'A user requested a rollback to a revision that does not exist. The manager removed the request for the rollback.',
         help: 'Choose a revision from `mcm rollout history NAME`.',
       },
     },
@@ -183,12 +184,12 @@ export const DEPLOYMENT_CONDITIONS = {
       InvalidSpec: {
         status: 'True',
         means: 'The condition `InvalidSpec` is true.',
-        help: 'See the message of `InvalidSpec`.',
+        help: 'The message of the condition `InvalidSpec` states the cause.',
       },
       RolloutBlocked: {
         status: 'True',
         means: 'The condition `RolloutBlocked` is true.',
-        help: 'See the message of `RolloutBlocked`.',
+        help: 'The message of the condition `RolloutBlocked` states the cause.',
       },
       ProgressDeadlineExceeded: {
         status: 'True',
@@ -199,16 +200,18 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a window, the end of a freeze, postponed nodes, or the rollout budget of a fleet. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The rollout waits for a window, the end of a freeze, postponed nodes, or the rollout budget of a fleet. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',
-        means: 'No rollout window is open. The message contains the time at which the rollout may continue.',
+        means:
+          'No rollout window is open. The message of the condition contains the time at which the rollout may continue.',
         help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       InFreeze: {
         status: 'True',
-        means: 'A freeze forbids rollouts. The message contains the end time and the reason of the freeze.',
+        means:
+          'A freeze forbids rollouts. The message of the condition contains the end time and the reason of the freeze.',
         help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       NodePostponed: {
@@ -220,35 +223,35 @@ export const DEPLOYMENT_CONDITIONS = {
       RolloutBudget: {
         status: 'True',
         means:
-          'The rollout budget of the fleet allows no rollout of this cluster now. The message names the cause and the ConfigMap of the budget.',
-        help: 'Wait for the rollouts of other clusters, or change the ConfigMap.',
+          'The rollout budget of the fleet allows no rollout of this cluster now. The message of the condition names the cause and the ConfigMap of the rollout budget.',
+        help: 'Wait for the rollouts of other clusters, or change the ConfigMap of the rollout budget.',
       },
       InvalidWindow: {
         status: 'True',
         means:
           'The rollout windows or freezes of the MachineClass are invalid, so the deployments of the class start no rollout.',
-        help: 'Correct the annotation of the MachineClass. The message contains the name of the annotation and the error.',
+        help: 'Correct the annotation of the MachineClass. The message of the condition contains the name of the annotation and the error.',
       },
     },
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
   InputIgnored: {
     means:
-      'The manager ignores an invalid field or annotation and applies all other fields. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The manager ignores an invalid field or annotation and applies all other fields. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
     reasons: {
       AnnotationNotUnderstood: {
         status: 'True',
         means: 'An annotation has an invalid value.',
-        help: 'The message shows a valid value of the annotation.',
+        help: 'The message of the condition shows a valid value of the annotation.',
       },
       LabelNotUnderstood: {
         status: 'True',
         means: 'A label has an unknown value.',
-        help: 'Use one of the values that the message lists.',
+        help: 'Use one of the values in the message of the condition.',
       },
       LimitsComeToZero: {
         status: 'True',
@@ -264,22 +267,22 @@ export const DEPLOYMENT_CONDITIONS = {
 export const SET_CONDITIONS = {
   ReplicaFailure: {
     means:
-      'The manager cannot create or delete Machine objects. The manager removes the condition when the problem ends.',
+      'The manager cannot create or delete Machine objects. The manager removes the condition Frozen when the freeze ends.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
     means:
-      'The MachineSet is frozen, so the manager adds no machine. The manager removes the condition when the problem ends.',
+      'The MachineSet is frozen, so the manager adds no machine. The manager removes the condition Frozen when the freeze ends.',
     reasons: { OverShootingReplicaCount: DEPLOYMENT_CONDITIONS.Frozen.reasons.OverShootingReplicaCount },
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The spec is invalid. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
     reasons: { ValidationFailed: INVALID_FIELD, ClassNotFound: CLASS_NOT_FOUND },
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines of this set, which has no deployment. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines of this set, which has no deployment. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
@@ -292,8 +295,9 @@ export const MACHINE_CONDITIONS = {
     reasons: {
       DrainTimeoutExpired: {
         status: 'True',
-        means: 'Pods remained after the drain timeout. The message names the pods.',
-        help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`. The deletion then continues.',
+        means:
+          'Pods remained on the node after the drain timeout. The message of the condition names the remaining pods.',
+        help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`. The deletion of the machine then continues.',
       },
     },
   },
@@ -305,27 +309,26 @@ export const MACHINE_CONDITIONS = {
  */
 export const NODE_CONDITIONS = {
   InPlaceUpdate: {
-    means: 'Progress of the in-place update of the node.',
+    means: 'Progress of the in-place update of a node.',
     reasons: {
       CandidateForUpdate: {
         status: 'True',
         means: 'The node has an old template. A user can select the node for the update.',
       },
       SelectedForUpdate: { status: 'True', means: 'The node is cordoned and drained.' },
-      DrainSuccessful: { status: 'True', means: 'The drain is complete.' },
+      DrainSuccessful: { status: 'True', means: 'The drain of the node is complete.' },
       ReadyForUpdate: { status: 'True', means: 'The agent on the node can start the update.' },
       UpdateSuccessful: { status: 'True', means: 'The agent reported a successful update.' },
       UpdateFailed: {
         status: 'True',
-        means:
-          'The agent reported a failed update. The message contains the error that the agent on the node reported.',
+        means: 'The agent reported a failed update. The message of the condition contains the error of the agent.',
         help: 'Correct the template, or undo the rollout.',
       },
     } satisfies Record<InPlaceUpdateReason, ReasonMeaning>,
   },
   Preserved: {
     means:
-      'Whether the machine of the node is preserved. The message states when the preservation ends, and contains the result of the drain.',
+      'Whether the machine of the node is preserved. The message of the condition contains the end of the preservation and the result of the drain.',
     reasons: {
       'Preserved by MCM.': {
         status: 'True',
@@ -333,9 +336,9 @@ export const NODE_CONDITIONS = {
       },
       'Preserved by user.': {
         status: 'True',
-        means: 'An annotation on the Machine or the Node requests the preservation.',
+        means: 'An annotation on the Machine or the Node requests the preservation of the machine.',
       },
-      'Preservation stopped.': { status: 'False', means: 'The preservation ended.' },
+      'Preservation stopped.': { status: 'False', means: 'The preservation of the machine ended.' },
     } satisfies Record<(typeof PreservedReasons)[keyof typeof PreservedReasons], ReasonMeaning>,
   },
   Terminating: {
@@ -345,7 +348,7 @@ export const NODE_CONDITIONS = {
         status: 'True',
         means: 'The node is healthy. A user, a scale-in or a rollout deletes the machine.',
       },
-      Unhealthy: { status: 'True', means: 'The node is not healthy.' },
+      Unhealthy: { status: 'True', means: 'The machine was Failed before its deletion.' },
     } satisfies Record<keyof typeof TerminatingReasons, ReasonMeaning>,
   },
 } as const satisfies Readonly<Record<string, ConditionMeaning>>;

@@ -46,8 +46,8 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager cannot create the MachineSet of a new template. The message contains the error of the API server.',
-    help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
+      'The manager cannot create the MachineSet of a new template. The message of the event contains the error of the API server.',
+    help: 'Fix the cause in the message of the event: a quota, a webhook, or the permissions of the manager.',
   },
   SelectingAll: {
     on: DEPLOYMENT,
@@ -103,7 +103,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. The rollout is stopped.',
-    help: 'Apply the roles of this version. After you apply the roles, the manager continues.',
+    help: 'Apply the roles of this version. The manager continues automatically after you apply the roles.',
   },
   SelectionTakenOff: {
     on: DEPLOYMENT,
@@ -117,7 +117,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'A field, label or annotation has an invalid or misleading value. The manager ignores the invalid value and applies all other values.',
-    help: 'Correct the field, label or annotation that the message names.',
+    help: 'Correct the field, label or annotation that the message of the event names.',
   },
   ScaleInAccepted: {
     on: DEPLOYMENT,
@@ -128,33 +128,33 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager refused a scale-in, or ignored one name in the list of machines to delete. The message contains the reason for the refusal.',
+      'The manager refused a scale-in, or ignored one name in the list of machines to delete. The message of the event contains the reason for the refusal.',
     help: 'Read the current replicas and machines, then write the annotation with a new request ID.',
   },
   ScaleInPending: {
     on: DEPLOYMENT,
     type: 'Normal',
     means:
-      'A machine is marked for deletion, but the manager did not delete the machine. The message contains the reason. The next scale-in deletes this machine first.',
+      'A machine is marked for deletion, but the manager did not delete the machine. The message of the event contains the reason. The next scale-in deletes the marked machine first.',
   },
   AutoscalerMarkExpired: {
     on: DEPLOYMENT,
     type: 'Normal',
     means:
       'The autoscaler marked machines for deletion and did not reduce `spec.replicas` in time, so the manager removed the marks.',
-    help: 'Check the cluster autoscaler. The annotation `deployment.machine.sapcloud.io/mark-expiry` defines the time.',
+    help: 'Check the cluster autoscaler. The annotation `deployment.machine.sapcloud.io/mark-expiry` defines how long the manager waits.',
   },
   InvalidSpec: {
     on: ['MachineDeployment', 'MachineSet'],
     type: 'Warning',
-    means: 'The spec is invalid. The condition with the name of this event contains the details.',
-    help: 'Correct the field that the message names.',
+    means: 'The spec is invalid. A condition of the deployment with the name of the event contains the details.',
+    help: 'Correct the field that the message of the event names.',
   },
   RolloutBlocked: {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager did not execute its next step, because the step violates a limit. A bug of mcm causes the violation. The manager retries.',
+      'The manager did not execute the next step of the rollout, because the step violates a limit. A bug of mcm causes a step that violates a limit. The manager retries.',
     help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
   },
   ReplacementHeld: {
@@ -177,19 +177,19 @@ export const EVENTS = {
   FailedCreate: {
     on: ['MachineSet', 'MachineDeployment'],
     type: 'Warning',
-    means: 'The manager cannot create a Machine object. The message contains the error of the API server.',
-    help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
+    means: 'The manager cannot create a Machine object. The message of the event contains the error of the API server.',
+    help: 'Fix the cause in the message of the event: a quota, a webhook, or the permissions of the manager.',
   },
   SuccessfulDelete: {
     on: SET,
     type: 'Normal',
-    means: 'The manager deleted Machine objects. The message contains the cause of the deletion.',
+    means: 'The manager deleted Machine objects. The message of the event contains the cause of the deletion.',
   },
   FailedDelete: {
     on: SET,
     type: 'Warning',
-    means: 'The manager cannot delete a Machine object. The message contains the error of the API server.',
-    help: 'Fix the cause in the message: a webhook, or the permissions of the manager.',
+    means: 'The manager cannot delete a Machine object. The message of the event contains the error of the API server.',
+    help: 'Fix the cause in the message of the event: a webhook, or the permissions of the manager.',
   },
   FrozeMachineSet: {
     on: SET,
@@ -206,14 +206,14 @@ export const EVENTS = {
   NodeUnhealthy: {
     on: MACHINE,
     type: 'Warning',
-    means: 'A condition of the node reports a problem. The health timeout of the machine started.',
+    means: 'A condition of the node reports a problem, so the health timeout of the machine started.',
     help: 'Check the node. `mcm explain machine/NAME` shows when the health timeout expires.',
   },
   NodeMissing: {
     on: MACHINE,
     type: 'Warning',
     means: 'The Node of a machine no longer exists. The health timeout of the machine started.',
-    help: 'Find the cause of the deletion of the Node. Restart the kubelet, so that it registers the Node again.',
+    help: 'Find the cause of the deletion of the Node. Restart the kubelet, so that the kubelet registers the Node again.',
   },
   NodeDeleted: {
     on: MACHINE,
@@ -237,7 +237,7 @@ export const EVENTS = {
   InterruptionPassed: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The VM still runs after the deadline of the interruption. mcm keeps the machine.',
+    means: 'The VM of the machine still runs after the deadline of its interruption. mcm keeps the machine.',
   },
   HooksBegun: {
     on: MACHINE,
@@ -255,14 +255,14 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The call of the webhook of a hook failed. The message contains the cause of the failure. The machine controller calls the webhook again.',
+      'The call of the webhook of a hook failed. The message of the event contains the cause of the failed call. The machine controller calls the webhook again.',
     help: 'Check the webhook, its certificate and its key. See [hooks](../hooks.md#webhooks).',
   },
   StaleNode: {
     on: MACHINE,
     type: 'Warning',
     means:
-      'A Node of the same name belongs to an earlier VM, so mcm deleted the new VM. The machine is Failed, and mcm replaces the machine.',
+      'An earlier VM has a Node with the name of the machine, so mcm deleted the new VM. The machine is Failed, and mcm replaces the machine.',
     help: 'Delete the Node if its VM no longer exists.',
   },
   CreationFailed: {
@@ -270,20 +270,20 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The cloud did not create the VM, or the initialization of the VM failed. The machine controller retries the call.',
-    help: 'The message contains the error code of the failed call. Look up the error code in the reference of error codes.',
+    help: 'The message of the event contains the error code of the call. Look up the error code in the reference of error codes.',
   },
   AlternativeChosen: {
     on: MACHINE,
     type: 'Normal',
     means:
-      'The cloud has no capacity for the first offering, so mcm uses an alternative. The message contains the alternative that mcm uses.',
+      'The cloud has no capacity for the first offering, so mcm uses an alternative. The message of the event contains the alternative that mcm uses.',
     help: 'None. The machine controller requests the first offering again later.',
   },
   ZoneStandby: {
     on: DEPLOYMENT,
     type: 'Warning',
     means: 'All machines of a zone became unreachable. The manager creates machines in the other zones.',
-    help: 'If the zone does not recover, replace its machines with `mcm zone evacuate`.',
+    help: 'If the zone stays unreachable, replace its machines with `mcm zone evacuate`.',
   },
   ZoneShort: {
     on: DEPLOYMENT,
@@ -296,7 +296,7 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Normal',
     means:
-      'The manager creates machines in the zone again. A machine of the zone is Ready, or the zone has no machines, or the wait for capacity ended.',
+      'The manager creates machines in the standby zone again. A machine of the zone is Ready, or the zone has no machines, or the wait for capacity ended.',
   },
   WarmMachineStopped: {
     on: MACHINE,
@@ -336,20 +336,20 @@ export const EVENTS = {
     on: ['Machine', 'MachineDeployment'],
     type: 'Warning',
     means: 'The agent on the node reported a failed update, or no result within the timeout.',
-    help: 'Read the reason of the agent in the message. Correct the template, or undo the rollout.',
+    help: 'Read the reason of the agent in the message of the event. Correct the template, or undo the rollout.',
   },
   Preserved: {
     on: MACHINE,
     type: 'Normal',
     means:
-      'The machine is preserved. The message states when the preservation ends, and names the object that requests the preservation.',
+      'The machine is preserved. The message of the event contains the end of the preservation and the object that requests the preservation.',
   },
   PreservationEnded: { on: MACHINE, type: 'Normal', means: 'The preservation of the machine ended.' },
   VMKept: {
     on: MACHINE,
     type: 'Normal',
     means: 'The machine failed and was deleted. mcm keeps its VM, so that a user can investigate the VM.',
-    help: 'Investigate the VM before mcm deletes it. The message contains the time at which mcm deletes the VM. To delete the VM earlier, delete the ConfigMap that the message names.',
+    help: 'Investigate the VM before its deletion. The message of the event contains the time at which mcm deletes the VM. To delete the VM earlier, delete the ConfigMap that the message of the event names.',
   },
   NodeMetadataDrift: {
     on: MACHINE,
@@ -362,13 +362,13 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'An annotation, a label or a field of the machine has an invalid value.',
-    help: 'Use one of the values that the message lists.',
+    help: 'Use one of the values in the message of the event.',
   },
   DeletionBlocked: {
     on: MACHINE,
     type: 'Warning',
     means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
-    help: 'The message contains a hint how to end the wait. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
+    help: 'The message of the event contains a hint how to end the wait. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
   },
   DrainFailed: {
     on: MACHINE,
@@ -392,7 +392,7 @@ export const EVENTS = {
   VolumeStaysAttached: {
     on: MACHINE,
     type: 'Warning',
-    means: 'A volume was not detached in time. The drain continues.',
+    means: 'A volume was not detached from the node within the detach timeout. The drain continues.',
     help: 'Check the VolumeAttachment and the CSI driver.',
   },
   EvictionUnavailable: {
@@ -407,7 +407,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The machine controller deleted the listed pods without a grace period, and ignored their PodDisruptionBudgets.',
-    help: 'The message contains the reason: an expired drain timeout, an unreachable node, or the label `force-deletion`.',
+    help: 'The message of the event contains the reason: an expired drain timeout, an unreachable node, or the label `force-deletion`.',
   },
   DriverFault: {
     on: MACHINE,
@@ -420,7 +420,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The provider spec or the Secret is invalid, so mcm cannot create VMs. The event `InvalidClass` also reports an incomplete nodeTemplate.',
-    help: 'Correct the fields that the message names.',
+    help: 'Correct the fields that the message of the event names.',
   },
   ClassIsValid: { on: CLASS, type: 'Normal', means: 'The class is valid again.' },
   UnknownField: {
@@ -439,7 +439,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means: 'The cloud refuses the credentials of the class.',
-    help: 'Correct the Secret that the message names. The machine controller reads the changed Secret immediately.',
+    help: 'Correct the Secret that the message of the event names. The machine controller reads the changed Secret immediately.',
   },
   CloudUnreachable: {
     on: CLASS,
@@ -451,41 +451,41 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means: 'The cloud refuses calls because of a value of the class, such as a missing image.',
-    help: 'Create a class with another name and a correct value for the field in the message.',
+    help: 'Create a class with another name and a correct value for the field in the message of the event.',
   },
   CloudAnswers: { on: CLASS, type: 'Normal', means: 'The cloud accepts calls for the class again.' },
   ListingFailed: {
     on: CLASS,
     type: 'Warning',
-    means: 'The machine controller cannot list the VMs of the class, so it cannot find orphans.',
-    help: 'Grant the credentials the permission to list VMs. The message contains the error of the cloud.',
+    means: 'The machine controller cannot list the VMs of the class, and therefore cannot find orphans.',
+    help: 'Grant the credentials the permission to list VMs. The message of the event contains the error of the cloud.',
   },
   ListingWorks: { on: CLASS, type: 'Normal', means: 'The machine controller can list the VMs of the class again.' },
   ForeignVMs: {
     on: CLASS,
     type: 'Warning',
     means:
-      'Some VMs have the tags of the class, but belong to another control cluster. The machine controller does not delete these VMs.',
+      'Some VMs have the tags of the class, but belong to another control cluster. The machine controller keeps the VMs of the other control cluster.',
     help: 'If this control cluster replaces the other control cluster, add the UID of the other control cluster to `--orphan-former-owners`.',
   },
   OrphanVM: {
     on: CLASS,
     type: 'Warning',
-    means: 'A VM has no machine. The message describes what mcm does with the VM.',
+    means: 'A VM of the cluster has no Machine. The message of the event contains the next action of mcm.',
     help: 'Runbook McmOrphans.',
   },
   OrphanNode: {
     on: ['Node'],
     type: 'Warning',
-    means: 'A Node exists, but its Machine no longer exists. The message describes what mcm does with the Node.',
+    means: 'A Node exists, but its Machine no longer exists. The message of the event contains the next action of mcm.',
     help: 'Runbook McmOrphans.',
   },
   MalformedObject: {
     on: ['Machine', 'MachineClass', 'MachineDeployment', 'MachineSet', 'Node'],
     type: 'Warning',
     means:
-      'A field of the object is missing or of the wrong type. The message lists the invalid fields. The controllers ignore the object.',
-    help: 'Correct the fields that the message names. The CRDs of this version refuse objects with invalid fields.',
+      'A field of the object is missing or of the wrong type. The message of the event lists the invalid fields. The controllers ignore the object.',
+    help: 'Correct the fields that the message of the event names. The CRDs of this version refuse objects with invalid fields.',
   },
 } as const satisfies Record<string, EventMeaning>;
 

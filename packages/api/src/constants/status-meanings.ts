@@ -12,15 +12,16 @@ export interface WordMeaning {
 /** Phases in `status.currentStatus.phase`. */
 export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   Pending: {
-    means: 'The VM exists. The node must join within the creation timeout.',
+    means: 'The VM of the machine exists, and its node must join within the creation timeout.',
     help: 'If the node does not join, follow the runbook McmMachinesDoNotJoin.',
   },
   Available: {
-    means: 'The VM exists. mcm has no target cluster, or the machine is warm and its VM is stopped.',
+    means: 'The VM exists, but mcm has no target cluster, or the machine is warm and its VM is stopped.',
   },
-  Running: { means: 'The node is healthy.' },
+  Running: { means: 'The node of the machine is healthy.' },
   Unknown: {
-    means: 'The node is no longer healthy, or no longer exists. The machine can recover within the health timeout.',
+    means:
+      'The node of the machine is no longer healthy, or no longer exists. The machine can recover within the health timeout.',
     help: 'Check the node. `mcm explain machine/NAME` shows the unhealthy condition and the end of the health timeout.',
   },
   Failed: {
@@ -37,22 +38,26 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
     means: 'The machine is being deleted. The controller drains the node, deletes the VM and deletes the Node.',
     help: 'If the deletion takes long, follow the runbook McmMachineTerminatingLong.',
   },
-  InPlaceUpdating: { means: 'The node was drained, and its agent updates it within the in-place update timeout.' },
+  InPlaceUpdating: {
+    means: 'The node was drained, and its agent must update the node within the in-place update timeout.',
+  },
   InPlaceUpdateSuccessful: {
-    means: 'The agent reported a successful update. The machine moves to the new MachineSet.',
+    means: 'The agent reported a successful update. The manager moves the machine to the new MachineSet.',
   },
   InPlaceUpdateFailed: {
-    means: 'The agent reported a failed update, or no result in time.',
+    means: 'The agent of the node reported a failed update, or no result within the in-place update timeout.',
     help: 'Correct the template, or run `mcm rollout undo NAME`.',
   },
 };
 
 /** Types in `status.lastOperation.type`. */
 export const OPERATION_MEANINGS: Readonly<Record<MachineOperationType, WordMeaning>> = {
-  Create: { means: 'The VM is created, and its node joins.' },
+  Create: { means: 'The controller creates the VM of the machine, and the node joins.' },
   Update: { means: 'Not used.' },
-  InPlaceUpdate: { means: 'The node is updated in place.' },
-  DrainNode: { means: 'The node is drained and the machine stays, for an update in place or a preservation.' },
+  InPlaceUpdate: { means: 'The agent updates the node of the machine in place.' },
+  DrainNode: {
+    means: 'The controller drains the node for an update in place or a preservation, and keeps the machine.',
+  },
   HealthCheck: { means: 'The machine controller checked the conditions of the node.' },
   Delete: { means: 'The machine is being deleted. The field `description` contains the current step of the deletion.' },
 };
@@ -62,7 +67,7 @@ export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
   Processing: { means: 'The operation on the machine is in progress.' },
   Failed: {
     means:
-      'The most recent attempt of the operation failed. The field `description` contains the reason, and the field `errorCode` contains the kind of failure. The controller retries.',
+      'The most recent attempt of the operation failed. `status.lastOperation` contains the reason in `description`, and the error code in `errorCode`. The controller retries the operation.',
   },
   Successful: { means: 'The operation on the machine is complete.' },
 };
@@ -86,61 +91,61 @@ export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
 /** Codes in `status.lastOperation.errorCode`. */
 export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   OK: { means: 'No error.' },
-  Canceled: { means: 'The call was cancelled, for example because the controller stops.' },
+  Canceled: { means: 'The controller canceled the call to the cloud, for example because the controller stops.' },
   Unknown: {
     means: 'The cloud returned an unknown error.',
-    help: 'Read the message. If the error repeats, report it with a debug bundle.',
+    help: 'Read the message of the error. If the error repeats, report the error with a debug bundle.',
   },
   InvalidArgument: {
     means: 'A value of the class or of its Secret is invalid.',
-    help: 'Create a class with another name and a correct value for the field in the message.',
+    help: 'Create a class with another name and a correct value for the field that the error names.',
   },
   DeadlineExceeded: {
-    means: 'The cloud did not respond in time.',
+    means: 'The cloud did not respond to the call in time.',
     help: 'If the error repeats, follow the runbook McmCloudCallsFail.',
   },
   NotFound: {
     means:
       'For a creation: a resource of the class, such as an image or a network, does not exist. For a deletion: the VM no longer exists, so the deletion is complete.',
-    help: 'Create a class with another name and the correct resource.',
+    help: 'Create a class with another name and an existing resource.',
   },
   AlreadyExists: {
-    means: 'A resource of the same name exists and does not belong to the machine.',
-    help: 'Find the owner of the resource. Delete the resource with the conflicting name, or wait until the cloud has deleted the resource.',
+    means: 'A resource in the cloud has the name of the machine, but does not belong to the machine.',
+    help: 'Find the owner of the resource. Delete the conflicting resource, or wait until the cloud has deleted the resource.',
   },
   PermissionDenied: {
-    means: 'The credentials are valid, but do not have a required permission.',
-    help: 'Grant the permission that the message names. The page of the provider lists all required permissions.',
+    means: 'The credentials of the class are valid, but lack a permission.',
+    help: 'Grant the permission that the error names. The page of the provider lists all required permissions.',
   },
   ResourceExhausted: {
-    means: 'The cloud has no capacity for this type in this zone, or a quota is exceeded.',
+    means: 'The cloud has no capacity for the machine type in the zone, or a quota is exceeded.',
     help: 'How-to “A zone has no capacity”.',
   },
   FailedPrecondition: {
-    means: 'The cloud refuses the call because of the state of a resource.',
-    help: 'Fix the cause that the message names.',
+    means: 'The cloud refuses the call, because a resource is in the wrong state.',
+    help: 'Fix the cause that the error names.',
   },
-  Aborted: { means: 'The cloud aborted the call, for example because of a concurrent call.' },
+  Aborted: { means: 'The cloud aborted the call, for example because of another call for the same resource.' },
   OutOfRange: {
     means: 'Several VMs have the name of one machine. The machine controller deletes the other VMs as orphans.',
     help: 'Runbook McmOrphans.',
   },
   Unimplemented: {
-    means: 'The driver does not support the call.',
+    means: 'The driver of the provider does not support the call.',
     help: 'Use only features that the page of the provider lists.',
   },
   Internal: {
     means:
-      'The cloud failed, or its response is invalid. As in the original, the drivers of the clouds also use this code for refused credentials.',
+      'The cloud reported an internal error, or its response is invalid. As in the original, the drivers of the clouds also use this code for refused credentials.',
     help: 'If the error repeats, follow the runbook McmCloudCallsFail.',
   },
   Unavailable: {
-    means: 'The cloud is unreachable, or the cloud throttles the calls.',
+    means: 'The API of the cloud is unreachable, or throttles the calls of the controller.',
     help: 'If the error repeats, follow the runbook McmCloudCallsFail.',
   },
   DataLoss: { means: 'The cloud reports a loss of data.', help: 'Contact the cloud provider.' },
   Unauthenticated: {
-    means: 'The cloud refuses the credentials.',
+    means: 'The cloud refuses the credentials of the class.',
     help: 'How-to “Rotate the credentials of a cloud”.',
   },
   Uninitialized: { means: 'The VM exists, but its initialization is not complete.' },

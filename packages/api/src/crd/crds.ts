@@ -27,7 +27,7 @@ const BLOCKED_BY: PrinterColumn = {
   name: 'BlockedBy',
   type: 'string',
   jsonPath: '.status.blockedBy[0].cause',
-  description: 'The first reason why nothing happens now.',
+  description: 'The first reason why the controller does nothing for the object now.',
   priority: 1,
 };
 

@@ -86,7 +86,7 @@ export const duration = (description: string) =>
       error: DURATION_ERROR,
     }),
     {
-      description: `${description} A Go duration such as \`1h30m\` or \`20m\`.`,
+      description: `${description} The value is a Go duration such as \`1h30m\` or \`20m\`.`,
       pattern: DURATION_PATTERN.source,
       maxLength: 64,
       'x-kubernetes-validations': [

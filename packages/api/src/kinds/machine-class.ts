@@ -19,7 +19,7 @@ const nodeTemplateSchema = crd(
     }),
     virtualCapacity: optional(
       crd(z.record(z.string(), quantity('An amount.')), {
-        description: 'Extended resources that the controller writes to the capacity of the nodes.',
+        description: 'Extended resources that the machine controller adds to the capacity of the nodes.',
         maxProperties: 128,
       }),
     ),
@@ -30,7 +30,7 @@ const nodeTemplateSchema = crd(
   }),
   {
     description:
-      'Resources and location of a node. The cluster autoscaler uses these values to scale a group from zero.',
+      'Resources and location of a node. The cluster autoscaler reads nodeTemplate to scale up a group without nodes.',
     'x-kubernetes-preserve-unknown-fields': true,
   },
 );
@@ -48,10 +48,13 @@ export const machineClassSchema = crd(
     kind: z.literal('MachineClass'),
     metadata: objectMeta,
     providerSpec: crd(z.record(z.string(), z.unknown()), {
-      description: 'Description of the VM. The driver of the provider defines the fields of this description.',
+      description:
+        'Settings of the VM, such as its image. The driver of the provider defines the fields of providerSpec.',
       'x-kubernetes-preserve-unknown-fields': true,
     }),
-    provider: optional(text('Name of the provider. Each driver refuses classes that name another provider.')),
+    provider: optional(
+      text('Name of the provider of the class. A driver refuses a class with the name of another provider.'),
+    ),
     secretRef: optional(
       secretReferenceSchema(
         'Secret with the user data. If credentialsSecretRef is absent, this Secret also contains the credentials.',
@@ -59,12 +62,12 @@ export const machineClassSchema = crd(
     ),
     credentialsSecretRef: optional(
       secretReferenceSchema(
-        'Secret with the credentials. Keys of this Secret take precedence over the keys of the Secret in secretRef.',
+        'Secret with the credentials for the cloud. The keys of credentialsSecretRef take precedence over the keys of secretRef.',
       ),
     ),
     nodeTemplate: optional(nodeTemplateSchema),
   }),
-  { description: 'Description of the VMs of machines, for one provider.' },
+  { description: 'Settings for the VMs of machines on one provider.' },
 );
 
 /** Description of the VMs of machines, for one provider. */

@@ -53,7 +53,7 @@ const BUDGET_RULES: readonly CelRule[] = [
 const budget = ({ maxSurge, maxUnavailable }: { maxSurge: number; maxUnavailable: number }) => ({
   maxSurge: optional(
     intOrPercent(
-      'Maximum number of machines above the replicas during an update: a number, or a percentage. mcm rounds a percentage up.',
+      'Maximum number of machines above spec.replicas during an update: a number, or a percentage of the replicas. mcm rounds the percentage of maxSurge up.',
       {
         default: maxSurge,
       },
@@ -61,7 +61,7 @@ const budget = ({ maxSurge, maxUnavailable }: { maxSurge: number; maxUnavailable
   ),
   maxUnavailable: optional(
     intOrPercent(
-      'Maximum number of unavailable machines during an update: a number, or a percentage. mcm rounds a percentage down.',
+      'Maximum number of unavailable machines during an update: a number, or a percentage of the replicas. mcm rounds the percentage of maxUnavailable down.',
       {
         default: maxUnavailable,
       },
@@ -80,9 +80,10 @@ export type RollingUpdate = z.infer<typeof rollingUpdateSchema>;
 const inPlaceUpdateSchema = crd(
   z.object({
     ...budget(DEFAULT_IN_PLACE_UPDATE),
-    orchestrationType: z
-      .enum(ORCHESTRATION_TYPES, { error: 'must be Auto or Manual' })
-      .meta({ description: 'Auto: the manager selects the nodes. Manual: a user selects nodes with a label.' }),
+    orchestrationType: z.enum(ORCHESTRATION_TYPES, { error: 'must be Auto or Manual' }).meta({
+      description:
+        'Auto: the manager selects the nodes for an in-place update. Manual: a user selects these nodes with a label.',
+    }),
   }),
   { description: 'Limits of an in-place update.', 'x-kubernetes-validations': BUDGET_RULES },
 );
@@ -102,7 +103,7 @@ const strategySchema = crd(
     inPlaceUpdate: optional(inPlaceUpdateSchema),
   }),
   {
-    description: 'Strategy for updates of machines with an old template.',
+    description: 'Strategy that replaces or updates the machines with an old template.',
     default: DEFAULT_STRATEGY,
     'x-kubernetes-validations': [
       {
@@ -132,28 +133,32 @@ export const machineDeploymentSpecSchema = crd(
     template: machineTemplateSpecSchema,
     strategy: optional(strategySchema),
     minReadySeconds: optional(
-      count('The manager copies the value to the MachineSets. The value has no effect on availability.'),
+      count(
+        'The manager copies minReadySeconds to the MachineSets. minReadySeconds has no effect on the availability of machines.',
+      ),
     ),
     revisionHistoryLimit: optional(
       count(
-        'Number of inactive MachineSets that the manager keeps. If the field is absent, the manager keeps all MachineSets.',
+        'Number of inactive MachineSets that the manager keeps for rollbacks. If revisionHistoryLimit is absent, the manager keeps all MachineSets.',
       ),
     ),
     paused: optional(
-      flag('If true, the manager does not roll out a new template. The manager still applies changes of the replicas.'),
+      flag('If true, the manager does not roll out a new template. A paused deployment still follows spec.replicas.'),
     ),
     rollbackTo: optional(
       z
         .object({ revision: optional(int64('Revision to restore; 0 or absent means the previous revision.').min(0)) })
-        .meta({ description: 'Requests a rollback. The manager removes the field after the rollback.' }),
+        .meta({
+          description: 'Requests a rollback of the template. The manager removes rollbackTo after the rollback.',
+        }),
     ),
     progressDeadlineSeconds: optional(
       count(
-        'The condition Progressing becomes False after this number of seconds without progress. If the field is absent, the deployment has no deadline.',
+        'Seconds without progress after which the condition Progressing becomes False. If progressDeadlineSeconds is absent, a rollout has no deadline.',
       ),
     ),
     autoPreserveFailedMachineMax: optional(
-      count('Maximum number of Failed machines of each MachineSet that mcm preserves automatically.'),
+      count('Maximum number of Failed machines that mcm preserves automatically in each MachineSet.'),
     ),
   }),
   { description: 'Desired state of the deployment.', 'x-kubernetes-validations': SELECTOR_RULES },
@@ -168,7 +173,7 @@ const machineDeploymentConditionSchema = z
       '`Available`, `Progressing`, `ReplicaFailure`, `Frozen`; with a problem `InvalidSpec`, `RolloutBlocked`, `RolloutWaiting`, `ReplacementHeld` or `InputIgnored`.',
     ),
     ...CONDITION_FIELDS,
-    lastUpdateTime: optional(time('Time of the last write of the condition.')),
+    lastUpdateTime: optional(time('Time at which the manager last wrote the condition.')),
   })
   .meta({ description: 'A condition of the deployment.' });
 
@@ -177,12 +182,12 @@ export type MachineDeploymentCondition = z.infer<typeof machineDeploymentConditi
 
 const machineDeploymentStatusSchema = z
   .object({
-    observedGeneration: optional(int64('Most recent generation of the spec that the controller observed.')),
+    observedGeneration: optional(int64('metadata.generation of the most recent spec that the manager observed.')),
     replicas: optional(int32('Number of machines of all MachineSets.')),
     updatedReplicas: optional(int32('Number of machines of the current MachineSet.')),
     readyReplicas: optional(int32('Number of machines that are Running.')),
-    availableReplicas: optional(int32('Machines that are Available or Running.')),
-    preservedFailedReplicas: optional(int32('Preserved Failed machines.')),
+    availableReplicas: optional(int32('Number of machines that are Available or Running.')),
+    preservedFailedReplicas: optional(int32('Number of Failed machines that mcm preserves.')),
     unavailableReplicas: optional(int32('Number of desired machines that are not available.')),
     conditions: optional(
       z.array(machineDeploymentConditionSchema).meta({ description: 'Conditions of the deployment.' }),
@@ -193,7 +198,7 @@ const machineDeploymentStatusSchema = z
     ),
     blockedBy: blockedByField,
   })
-  .meta({ description: 'Observed state of the deployment. The manager writes this state.' });
+  .meta({ description: 'Observed state of the deployment, which the manager writes.' });
 
 /** Status of a MachineDeployment. */
 export type MachineDeploymentStatus = z.infer<typeof machineDeploymentStatusSchema>;
@@ -207,8 +212,8 @@ export const machineDeploymentSchema = crd(
     spec: machineDeploymentSpecSchema,
     status: optional(machineDeploymentStatusSchema),
   }),
-  { description: 'A group of machines with one template and rolling updates.' },
+  { description: 'A group of machines with one template. The manager rolls out changes of the template.' },
 );
 
-/** A group of machines with one template and rolling updates. */
+/** A group of machines with one template. The manager rolls out changes of the template. */
 export type MachineDeployment = z.infer<typeof machineDeploymentSchema>;

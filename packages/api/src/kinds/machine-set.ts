@@ -20,10 +20,12 @@ export const machineSetSpecSchema = crd(
     template: machineTemplateSpecSchema,
     machineClass: optional(legacyClassReferenceSchema),
     minReadySeconds: optional(
-      count('The field has no effect on availability. mcm only exposes the value as a metric.'),
+      count(
+        'mcm only exposes minReadySeconds as a metric. minReadySeconds has no effect on the availability of machines.',
+      ),
     ),
     autoPreserveFailedMachineMax: optional(
-      count('Maximum number of Failed machines of this MachineSet that mcm preserves automatically.'),
+      count('Maximum number of Failed machines that mcm preserves automatically in this MachineSet.'),
     ),
   }),
   { description: 'Desired state of the MachineSet.', 'x-kubernetes-validations': SELECTOR_RULES },
@@ -49,20 +51,20 @@ const machineSetStatusSchema = z
     replicas: optional(int32('Number of machines of the MachineSet, including terminating machines.')),
     fullyLabeledReplicas: optional(int32('Number of machines with all labels of the template.')),
     readyReplicas: optional(int32('Number of machines that are Running.')),
-    availableReplicas: optional(int32('Machines that are Available or Running.')),
-    preservedFailedReplicas: optional(int32('Preserved Failed machines.')),
+    availableReplicas: optional(int32('Number of machines that are Available or Running.')),
+    preservedFailedReplicas: optional(int32('Number of Failed machines that mcm preserves.')),
     autoPreserveFailedMachineCount: optional(int32('Number of machines that mcm preserves automatically.')),
-    observedGeneration: optional(int64('Most recent generation of the spec that the controller observed.')),
+    observedGeneration: optional(int64('metadata.generation of the most recent spec that the manager observed.')),
     machineSetCondition: optional(
       z.array(machineSetConditionSchema).meta({ description: 'Conditions of the MachineSet.' }),
     ),
     lastOperation: optional(lastOperationSchema),
     failedMachines: optional(
-      z.array(machineSummarySchema).meta({ description: 'Machines with a failed last operation.' }),
+      z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
     ),
     blockedBy: blockedByField,
   })
-  .meta({ description: 'Observed state of the MachineSet. Written by the controller.' });
+  .meta({ description: 'Observed state of the MachineSet, which the manager writes.' });
 
 /** Status of a MachineSet. */
 export type MachineSetStatus = z.infer<typeof machineSetStatusSchema>;
@@ -76,7 +78,7 @@ export const machineSetSchema = crd(
     spec: machineSetSpecSchema,
     status: optional(machineSetStatusSchema),
   }),
-  { description: 'Keeps the desired number of machines of one template.' },
+  { description: 'A MachineSet keeps the desired number of machines with one template.' },
 );
 
 /** A number of equal machines. */

@@ -11,14 +11,16 @@ import { blockedByField, classReferenceSchema, lastOperationSchema } from './sha
 const MACHINE_CONFIGURATION = {
   drainTimeout: optional(
     duration(
-      'Time limit of a drain. When the time expires, mcm forces the drain. Default: `--machine-drain-timeout` (2h).',
+      'Time limit of the drain of the machine. When the drain timeout expires, mcm forces the drain. Default: `--machine-drain-timeout` (2h).',
     ),
   ),
   healthTimeout: optional(
-    duration('An unhealthy machine becomes Failed after this time. Default: `--machine-health-timeout` (10m).'),
+    duration('Time after which an unhealthy machine becomes Failed. Default: `--machine-health-timeout` (10m).'),
   ),
   creationTimeout: optional(
-    duration('Longest time from the creation until the node joins. Default: `--machine-creation-timeout` (20m).'),
+    duration(
+      'Longest time from the creation of the machine until its node joins the cluster. Default: `--machine-creation-timeout` (20m).',
+    ),
   ),
   inPlaceUpdateTimeout: optional(
     duration('Longest time of an in-place update. Default: `--machine-inplace-update-timeout` (20m).'),
@@ -29,7 +31,7 @@ const MACHINE_CONFIGURATION = {
   disableHealthTimeout: optional(flag('If true, an unhealthy machine never becomes Failed.')),
   maxEvictRetries: optional(
     count(
-      'Maximum number of attempts to evict a pod. After these attempts, mcm deletes the pod. Default: `--machine-max-evict-retries` (360).',
+      'Maximum number of attempts to evict a pod. After the last attempt to evict a pod, mcm deletes the pod. Default: `--machine-max-evict-retries` (360).',
     ),
   ),
   nodeConditions: optional(
@@ -43,7 +45,9 @@ export const machineSpecSchema = z
   .object({
     class: classReferenceSchema,
     providerID: optional(
-      text('ID of the VM at the provider. The controller writes the ID. The ID is empty until the VM exists.'),
+      text(
+        'ID of the VM at the provider. The machine controller writes the provider ID, which is empty until the VM exists.',
+      ),
     ),
     nodeTemplate: optional(nodeTemplateSpecSchema),
     ...MACHINE_CONFIGURATION,
@@ -61,8 +65,12 @@ const currentStatusSchema = z
       ),
     ),
     timeoutActive: optional(flag('Unused.')),
-    lastUpdateTime: optional(time('Start time of the phase.')),
-    preserveExpiryTime: optional(time('End of the preservation. The field is absent if the machine is not preserved.')),
+    lastUpdateTime: optional(time('Time at which the machine entered the phase.')),
+    preserveExpiryTime: optional(
+      time(
+        'Time at which the preservation of the machine ends. A machine without preservation has no preserveExpiryTime.',
+      ),
+    ),
   })
   .meta({ description: 'Phase of the machine.' });
 
@@ -72,17 +80,18 @@ export type CurrentStatus = z.infer<typeof currentStatusSchema>;
 const machineStatusSchema = z
   .object({
     addresses: optional(
-      z
-        .array(nodeAddressSchema)
-        .meta({ description: 'Addresses of the VM. mcm writes the field only if it has no target cluster.' }),
+      z.array(nodeAddressSchema).meta({
+        description:
+          'Addresses of the VM. The machine controller writes addresses only if it runs without a target cluster.',
+      }),
     ),
     conditions: optional(z.array(nodeConditionSchema).meta({ description: 'Copy of the conditions of the node.' })),
     lastOperation: optional(lastOperationSchema),
     currentStatus: optional(currentStatusSchema),
-    lastKnownState: optional(text('Data that the provider stores between its calls.')),
+    lastKnownState: optional(text('Data that the driver of the provider stores between its calls.')),
     blockedBy: blockedByField,
   })
-  .meta({ description: 'Observed state of the machine. Written by the controller.' });
+  .meta({ description: 'Observed state of the machine, which the machine controller writes.' });
 
 /** Status of a Machine. */
 export type MachineStatus = z.infer<typeof machineStatusSchema>;

@@ -25,7 +25,7 @@ const configSourceSchema = z
     configMap: optional(
       z
         .object({
-          kubeletConfigKey: text('Key of the kubelet configuration.'),
+          kubeletConfigKey: text('Key of the kubelet configuration in the ConfigMap.'),
           name: text('Name of the ConfigMap.'),
           namespace: text('Namespace of the ConfigMap.'),
           resourceVersion: optional(text('Resource version of the ConfigMap.')),
@@ -34,26 +34,26 @@ const configSourceSchema = z
         .meta({ description: 'A ConfigMap.' }),
     ),
   })
-  .meta({ description: 'mcm ignores the field and keeps its value.' });
+  .meta({ description: 'mcm stores configSource, but does not apply it to the Node.' });
 
 const nodeSpecSchema = z
   .object({
     taints: optional(
       crd(z.array(taintSchema), { description: 'Taints for the node.', 'x-kubernetes-list-type': 'atomic' }),
     ),
-    podCIDR: optional(text('mcm ignores the field and keeps its value.')),
+    podCIDR: optional(text('mcm stores podCIDR, but does not apply it to the Node.')),
     podCIDRs: optional(
       crd(z.array(z.string()), {
-        description: 'mcm ignores the field and keeps its value.',
+        description: 'mcm stores podCIDRs, but does not apply them to the Node.',
         'x-kubernetes-list-type': 'set',
       }),
     ),
-    providerID: optional(text('mcm ignores the field and keeps its value.')),
-    unschedulable: optional(flag('mcm ignores the field and keeps its value.')),
-    externalID: optional(text('mcm ignores the field and keeps its value.')),
+    providerID: optional(text('mcm stores providerID, but does not apply it to the Node.')),
+    unschedulable: optional(flag('mcm stores unschedulable, but does not apply it to the Node.')),
+    externalID: optional(text('mcm stores externalID, but does not apply it to the Node.')),
     configSource: optional(configSourceSchema),
   })
-  .meta({ description: 'Spec of the node. The machine controller applies only the taints.' });
+  .meta({ description: 'Spec of the Node. The machine controller applies only the taints to the Node.' });
 
 const nodeMetadataSchema = crd(
   z.object({
@@ -66,7 +66,7 @@ const nodeMetadataSchema = crd(
 export const nodeTemplateSpecSchema = z
   .object({ metadata: optional(nodeMetadataSchema), spec: optional(nodeSpecSchema) })
   .meta({
-    description: 'Labels, annotations and taints of the node. A change of this field does not replace machines.',
+    description: 'Labels, annotations and taints of the node. A change of nodeTemplate does not replace machines.',
   });
 
 /** Labels, annotations, taints and capacity that are copied to the Node of a machine. */

@@ -4,14 +4,14 @@ import type { MachineOperationType, MachineState } from '../constants/machine-ph
 import { crd, knownText, labelKey, labelMap, labelValue, optional, stringMap, text, time } from './fields.ts';
 
 const CLASS_GROUP = optional(
-  text('API group of the class. The controllers ignore this field and find the class by name.'),
+  text('API group of the MachineClass. The controllers ignore apiGroup and find the MachineClass by its name.'),
 );
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
-const CLASS_NAME = crd(z.string(), { description: 'Name of the class in the same namespace.', maxLength: 253 });
+const CLASS_NAME = crd(z.string(), { description: 'Name of a MachineClass in the same namespace.', maxLength: 253 });
 
 /** Must name a class. */
 export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: CLASS_KIND, name: CLASS_NAME }), {
-  description: 'The class that describes the VM.',
+  description: 'The MachineClass with the settings of the VM.',
   'x-kubernetes-validations': [
     {
       rule: "self.kind != ''",
@@ -31,7 +31,9 @@ export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: 
 /** The original always writes `machineClass: {}` into a MachineSet, so the reference may be empty. */
 export const legacyClassReferenceSchema = crd(
   z.object({ apiGroup: CLASS_GROUP, kind: optional(CLASS_KIND), name: optional(CLASS_NAME) }),
-  { description: 'Deprecated reference to the class. Only metrics use this field. Use `template.spec.class`.' },
+  {
+    description: 'Deprecated reference to the MachineClass, which only metrics use. Use `template.spec.class` instead.',
+  },
 );
 
 /** Reference to a MachineClass. */
@@ -47,7 +49,8 @@ const labelSelectorRequirementSchema = crd(
       .meta({ description: 'Operator that compares the label with the values.' }),
     values: optional(
       crd(z.array(labelValue()), {
-        description: 'Values for the operators In and NotIn. The list must be empty for Exists and DoesNotExist.',
+        description:
+          'Values for the operators In and NotIn. The operators Exists and DoesNotExist require an empty list of values.',
         maxItems: 64,
         'x-kubernetes-list-type': 'atomic',
       }),
@@ -70,17 +73,18 @@ export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSc
 /** An object must fulfill all labels and requirements of the selector. */
 export const labelSelectorSchema = crd(
   z.object({
-    matchLabels: optional(labelMap('Labels that an object must have.', 64)),
+    matchLabels: optional(labelMap('Labels that a selected object must have.', 64)),
     matchExpressions: optional(
       crd(z.array(labelSelectorRequirementSchema), {
-        description: 'Additional requirements for the labels of an object.',
+        description: 'Additional requirements for the labels of a selected object.',
         maxItems: 32,
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
   }),
   {
-    description: 'Selects the machines of this object. The selector must match the labels of the template.',
+    description:
+      'Selects the machines of this object by their labels. The labels of the template must match the selector.',
     'x-kubernetes-map-type': 'atomic',
   },
 );
@@ -120,10 +124,12 @@ export type TemplateMetadata = z.infer<typeof templateMetadataSchema>;
 export const lastOperationSchema = z
   .object({
     description: optional(
-      text('Description of the operation. During a deletion, the controllers read the current step from this text.'),
+      text(
+        'Description of the operation. During a deletion, the machine controller reads the current step from the description.',
+      ),
     ),
-    errorCode: optional(text('Machine error code after a failed creation or initialization.')),
-    lastUpdateTime: optional(time('Time of the last change of the operation.')),
+    errorCode: optional(text('Error code of the driver, if the creation or the initialization of the VM failed.')),
+    lastUpdateTime: optional(time('Time at which a controller last changed lastOperation.')),
     state: optional(knownText<MachineState>('`Processing`, `Failed` or `Successful`.')),
     type: optional(
       knownText<MachineOperationType>('`Create`, `Update`, `InPlaceUpdate`, `DrainNode`, `HealthCheck` or `Delete`.'),
@@ -138,7 +144,7 @@ export type LastOperation = z.infer<typeof lastOperationSchema>;
 export const machineSummarySchema = z
   .object({
     name: optional(text('Name of the machine.')),
-    providerID: optional(text('The VM of the machine.')),
+    providerID: optional(text('Provider ID of the VM of the machine.')),
     lastOperation: optional(lastOperationSchema),
     ownerRef: optional(text('Name of the MachineSet that owns the machine.')),
   })
@@ -150,9 +156,9 @@ export type MachineSummary = z.infer<typeof machineSummarySchema>;
 /** Fields of every condition in this group. */
 export const CONDITION_FIELDS = {
   status: knownText<ConditionStatus>('`True`, `False` or `Unknown`.'),
-  lastTransitionTime: optional(time('Time of the last change of the status.')),
-  reason: optional(text('Reason of the status, in one word.')),
-  message: optional(text('Explanation of the reason, for users.')),
+  lastTransitionTime: optional(time('Time at which the status of the condition last changed.')),
+  reason: optional(text('Reason for the status of the condition, as one word.')),
+  message: optional(text('Explanation of the status of the condition, for users.')),
 };
 
 /** The reasons why a controller does nothing for an object now. */
@@ -164,16 +170,18 @@ const blockSchema = z
     object: optional(
       z
         .object({
-          kind: text('Kind of the object, such as `PodDisruptionBudget`. The kind of a hook is `Hook`.'),
-          namespace: optional(text('Namespace of the object.')),
-          name: text('Name of the object.'),
+          kind: text('Kind of the object, such as `PodDisruptionBudget`, or `Hook` for a hook.'),
+          namespace: optional(text('Namespace of the object that the controller waits for.')),
+          name: text('Name of the object or hook that the controller waits for.'),
         })
-        .meta({ description: 'The object that blocks. The field is absent if no single object blocks.' }),
+        .meta({
+          description: 'The object that the controller waits for, if the controller waits for exactly one object.',
+        }),
     ),
     reason: text('Explanation for users.'),
-    since: time('Start time of the wait.'),
+    since: time('Time at which the wait of the controller started.'),
   })
-  .meta({ description: 'A reason why nothing happens now.' });
+  .meta({ description: 'A reason why the controller waits and does nothing for the object now.' });
 
 /** A reason in `status.blockedBy`. */
 export type Block = z.infer<typeof blockSchema>;
@@ -182,7 +190,7 @@ export type Block = z.infer<typeof blockSchema>;
 export const blockedByField = optional(
   crd(z.array(blockSchema), {
     description:
-      'Reasons why nothing happens now. The field is absent if nothing blocks, or without the flag `--blocked-by`.',
+      'Reasons why the controllers wait and do nothing for the object now. The controllers write blockedBy only with the flag `--blocked-by`.',
     'x-kubernetes-list-type': 'atomic',
   }),
 );

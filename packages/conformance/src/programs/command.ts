@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const { openCloud } = await loadDriverModule(values.driver ?? '');
   const cloud = await openCloud?.();
   if (cloud?.clock instanceof VirtualClock) follow(cloud.clock);
-  const none = { connect: () => () => Promise.reject(new Error('the driver exports no openCloud')) };
+  const none = { connect: () => () => Promise.reject(new Error('the driver module exports no function openCloud')) };
   const server = await serveCloud(cloud ?? none, Number(values.port), (text) =>
     process.stderr.write(`cloud: ${text}\n`),
   );

@@ -22,7 +22,7 @@ export const adoption: readonly Scenario[] = [
       );
       expect(
         providerId === made.providerId && nodeName === made.nodeName,
-        `a new machine of the same name gets ${providerId} and node ${nodeName}, expected ${made.providerId} and node ${made.nodeName}`,
+        `a machine with the name of a VM gets VM ${providerId} and node ${nodeName}, not VM ${made.providerId} and node ${made.nodeName}`,
       );
       const mine = (await stage.listedOne(again)).map((vm) => vm.providerId);
       expect(mine.length === 1, `${mine.length} VMs have the name of the machine: ${mine.join(', ')}`);
@@ -49,7 +49,7 @@ export const adoption: readonly Scenario[] = [
         const mine = (await stage.listedOne(again)).map((vm) => vm.providerId);
         expect(
           mine.length === 1 && mine[0] === made.providerId,
-          `after the deletion, a new machine of the same name gets ${made.providerId}, and the list contains ${mine.join(', ') || 'none'}`,
+          `a new machine with the name of a deleted machine gets VM ${made.providerId}, and the list contains ${mine.join(', ') || 'none'}`,
         );
         await stage.retry('deletion', () => stage.delete(who, again));
       }
@@ -64,13 +64,15 @@ export const adoption: readonly Scenario[] = [
       const { providerId } = await stage.must('creation', stage.create(theirs, first));
       const reported = await stage.must('list', theirs.invoker.list(stage.machineClass));
       if (reported.find((vm) => vm.providerId === providerId)?.owner !== 'theirs')
-        throw new Skip('the list does not contain the control cluster of a VM: see ownerTags and ownerOf');
+        throw new Skip(
+          'the list of the driver does not contain the control cluster of a VM: implement ownerTags and ownerOf',
+        );
       const ours = stage.process({ owner: 'ours' });
       const again = stage.again(first);
       const ended = await stage.end(stage.obtain(ours, again));
       expect(
         !ended.ok || ended.value.providerId !== providerId,
-        `a machine of another control cluster gets ${providerId}`,
+        `a machine of another control cluster adopts VM ${providerId}`,
       );
       const goes = { ...again, metadata: { ...again.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
       const deleted = await stage.end(ours.invoker.delete(goes));

@@ -22,15 +22,18 @@ async function refusedFirst(stage: Stage, process: Process, machine: Machine): P
   process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
   const refused = await stage.end(stage.create(process, machine));
   process.wire.assess = () => 'passes';
-  expect(!refused.ok, 'the creation succeeds although the cloud refuses the request');
-  expect(refused.error.code === 'ResourceExhausted', `the refusal is reported as ${refused.error.code}`);
+  expect(!refused.ok, 'the driver reports a successful creation although the cloud refuses the request');
+  expect(
+    refused.error.code === 'ResourceExhausted',
+    `the driver reports the refusal of the cloud as ${refused.error.code}`,
+  );
 }
 
 async function alternative(stage: Stage): Promise<void> {
   const { alternative: chosen } = stage.target;
   const process = stage.process({ alternatives: chosen ? [chosen] : [] });
-  if (!process.driver.alternatives) throw new Skip('the driver supports no alternatives');
-  if (!chosen) throw new Skip('the configuration contains no alternative');
+  if (!process.driver.alternatives) throw new Skip('the driver does not support capacity alternatives');
+  if (!chosen) throw new Skip('the configuration has no field with a capacity alternative');
   const problems = process.invoker.alternativeProblems(stage.classWith([chosen]));
   expect(problems.length === 0, problems.join('; '));
   const plain = stage.machine('alternative');

@@ -99,7 +99,7 @@ async function addsNoSecret(stage: Stage, guarded: readonly Guarded[]): Promise<
 export const callBehavior: readonly Scenario[] = [
   {
     name: 'a call ends when its signal aborts',
-    impact: 'a controller that stops, or a machine that is deleted, waits for a cloud that does not answer',
+    impact: 'the stop of a controller or the deletion of a machine waits for a cloud that does not answer',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at < requests.length; at++) {
@@ -118,7 +118,7 @@ export const callBehavior: readonly Scenario[] = [
         process.stop.abort(new Error('the process stops'));
         const ended = await stage.end(call);
         const ms = clock.monotonic() - since;
-        expect(!ended.ok, 'creation succeeds although its signal aborted');
+        expect(!ended.ok, 'the driver reports a successful creation although the signal of the call aborted');
         expect(
           ms <= stage.pace.endWithinMs,
           `the creation continues for ${Math.round(ms) / 1_000} s after the abort of its signal, while the cloud does not answer request ${at + 1}`,
@@ -138,7 +138,7 @@ export const callBehavior: readonly Scenario[] = [
       const since = clock.monotonic();
       const ended = await stage.end(stage.create(process, stage.machine()));
       const ms = clock.monotonic() - since;
-      expect(!ended.ok, 'the creation succeeds although the cloud answers no request');
+      expect(!ended.ok, 'the driver reports a successful creation although the cloud answers no request');
       expect(
         ms <= timeouts.create + endWithinMs,
         `the creation takes ${Math.round(ms) / 1_000} s, with a limit of ${timeouts.create / 1_000} s, while the cloud answers no request`,
@@ -192,12 +192,12 @@ export const callBehavior: readonly Scenario[] = [
   },
   {
     name: 'an invalid provider spec',
-    impact: 'users do not notice an error in a class, because no message contains the field',
+    impact: 'users do not notice an error in a class, because no message names the wrong field',
     run: async (stage) => {
       const { providerSpec } = stage.target.machineClass;
       const ignored = stage.target.ignoredFields ?? [];
       const empty = await refusal(stage, {});
-      expect(empty !== undefined, 'an empty provider spec is accepted');
+      expect(empty !== undefined, 'the driver accepts an empty provider spec');
       for (const [field, value] of Object.entries(providerSpec)) {
         if (ignored.includes(field)) continue;
         const said = await refusal(stage, { ...providerSpec, [field]: wrong(value) });
@@ -208,7 +208,7 @@ export const callBehavior: readonly Scenario[] = [
       for (const { path, field, spec } of wrongTypes(schema, providerSpec)) {
         if (ignored.some((each) => path.startsWith(each))) continue;
         const said = await refusal(stage, spec);
-        expect(said !== undefined, `providerSpec.${path} of a type that its schema does not allow is accepted`);
+        expect(said !== undefined, `providerSpec.${path} of a wrong type is accepted by the driver`);
         expect(said.includes(field), `the error for an invalid providerSpec.${path} does not name the field: ${said}`);
       }
     },
@@ -219,9 +219,9 @@ export const callBehavior: readonly Scenario[] = [
     run: async (stage) => {
       const process = stage.process({ secret: {} });
       const ended = await stage.end(process.invoker.list(stage.machineClass));
-      expect(!ended.ok, 'an empty Secret is accepted');
+      expect(!ended.ok, 'the driver accepts an empty Secret');
       const { length } = process.wire.seen;
-      expect(length === 0, `the cloud gets ${length} requests with an empty Secret`);
+      expect(length === 0, `the driver sends ${length} requests to the cloud although the Secret is empty`);
     },
   },
 ];
@@ -235,6 +235,6 @@ async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): P
   const { seen } = process.wire;
   const ended = await stage.end(stage.create(process, stage.machine('refused')));
   if (ended.ok) return undefined;
-  expect(seen.length === 0, `the cloud gets ${seen.length} requests with an invalid class`);
+  expect(seen.length === 0, `the driver sends ${seen.length} requests to the cloud although the class is invalid`);
   return ended.error.message;
 }

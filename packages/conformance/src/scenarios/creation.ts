@@ -33,7 +33,7 @@ async function endsWithOneVm(
   );
   expect(
     mine[0]?.providerId === providerId,
-    `${when}: creation returns ${providerId}, the listing ${mine[0]?.providerId}`,
+    `${when}: the creation returns VM ${providerId}, but the listing contains VM ${mine[0]?.providerId}`,
   );
   const known = { ...machine, spec: { ...machine.spec, providerID: providerId } };
   await stage.retry('deletion', () => stage.delete(process, known));
@@ -56,12 +56,12 @@ export const creation: readonly Scenario[] = [
       const process = stage.process();
       const machine = stage.machine();
       const { providerId, nodeName } = await stage.must('creation', stage.create(process, machine));
-      expect(providerId !== '', 'creation returns an empty provider id');
-      expect(nodeName !== '', 'creation returns an empty node name');
+      expect(providerId !== '', 'the creation must return a provider ID, but the provider ID is empty');
+      expect(nodeName !== '', 'the creation must return a node name, but the node name is empty');
       const mine = await stage.listedOne(machine);
       expect(
         mine.length === 1 && mine[0]?.providerId === providerId,
-        `the listing must return the provider ID ${providerId} for ${machine.metadata.name}, but it returns ${JSON.stringify(mine)}`,
+        `the listing must return the provider ID ${providerId} for ${machine.metadata.name}, but the listing returns ${JSON.stringify(mine)}`,
       );
     },
   },
@@ -74,13 +74,13 @@ export const creation: readonly Scenario[] = [
       await stage.must('creation with binary user data', stage.create(process, stage.machine()));
       expect(
         process.wire.seen.some(({ body }) => carries(body, NO_TEXT)),
-        'no request contains the user data as base64 or hexadecimal digits',
+        'no request to the cloud contains the user data, neither as base64 nor as hexadecimal digits',
       );
     },
   },
   {
     name: 'repeated creation finds the same VM',
-    impact: 'a restart during a creation creates a second VM, which causes unexpected costs',
+    impact: 'a restart of the controller during a creation leads to a second VM, which causes unexpected costs',
     run: async (stage) => {
       const machine = stage.machine();
       const first = await stage.must('creation', stage.create(stage.process(), machine));
@@ -113,7 +113,7 @@ export const creation: readonly Scenario[] = [
         const lost = stage.create(dies, machine).then(end, end);
         await stage.passUntil(() => reached || over);
         // A creation that polls its VM may send fewer requests than the first creation, and then reaches no fault.
-        expect(reached || over, `creation does not reach request ${at} within ten minutes`);
+        expect(reached || over, `the creation does not send request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;
         await endsWithOneVm(stage, stage.process(), machine, `after a crash before request ${at + 1}`);
@@ -135,7 +135,7 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'many machines at once',
-    impact: 'machines share a VM, some never get a VM, or VMs remain after the deletion of their machines',
+    impact: 'two machines share a VM, a machine never gets a VM, or VMs remain after the deletion of their machines',
     run: async (stage) => {
       const process = stage.process();
       const machines = Array.from({ length: stage.target.machines ?? 12 }, (_, i) => stage.machine(`many-${i}`));
@@ -150,13 +150,13 @@ export const creation: readonly Scenario[] = [
         machines.every(({ metadata }) => names(vms).has(metadata.name));
       const listed = names(await stage.listedLate(hasAll, process));
       for (const { metadata } of machines)
-        expect(listed.has(metadata.name), `the list does not contain ${metadata.name}`);
+        expect(listed.has(metadata.name), `the list of the driver does not contain machine ${metadata.name}`);
       await Promise.all(
         machines.map((each) => stage.retry('deletion of all machines', () => stage.delete(process, each))),
       );
       const left = names(await stage.listed(process));
       for (const { metadata } of machines)
-        expect(!left.has(metadata.name), `after its deletion, the list contains ${metadata.name}`);
+        expect(!left.has(metadata.name), `the list of the driver still contains the deleted machine ${metadata.name}`);
     },
   },
 ];

@@ -13,7 +13,7 @@ async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promi
   const ended = await stage.end(call);
   expect(
     ended.ok || ended.error.code === 'NotFound',
-    `${what} must succeed or fail with NotFound, but the result is ${ended.ok ? '' : `${ended.error.code}: ${ended.error.message}`}`,
+    `${what} must succeed or fail with NotFound, but the error is ${ended.ok ? '' : `${ended.error.code}: ${ended.error.message}`}`,
   );
 }
 
@@ -32,10 +32,13 @@ export const deletion: readonly Scenario[] = [
         const deleting = stage.process();
         await stage.retry(`deletion of a machine ${what}`, () => deleting.invoker.delete(gone));
         const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
-        expect(!listed, `after the deletion of a machine ${what}, the list contains its VM`);
+        expect(!listed, `after the deletion of a machine ${what}, the list of the driver still contains its VM`);
       }
       const left = (await stage.inventory()).filter((each) => !before.has(each));
-      expect(left.length === 0, `after the deletion, these resources remain: ${left.join(', ')}`);
+      expect(
+        left.length === 0,
+        `after the deletion of the machine, these resources remain in the cloud: ${left.join(', ')}`,
+      );
     },
   },
   {
@@ -58,7 +61,7 @@ export const deletion: readonly Scenario[] = [
   },
   {
     name: 'deletion of an orphan',
-    impact: 'the orphan search finds a VM repeatedly but never deletes it, and the VM costs money',
+    impact: 'the orphan search never deletes an orphaned VM, and the VM costs money',
     run: async (stage) => {
       const before = new Set(await stage.inventory());
       const machine = stage.machine('orphan');
@@ -67,9 +70,12 @@ export const deletion: readonly Scenario[] = [
       for (const what of ['deletion of an orphan by name and provider ID', 'the repeated deletion'])
         await isGone(stage, what, stage.process().invoker.delete(orphan));
       const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
-      expect(!listed, 'after the deletion of an orphan without the UID of its Machine, the list contains a VM');
+      expect(!listed, 'after the deletion of an orphan without the UID of its Machine, the list still contains the VM');
       const left = (await stage.inventory()).filter((each) => !before.has(each));
-      expect(left.length === 0, `after the deletion of an orphan, these resources remain: ${left.join(', ')}`);
+      expect(
+        left.length === 0,
+        `after the deletion of an orphan, these resources remain in the cloud: ${left.join(', ')}`,
+      );
     },
   },
   {

@@ -10,7 +10,7 @@ const LONGEST_WAIT_MS = 50_000;
 
 /** @throws Skip if the driver or its cloud does not support interruptions */
 function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['interrupt']> {
-  if (!process.invoker.can.interruptions) throw new Skip('the driver has no watchInterruptions');
+  if (!process.invoker.can.interruptions) throw new Skip('the driver has no method watchInterruptions');
   const { interrupt } = stage.world;
   if (!interrupt) throw new Skip('the cloud of the test announces no interruptions (World.interrupt)');
   return interrupt;
@@ -37,7 +37,7 @@ async function heard(
 export const interruptions: readonly Scenario[] = [
   {
     name: 'interruption',
-    impact: 'mcm evicts no pods before the cloud ends their VM',
+    impact: 'mcm does not evict the pods of a VM before the cloud ends the VM',
     run: async (stage) => {
       const process = stage.process();
       const interrupt = switchOf(stage, process);
@@ -46,16 +46,19 @@ export const interruptions: readonly Scenario[] = [
       const other = await stage.must('creation', stage.create(process, stage.machine('other')));
       await interrupt(machine.metadata.name, NOTICE_MS);
       const first = await heard(stage, process, () => 'later', 3);
-      expect(first.length > 0, 'the driver reported no notice');
+      expect(first.length > 0, 'the driver reported no notice of the interruption');
       for (const { providerId: id, deadline, noticedAt } of first) {
         expect(
           id === providerId,
           `a notice contains VM ${id} instead of ${providerId}; the other VM is ${other.providerId}`,
         );
-        expect(!Number.isNaN(Date.parse(noticedAt)), `noticedAt of a notice must be a time, not ${noticedAt}`);
+        expect(
+          !Number.isNaN(Date.parse(noticedAt)),
+          `noticedAt of an interruption notice must be a time, not ${noticedAt}`,
+        );
         expect(
           deadline !== undefined && !Number.isNaN(Date.parse(deadline)),
-          `deadline of a notice must be a time, not ${deadline}`,
+          `deadline of an interruption notice must be a time, not ${deadline}`,
         );
       }
       // The process dies before it can record the notice.
@@ -69,7 +72,7 @@ export const interruptions: readonly Scenario[] = [
   },
   {
     name: 'interruption: wait',
-    impact: 'the controller calls the cloud without a pause, or does not stop',
+    impact: 'the controller calls the cloud continuously, or does not stop',
     run: async (stage) => {
       const process = stage.process();
       switchOf(stage, process);
@@ -80,7 +83,7 @@ export const interruptions: readonly Scenario[] = [
       expect(notices.length === 0, 'the driver reported a notice without an interruption');
       expect(
         took <= LONGEST_WAIT_MS,
-        `a wait without notices took ${took / 1_000} s, more than ${LONGEST_WAIT_MS / 1_000} s`,
+        `watchInterruptions without notices took ${took / 1_000} s, more than ${LONGEST_WAIT_MS / 1_000} s`,
       );
       const waiting = process.invoker.watchInterruptions(stage.machineClass, async () => 'done');
       await stage.pass(stage.pace.lookMs);
@@ -89,7 +92,7 @@ export const interruptions: readonly Scenario[] = [
       await stage.end(waiting);
       expect(
         clock.monotonic() - aborted <= stage.pace.endWithinMs,
-        'a wait does not end after the abort of its signal',
+        'watchInterruptions does not end after the abort of its signal',
       );
     },
   },

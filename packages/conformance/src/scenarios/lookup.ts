@@ -20,10 +20,10 @@ const NO_ANSWERS: readonly (readonly [string, RequestOutcome])[] = [
 export const lookup: readonly Scenario[] = [
   {
     name: 'initialize',
-    impact: 'settings after the launch of a VM are missing or applied twice',
+    impact: 'settings that the driver applies after the launch of a VM are missing or applied twice',
     run: async (stage) => {
       const process = stage.process();
-      if (!process.invoker.can.initialize) throw new Skip('the driver has no initialize');
+      if (!process.invoker.can.initialize) throw new Skip('the driver has no method initialize');
       const machine = stage.machine();
       const { providerId } = await stage.must('creation', stage.create(process, machine));
       const known = withId(machine, providerId);
@@ -31,7 +31,7 @@ export const lookup: readonly Scenario[] = [
       const second = await stage.must('the repeated initialize', process.invoker.initialize(known));
       expect(
         first.providerId === providerId && second.providerId === providerId,
-        'initialize returns another VM than the creation',
+        'initialize must return the VM of the creation, but returns another VM',
       );
       await stage.must('status after initialize', process.invoker.status(known));
     },
@@ -46,7 +46,7 @@ export const lookup: readonly Scenario[] = [
       const none = await stage.end(process.invoker.status(machine));
       expect(
         !none.ok && none.error.code === 'NotFound',
-        `before the creation, status must be NotFound, but it is ${none.ok ? 'a VM' : none.error.code}`,
+        `before the creation, status must be NotFound, but the result is ${none.ok ? 'a VM' : none.error.code}`,
       );
       const made = await stage.must('creation', stage.create(process, machine));
       if (process.invoker.can.initialize)
@@ -58,14 +58,14 @@ export const lookup: readonly Scenario[] = [
         const found = await stage.must(`status ${what}`, process.invoker.status(asked));
         expect(
           found.providerId === made.providerId && found.nodeName === made.nodeName,
-          `status ${what} returns ${found.providerId} and node ${found.nodeName}, creation ${made.providerId} and ${made.nodeName}`,
+          `status ${what} returns VM ${found.providerId} and node ${found.nodeName}, but the creation returned VM ${made.providerId} and node ${made.nodeName}`,
         );
       }
     },
   },
   {
     name: 'a missing answer is different from NotFound',
-    impact: 'while the cloud is unreachable, mcm deletes or replaces running machines',
+    impact: 'mcm deletes or replaces running machines while the cloud is unreachable',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.status) throw new Skip('the driver does not implement GetMachineStatus');
@@ -104,7 +104,9 @@ export const lookup: readonly Scenario[] = [
         );
       }
       if (requests > 0 && pages <= 1)
-        throw new Skip(`one page contained all ${machines.length} machines: raise \`listed\` in the configuration`);
+        throw new Skip(
+          `one page of the list contained all ${machines.length} machines: raise \`listed\` in the configuration`,
+        );
     },
   },
   {
@@ -112,7 +114,7 @@ export const lookup: readonly Scenario[] = [
     impact: 'the orphan search deletes machines of another cluster',
     run: async (stage) => {
       const { otherCluster } = stage.target;
-      if (!otherCluster) throw new Skip('the configuration contains no provider spec otherCluster');
+      if (!otherCluster) throw new Skip('the configuration has no field otherCluster with a provider spec');
       const other = stage.process({ spec: otherCluster });
       const theirs = stage.machine('theirs', otherCluster);
       const { providerId } = await stage.must('creation', stage.create(other, theirs));
@@ -120,7 +122,7 @@ export const lookup: readonly Scenario[] = [
       const listed = await stage.listed();
       expect(
         !listed.some((vm) => vm.providerId === providerId),
-        `the list contains ${providerId}, which belongs to another cluster`,
+        `the list contains VM ${providerId}, which belongs to another cluster`,
       );
     },
   },
@@ -148,7 +150,7 @@ export const lookup: readonly Scenario[] = [
           `a volume of kind ${kind}, which \`volumes\` does not contain, has the id ${reported}`,
         );
       }
-      expect(invoker.volumeIdOf({}) === undefined, 'a volume of an unknown kind has an id');
+      expect(invoker.volumeIdOf({}) === undefined, 'volumeIdOf returns an ID for a volume of an unknown kind');
     },
   },
 ];

@@ -6,7 +6,7 @@ import type { Process, Stage } from '../stage/stage.ts';
 /** Opens a driver that can stop VMs, and a machine with its VM. */
 async function begun(stage: Stage): Promise<{ readonly process: Process; readonly machine: Machine }> {
   const process = stage.process();
-  if (!process.invoker.can.stop) throw new Skip('the driver has no stop and start');
+  if (!process.invoker.can.stop) throw new Skip('the driver has no methods stop and start');
   const plain = stage.machine();
   const { providerId } = await stage.must('creation', stage.create(process, plain));
   // The core writes the annotation before it stops or starts a VM.
@@ -21,7 +21,10 @@ async function begun(stage: Stage): Promise<{ readonly process: Process; readonl
 async function isStopped(stage: Stage, process: Process, machine: Machine, wanted: boolean): Promise<void> {
   if (process.invoker.can.status) {
     const { providerId, ending } = await stage.must('status', process.invoker.status(machine));
-    expect(providerId === machine.spec.providerID, `status returns ${providerId} for ${machine.spec.providerID ?? ''}`);
+    expect(
+      providerId === machine.spec.providerID,
+      `status must return VM ${machine.spec.providerID ?? ''}, but returns VM ${providerId}`,
+    );
     const said = ending === undefined ? 'no ending' : `the ending "${ending}"`;
     expect((ending !== undefined) === wanted, `status returns ${said} for a ${wanted ? 'stopped' : 'running'} VM`);
   }
@@ -56,8 +59,11 @@ async function deleteStopped(stage: Stage): Promise<void> {
     ['stop', await stage.end(process.invoker.stop(machine, false))],
     ['start', await stage.end(process.invoker.start(machine))],
   ] as const) {
-    expect(!answer.ok, `${call} of a deleted VM succeeds`);
-    expect(answer.error.code === 'NotFound', `${call} of a deleted VM is reported as ${answer.error.code}`);
+    expect(!answer.ok, `${call} of a deleted VM must fail with NotFound, but succeeds`);
+    expect(
+      answer.error.code === 'NotFound',
+      `${call} of a deleted VM must fail with NotFound, not with ${answer.error.code}`,
+    );
   }
 }
 
@@ -67,8 +73,11 @@ async function refusedStart(stage: Stage): Promise<void> {
   process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
   const refused = await stage.end(process.invoker.start(machine));
   process.wire.assess = () => 'passes';
-  expect(!refused.ok, 'start succeeds although the cloud has no capacity');
-  expect(refused.error.code === 'ResourceExhausted', `missing capacity is reported as ${refused.error.code}`);
+  expect(!refused.ok, 'start of a VM succeeds although the cloud has no capacity');
+  expect(
+    refused.error.code === 'ResourceExhausted',
+    `the driver reports missing capacity as ${refused.error.code} instead of ResourceExhausted`,
+  );
   await isStopped(stage, process, machine, true);
   await stage.retry('start', () => process.invoker.start(machine));
   await isStopped(stage, process, machine, false);

@@ -56,10 +56,10 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   const machine = stage.machine('exhausted');
   process.wire.assess = (request) => (stage.isWrite(request) ? answer : 'passes');
   const ended = await stage.end(stage.create(process, machine));
-  expect(!ended.ok, 'the creation succeeds although the cloud refuses the request');
+  expect(!ended.ok, 'the driver reports a successful creation although the cloud refuses the request');
   expect(
     ended.error.code === 'ResourceExhausted',
-    `the refusal is reported as ${ended.error.code}: ${ended.error.message}`,
+    `the driver reports the refusal of the cloud as ${ended.error.code}: ${ended.error.message}`,
   );
   process.wire.assess = () => 'passes';
   await stage.must('creation after the zone has capacity again', stage.create(process, machine));
@@ -95,10 +95,16 @@ async function halfWay(stage: Stage, remove: (half: Half) => Promise<void>): Pro
     const ended = await stage.end(stage.create(process, machine));
     expect(
       !ended.ok || !refused,
-      `creation succeeds although the cloud refuses all requests from request ${at + 1} on`,
+      `the driver reports a successful creation although the cloud refuses request ${at + 1} and all later requests`,
     );
     process.wire.assess = () => 'passes';
-    await remove({ process, machine, names, made, when: `after a creation refused from request ${at + 1} on` });
+    await remove({
+      process,
+      machine,
+      names,
+      made,
+      when: `after a creation that the cloud refuses from request ${at + 1} on`,
+    });
   }
 }
 
@@ -114,7 +120,7 @@ async function sweep(stage: Stage, { process, machine, names, made, when }: Half
   const listed = (await stage.listedLate((vms) => vms.some(isOwn))).filter(isOwn);
   expect(
     listed.length > 0,
-    `${when}, these resources remain, but the list does not contain ${machine.metadata.name}: ${found.join(', ')}`,
+    `${when}, these resources remain in the cloud, but the list of the driver does not contain ${machine.metadata.name}: ${found.join(', ')}`,
   );
   for (const { providerId, machineName } of listed)
     await stage.retry('deletion of the listed resources', () =>
@@ -127,7 +133,7 @@ async function sweep(stage: Stage, { process, machine, names, made, when }: Half
 export const refusals: readonly Scenario[] = [
   {
     name: 'throttling without Retry-After',
-    impact: 'with a busy account, machines are minutes late or get two VMs',
+    impact: 'when the cloud throttles the account, machines are minutes late or get two VMs',
     run: (stage) => throttled(stage, stage.target.dialect.throttled, 0),
   },
   {
@@ -147,10 +153,10 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'exhausted quota',
-    impact: 'the autoscaler does not try another group, and the quota looks like a problem of the class',
+    impact: 'the autoscaler does not try another node group, and the error looks like a problem of the class',
     run: (stage) => {
       const { quota } = stage.target.dialect;
-      if (!quota) throw new Skip('the configuration contains no dialect.quota');
+      if (!quota) throw new Skip('the configuration has no field dialect.quota');
       return exhausted(stage, quota);
     },
   },
@@ -169,7 +175,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'the listing contains the remaining resources of a partly failed creation',
-    impact: 'after the deletion of its Machine, no controller finds the remaining resources, and they cost money',
+    impact: 'no controller finds the remaining resources of a deleted Machine, and these resources cost money',
     run: (stage) => halfWay(stage, (half) => sweep(stage, half)),
   },
 ];

@@ -241,7 +241,7 @@ export class Stage {
       });
     }
     await watched;
-    if (!ended) throw new Failure('a call did not end');
+    if (!ended) throw new Failure('a call of the driver did not end');
     return ended;
   }
 
@@ -331,7 +331,7 @@ export class Stage {
 
   /** Deletes the resources of the scenario, and closes the cloud. */
   async close(): Promise<void> {
-    for (const stop of this.#stops) stop.abort(new Error('the scenario has ended'));
+    for (const stop of this.#stops) stop.abort(new Error('the conformance scenario has ended'));
     const usual = this.process();
     for (const { machine, spec } of this.#machines) {
       const { invoker } = spec ? this.process({ spec }) : usual;

@@ -49,12 +49,12 @@ export class Wire {
 
 async function carry(below: Transport, request: TransportRequest, outcome: RequestOutcome): Promise<TransportResponse> {
   if (outcome === 'passes') return below(request);
-  if (outcome === 'breaks') throw new Error('the connection was reset');
+  if (outcome === 'breaks') throw new Error('the conformance kit reset the connection');
   if (outcome === 'hangs') return hang(request.signal);
   if (outcome === 'answer lost') {
     const { signal: _ours, ...rest } = request;
     await (await below(rest)).text();
-    throw new Error('the connection was reset');
+    throw new Error('the conformance kit reset the connection');
   }
   const { status, headers = {}, body = '' } = withMessage(outcome, 'the conformance kit refused the request');
   const reported = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

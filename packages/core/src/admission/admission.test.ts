@@ -223,7 +223,11 @@ describe('an invalid scale-in is refused when it is written', () => {
 
   test.each<[title: string, body: object, why: string]>([
     ['a count that differs from the stored one', write('r', 5, 4), 'spec.replicas was 3'],
-    ['a count that the write does not contain', write('r', 3, 2, 3), 'set both in one write'],
+    [
+      'a count that the write does not contain',
+      write('r', 3, 2, 3),
+      'set the annotation and spec.replicas in one write',
+    ],
     ['counts that do not add up', write('r', 3, 1), 'must be "from" minus'],
   ])('%s', async (_title, body, why) => {
     await using world = await start();

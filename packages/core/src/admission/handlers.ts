@@ -87,7 +87,7 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   ];
   const parsed = parseScaleIn(text);
   if ('problem' in parsed) return refuse(parsed.problem.replace(/^metadata\.annotations\[[^\]]*\]: /, ''));
-  if (!isRecord(oldObject)) return refuse('cannot be set when a deployment is created; add the annotation later');
+  if (!isRecord(oldObject)) return refuse('is not allowed at the creation of a deployment; add the annotation later');
   if (typeof pending === 'string')
     return refuse('another scale-in is in progress; retry after the manager removes the annotation of that scale-in');
   const { requestID, from, to } = parsed.request;
@@ -97,7 +97,10 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   const after = field(field(object, 'spec'), 'replicas') ?? 0;
   if (before !== from)
     return refuse(`the field "from" is ${from}, but spec.replicas was ${before}; read the deployment again`);
-  if (after !== to) return refuse(`the field "to" is ${to}, but spec.replicas is ${after}; set both in one write`);
+  if (after !== to)
+    return refuse(
+      `the field "to" is ${to}, but spec.replicas is ${after}; set the annotation and spec.replicas in one write`,
+    );
   return [];
 }
 

@@ -7,7 +7,7 @@ import type { Blocking } from './blocks.ts';
  */
 export const breakerBlock = (scope: string): Blocking => ({
   cause: 'Breaker',
-  reason: `too many machines of the ${scope} became unreachable at the same time, so mcm replaces none of them`,
+  reason: `too many machines of the ${scope} became unreachable at the same time, so mcm replaces no unreachable machine`,
 });
 
 export const budgetBlock: Blocking = {

@@ -53,7 +53,7 @@ test.each([
     expect(namesOf(world, 'large')).toHaveLength(2 + Math.min(surge, 2));
     expect(await waiting(world)).toMatchObject({
       reason: 'NodePostponed',
-      message: `The rollout waits: the label rollout.machine.sapcloud.io/postpone postpones the update of ${oldest} (Node ${oldest}, until a user removes the label), ${second} (Node ${second}, until a user removes the label).`,
+      message: `The rollout waits: the label rollout.machine.sapcloud.io/postpone postpones the update of ${oldest} (Node ${oldest}, until a user removes the label from the Node), ${second} (Node ${second}, until a user removes the label from the Node).`,
     });
     await postpone(world, oldest, null);
     await world.pass(HOUR);

@@ -23,11 +23,11 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'minimum number of unreachable machines that open the circuit breaker; in a cluster with fewer machines, all of them',
+    help: 'minimum number of unreachable machines that opens the circuit breaker; in a smaller cluster, all machines',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,
-    help: 'after its recovery, a machine still counts as unreachable for this time',
+    help: 'time for which the circuit breaker still counts a recovered machine as unreachable',
   }),
 });
 

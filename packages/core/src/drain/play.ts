@@ -85,7 +85,8 @@ export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWin
       );
     });
     mostUnderWay = Math.max(mostUnderWay, underWay.length);
-    if (plan.evict.length === 0 && !plan.lookAgainAt) throw new Error('the drain waits although no pod remains');
+    if (plan.evict.length === 0 && !plan.lookAgainAt)
+      throw new Error('the simulated drain waits although no pod remains on the node');
   }
-  throw new Error('the drain did not end');
+  throw new Error('the simulated drain did not end');
 }

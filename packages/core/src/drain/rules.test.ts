@@ -72,7 +72,7 @@ test('the explanation names the reason of each wait', () => {
   expect(explained).toEqual([
     ['default/db', 'turn', 'pods with a lower drain order are evicted first'],
     ['default/job', 'blocked', 'drain rule r waits until pod default/job has completed'],
-    ['default/web', 'evict', 'the controller of the pod starts it on another node'],
+    ['default/web', 'evict', 'the controller of the pod starts a new pod on another node'],
     ['default/agent', 'stays', 'drain rule r skips the pod'],
   ]);
 });

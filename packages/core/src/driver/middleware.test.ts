@@ -126,7 +126,7 @@ test.each<[what: string, thrown: unknown, message: string]>([
   ['a text', 'a text', 'a text'],
   ['an error without a message', new TypeError(), ''],
   ['an object', { code: 5 }, '[object Object]'],
-  ['an object that cannot be converted to text', Object.create(null), 'the thrown value is not an Error'],
+  ['an object that cannot be converted to text', Object.create(null), 'the driver threw a value that is not an Error'],
 ])('any error that a driver throws is Unknown: %s', async (_what, thrown, message) => {
   const { invoker } = play({
     create: () => {
@@ -141,22 +141,22 @@ test.each<[what: string, answer: unknown, says: string]>([
   [
     'nothing',
     undefined,
-    'driver toy returned an invalid result of create: the result must be an object; fix the driver',
+    'driver toy returned an invalid result of create: the driver must return an object; fix the driver',
   ],
   [
     'no provider id',
     { nodeName: 'n' },
-    'driver toy returned an invalid result of create: the provider ID must be a string',
+    'driver toy returned an invalid result of create: the provider ID of the VM must be a string',
   ],
   [
     'an empty provider id',
     { providerId: '', nodeName: 'n' },
-    'driver toy returned an invalid result of create: the provider ID must be a string',
+    'driver toy returned an invalid result of create: the provider ID of the VM must be a string',
   ],
   [
     'no node name',
     { providerId: 'x' },
-    'driver toy returned an invalid result of create: the node name must be a string',
+    'driver toy returned an invalid result of create: the node name of the VM must be a string',
   ],
 ])('an invalid answer is an error and not a machine: %s', async (_what, answer, says) => {
   const { invoker } = play({ create: async () => answer as CreatedInstance });
@@ -169,7 +169,7 @@ test('an incomplete list is an error, because missing VMs would count as deleted
   const { invoker } = play({ list: async () => [{ providerId: 'x', machineName: 'm' }, { providerId: 'y' } as never] });
   const error = await failure(invoker.list(classOf('a')));
   expect(error.message).toContain(
-    'returned an invalid result of list: entry 1 must have a provider ID and a machine name',
+    'returned an invalid result of list: entry 1 of the list must have a provider ID and a machine name',
   );
 });
 

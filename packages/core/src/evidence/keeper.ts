@@ -66,7 +66,10 @@ export class EvidenceKeeper {
     void this.#lane
       .run((leave) => this.#keep(machine, failure, leave))
       .catch((error: unknown) =>
-        log.warn('Cannot store the evidence of a failure', { machine: machine.metadata.name, error: errorText(error) }),
+        log.warn('Cannot store the evidence of a failed machine', {
+          machine: machine.metadata.name,
+          error: errorText(error),
+        }),
       )
       .finally(() => {
         this.#running--;
@@ -88,7 +91,10 @@ export class EvidenceKeeper {
     const draft = draftEvidence({ machine, machineClass, failure, instance, gaps, known });
     try {
       await client.create(draft);
-      log.info('Evidence of a failure stored', { machine: machine.metadata.name, configMap: draft.metadata.name });
+      log.info('Stored the evidence of a failed machine', {
+        machine: machine.metadata.name,
+        configMap: draft.metadata.name,
+      });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }

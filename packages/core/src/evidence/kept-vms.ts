@@ -88,7 +88,7 @@ export class KeptVms {
     void this.#lane
       .run(() => this.#keep(machine, machineClass, now))
       .catch((error: unknown): undefined => {
-        log.warn('The VM of a failed machine is not kept', { machine: machine.metadata.name, error: errorText(error) });
+        log.warn('Cannot keep the VM of a failed machine', { machine: machine.metadata.name, error: errorText(error) });
       })
       .then((kept) => {
         this.#running--;

@@ -22,7 +22,7 @@ test.each([
   ['drain backup me 30m Continue', 'the stage must be one of before-create, after-ready, before-drain, before-delete'],
   ['before-drain Backup me 30m Continue', 'the name must be a lowercase DNS label, not "Backup"'],
   [`before-drain ${'a'.repeat(64)} me 30m Continue`, 'the name must be a lowercase DNS label'],
-  ['before-drain backup', 'the owner is missing'],
+  ['before-drain backup', 'the owner of the hook is missing'],
   ['before-drain backup me soon Continue', 'the timeout must be a duration above 0s such as 30m, not "soon"'],
   ['before-drain backup me 0s Continue', 'the timeout must be a duration above 0s'],
   ['before-drain backup me 30m', 'the last word must be Continue or Block, not ""'],

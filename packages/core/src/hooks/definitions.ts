@@ -42,7 +42,7 @@ function parseEntry(entry: string): Hook | string {
   const [stage = '', name = '', owner = '', timeout = '', afterTimeout = '', ...rest] = words.split(/\s+/);
   if (!isStage(stage)) return `the stage must be one of ${HOOK_STAGES.join(', ')}, not "${stage}"`;
   if (!NAME.test(name)) return `the name must be a lowercase DNS label, not "${name}"`;
-  if (owner === '') return 'the owner is missing';
+  if (owner === '') return 'the owner of the hook is missing';
   const timeoutMs = parseDurationMs(timeout);
   if (timeoutMs === undefined || timeoutMs <= 0)
     return `the timeout must be a duration above 0s such as 30m, not "${timeout}"`;

@@ -127,7 +127,7 @@ export class InterruptionWatcher {
       return 'later';
     });
     observe(notice.kind, outcome);
-    log.debug('Notice of an interruption', { vm: notice.providerId, kind: notice.kind, outcome });
+    log.debug('Received a notice of an interruption', { vm: notice.providerId, kind: notice.kind, outcome });
     return outcome === 'later' ? 'later' : 'done';
   }
 

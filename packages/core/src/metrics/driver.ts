@@ -17,7 +17,7 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
   });
   const failed = meters.counter({
     name: 'mcm_cloud_api_driver_requests_failed_total',
-    help: 'Number of failed driver calls, by machine code',
+    help: 'Number of failed driver calls, by error code',
     labels: ['provider', 'operation', 'error_code'],
   });
   const perRequest = ['provider', 'service'];

@@ -83,7 +83,7 @@ function registerYields(meters: Meters, { yields = () => 0 }: MachineSources): v
   meters.counted(
     {
       name: 'mcm_node_metadata_yields_total',
-      help: 'Number of labels and annotations that mcm did not apply to Nodes, because another client owns them',
+      help: 'Number of labels and annotations that mcm did not apply to Nodes, because another client owns the keys',
     },
     yields,
   );

@@ -12,7 +12,7 @@ export const printViolations = (violations: readonly Violation[]): string =>
 
 function selectorViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): Violation[] {
   const selector: MachineSet['spec']['selector'] | undefined = spec.selector;
-  if (selector === undefined) return [{ field: 'spec.selector', message: 'is required: labels of the template' }];
+  if (selector === undefined) return [{ field: 'spec.selector', message: 'is required: write labels of the template' }];
   try {
     const matches = compileSelector(selector);
     if (isEmptySelector(selector) || matches(spec.template?.metadata?.labels)) return [];

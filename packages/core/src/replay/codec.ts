@@ -121,7 +121,7 @@ export class Decoder {
    * @throws BadRecord
    */
   decode(json: Json, depth = 0): unknown {
-    if (depth > DEEPEST) throw new BadRecord(`the values have more than ${DEEPEST} levels`);
+    if (depth > DEEPEST) throw new BadRecord(`the recorded values are nested deeper than ${DEEPEST} levels`);
     if (json === null || typeof json !== 'object') return json;
     if (Array.isArray(json)) return json.map((each: Json) => this.decode(each, depth + 1));
     const entries = Object.entries(json as { readonly [key: string]: Json });
@@ -163,12 +163,12 @@ export class Decoder {
 
   #list(value: Json, depth: number): readonly unknown[] {
     const list = this.decode(value, depth);
-    if (!Array.isArray(list)) throw new BadRecord('the content of a set or map is not a list');
+    if (!Array.isArray(list)) throw new BadRecord('a Set or Map in the record has no list of entries');
     return list;
   }
 
   #object(number: Json, depth: number): unknown {
-    if (typeof number !== 'number') throw new BadRecord('the reference to an object is not a number');
+    if (typeof number !== 'number') throw new BadRecord('a reference in the record is not a number');
     if (this.#decoded.has(number)) return this.#decoded.get(number);
     const json = this.#table.get(number);
     if (json === undefined) throw new BadRecord(`object ${number} is missing`);
@@ -180,7 +180,7 @@ export class Decoder {
 }
 
 function errorOf(fields: unknown): MachineError {
-  if (!isRecord(fields)) throw new BadRecord('an error has no fields');
+  if (!isRecord(fields)) throw new BadRecord('an error in the record has no fields');
   const { code, message, ...options } = fields;
   return new MachineError(String(code) as MachineCode, String(message), options);
 }

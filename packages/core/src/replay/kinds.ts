@@ -91,9 +91,9 @@ export function completeDecision(kind: DecisionKind, input: unknown, decision: u
  */
 export function repeatDecision(kind: DecisionKind, input: unknown, now: Date): Json {
   const { needs, decide } = DECISIONS[kind];
-  if (!isRecord(input)) throw new BadRecord('the input has no fields');
+  if (!isRecord(input)) throw new BadRecord('the input of the record has no fields');
   const missing = needs.filter((field) => input[field] === undefined);
   if (missing.length > 0) throw new BadRecord(`the input lacks ${missing.join(', ')}`);
-  if (Number.isNaN(now.getTime())) throw new BadRecord('the time is invalid');
+  if (Number.isNaN(now.getTime())) throw new BadRecord('the time of the record is invalid');
   return completeDecision(kind, input, decide(input, now), now);
 }

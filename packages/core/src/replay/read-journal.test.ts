@@ -42,7 +42,7 @@ test('a truncated journal reports what is missing, and its complete records are 
   const { records, problems } = readJournal(cut);
   expect(problems).toEqual([
     `line ${cut.length} is not JSON and was skipped`,
-    `the journal is incomplete: it has ${records.length} records, but the last line is missing`,
+    `the journal is incomplete: the file has ${records.length} records, but the last line is missing`,
   ]);
   expect(records.length).toBeGreaterThan(5);
   expect(replayJournal(records)).toEqual({ repeated: records.length, differences: [], problems: [] });
@@ -58,12 +58,12 @@ test('lines and fields of a newer version are skipped', async () => {
 describe('a record with a hostile input is a problem, and the others are repeated', () => {
   const deep = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`;
   test.each([
-    ['no input', 'null', 'the input has no fields'],
+    ['no input', 'null', 'the input of the record has no fields'],
     ['missing fields', '{"machine":{}}', 'the input lacks settings, calls, driver'],
     ['a missing object', '{"machine":{"$ref":7}}', 'object 7 is missing'],
     ['an unknown mark', '{"machine":{"$regexp":"(a+)+"}}', 'unknown mark $regexp'],
-    ['a bad list', '{"machine":{"$set":1}}', 'the content of a set or map is not a list'],
-    ['deep values', deep, 'the values have more than 100 levels'],
+    ['a bad list', '{"machine":{"$set":1}}', 'a Set or Map in the record has no list of entries'],
+    ['deep values', deep, 'the recorded values are nested deeper than 100 levels'],
     ['wrong types', '{"machine":1,"settings":2,"calls":3,"driver":4}', expect.stringContaining('Cannot read')],
   ])('%s', (_name, input, because) => {
     const { repeated, problems } = replay(record(input));

@@ -79,7 +79,7 @@ class Reader {
     if (header === undefined) throw new BadJournal('the journal is empty');
     if (this.#end !== this.#records.length) {
       const expected = this.#end === undefined ? 'the last line is missing' : `the last line states ${this.#end}`;
-      this.#problems.push(`the journal is incomplete: it has ${this.#records.length} records, but ${expected}`);
+      this.#problems.push(`the journal is incomplete: the file has ${this.#records.length} records, but ${expected}`);
     }
     const about = { version: text(header.version), controller: text(header.controller), at: text(header.at) };
     return { ...about, records: this.#records, problems: this.#problems };

@@ -54,7 +54,7 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
     .slice(0, MOST_NAMES)
     .map(({ machine: { metadata }, until }) => {
       const node = metadata.labels?.[Labels.Node] ?? '';
-      return `${metadata.name} (Node ${node}, ${until ? `until ${formatTime(until)}` : 'until a user removes the label'})`;
+      return `${metadata.name} (Node ${node}, ${until ? `until ${formatTime(until)}` : 'until a user removes the label from the Node'})`;
     });
   const more = all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : '';
   return `waiting: the label ${Labels.RolloutPostpone} postpones the update of ${names.join(', ')}${more}`;

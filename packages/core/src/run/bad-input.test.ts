@@ -122,7 +122,7 @@ const ROWS: readonly Row[] = [
   {
     what: 'no class',
     prepare: async () => ({ class: { kind: 'MachineClass', name: '' } }),
-    says: /spec\.class\.name: is empty; name a MachineClass of the same namespace/,
+    says: /spec\.class\.name: is empty; write the name of a MachineClass in the same namespace/,
     mend: (rig) => patchMachine(ofClass('small'), rig),
   },
 ];

@@ -139,7 +139,7 @@ test('an unreachable machine names the circuit breaker', async () => {
   await silent(rig, ['m-0', 'm-1', 'm-2']);
   await blockedFor(rig, 'Breaker');
   expect((await blocks(rig))?.[0]?.reason).toBe(
-    'too many machines of the cluster became unreachable at the same time, so mcm replaces none of them',
+    'too many machines of the cluster became unreachable at the same time, so mcm replaces no unreachable machine',
   );
 });
 

@@ -51,7 +51,7 @@ export const machineFlags = {
     }),
     'blocked-by': booleanFlag({
       default: false,
-      help: 'write status.blockedBy of machines, the reasons why nothing happens for a machine now',
+      help: 'write status.blockedBy of machines: the reasons why the machine controller waits',
     }),
     'bootstrap-token-auth-extra-groups': textFlag({
       default: '',
@@ -64,7 +64,7 @@ export const machineFlags = {
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
       minMs: 1000,
-      help: 'longest time that the controller waits for a create or delete call to the cloud before it retries the call',
+      help: 'longest time of a create or delete call to the cloud; after this time, the controller retries the call',
     }),
     'failure-evidence-per-class': integerFlag({
       min: 0,
@@ -123,7 +123,7 @@ export const machineFlags = {
     }),
     'eviction-requests': booleanFlag({
       default: true,
-      help: 'drain pods with EvictionRequests if the API server supports them (Kubernetes 1.37, alpha); otherwise use evictions',
+      help: 'drain pods with EvictionRequests, if the API server supports this API (Kubernetes 1.37, alpha)',
     }),
     'drain-volume-window': integerFlag({
       min: 1,
@@ -140,7 +140,7 @@ export const machineFlags = {
     'orphan-policy': textFlag({
       default: ORPHAN_DEFAULTS.policy,
       oneOf: ['delete', 'report'],
-      help: 'delete orphaned VMs and Nodes, or only report them',
+      help: 'action for orphaned VMs and Nodes: delete, or only report',
     }),
     'orphan-stop-period': durationFlag({
       default: 0,
@@ -163,7 +163,7 @@ export const machineFlags = {
     'machine-safety-apiserver-statuscheck-timeout': durationFlag({
       default: REACHABILITY_DEFAULTS.timeoutMs,
       minMs: 1,
-      help: 'the controller freezes if an API server does not respond for this time; it continues 30 s after a response',
+      help: 'the controller freezes if an API server does not respond for this time, and continues 30 s after a response',
     }),
   }),
   ...safeguardFlags,

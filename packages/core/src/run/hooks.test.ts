@@ -135,7 +135,7 @@ test('an invalid hook is reported, and the machine does not wait for it', async 
   await rig.clock.advance(MINUTE);
   expect(await reported(rig, 'InvalidInput')).toEqual([
     expect.stringContaining(
-      `metadata.annotations[${Annotations.Hooks}] of MachineClass small: entry "before-drain check" is ignored: the owner is missing`,
+      `metadata.annotations[${Annotations.Hooks}] of MachineClass small: entry "before-drain check" is ignored: the owner of the hook is missing`,
     ),
   ]);
   await rig.deleteMachine('m-0');

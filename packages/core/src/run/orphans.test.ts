@@ -100,7 +100,7 @@ test.each<
     'a cap of none',
     { controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 0 } } },
     async () => undefined,
-    /the deletion waits, because of the limit/,
+    /the deletion of the (VM|Node) waits, because the limit/,
   ],
   [
     'it joined under another controller',
@@ -160,7 +160,9 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
   await rig.createMachine('new', {}, { labels: { node: 'gone' } });
   await rig.clock.advance(2 * SHORTLY_MS);
   expect(await nodeNames(rig)).toEqual(['gone']);
-  expect(rig.log.lines.some(({ message }) => message === 'Node is kept: a machine claims it')).toBe(true);
+  expect(
+    rig.log.lines.some(({ message }) => message === 'Node without a machine kept: a machine claims the Node'),
+  ).toBe(true);
 });
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
@@ -342,7 +344,9 @@ test('a class that cannot be listed reports it once, and its recovery once; a si
   rig.cloud.fail('list', ...Array(20).fill({ code: 'Unauthenticated', message: 'keys revoked' }));
   await rig.clock.advance(2 * HOUR);
   expect(await reported()).toEqual([
-    expect.stringMatching(/^small 1: mcm cannot list the VMs of the class, so it cannot find orphans: keys revoked/),
+    expect.stringMatching(
+      /^small 1: mcm cannot search for orphans, because the list call of the class fails: keys revoked/,
+    ),
   ]);
   await rig.clock.advance(6 * HOUR);
   expect(await reported()).toHaveLength(2);

@@ -256,7 +256,9 @@ export class SetReconciler {
     const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
     // The API server may have been restored to a state in which there is no reason for these deletions.
     if (toDelete.length > 0 && !this.#isProven()) {
-      entry?.ended('the connection was lost and the API server may be older, so mcm deletes no machine');
+      entry?.ended(
+        'mcm deletes no machine now, because the API server may have an older state after the lost connection',
+      );
       return { failure: undefined, lookAgain: again(PROOF_MS), ...reported };
     }
     for (const machine of plan.toDelete) pending.begin(machine);

@@ -38,7 +38,7 @@ test.each([
   ['no JSON', ': is not JSON'],
   [text({ ...jobs, behavior: 'Evict' }), '[0].behavior: '],
   [text(jobs, { name: 'x', behavior: 'Drain', order: 1.5 }), '[1].order: '],
-  [text({ ...jobs, order: 1 }), '[0].order: is only for the behavior Drain; remove the order'],
+  [text({ ...jobs, order: 1 }), '[0].order: is allowed only for the behavior Drain; remove the field order'],
   [text({ ...jobs, unknown: true }), '[0]: '],
   [text(...Array.from({ length: 21 }, () => jobs)), ': '],
 ])('the invalid list %s has no effect and is reported with the field', (value, problem) => {

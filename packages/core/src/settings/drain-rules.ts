@@ -80,7 +80,9 @@ function parsed(text: string): DrainRules | readonly RuleText[] {
     return refused(path.join(''), issue?.message ?? 'is invalid');
   }
   const wrong = found.data.findIndex(({ behavior, order }) => behavior !== 'Drain' && order !== undefined);
-  return wrong < 0 ? found.data : refused(`[${wrong}].order`, 'is only for the behavior Drain; remove the order');
+  return wrong < 0
+    ? found.data
+    : refused(`[${wrong}].order`, 'is allowed only for the behavior Drain; remove the field order');
 }
 
 /**

@@ -172,7 +172,7 @@ export class Exchange {
     };
     const end = (): void => {
       release();
-      controller.abort(new Error('the stream was ended'));
+      controller.abort(new Error('the client ended the stream'));
     };
     return { signal: controller.signal, disarm: () => timer?.cancel(), release, end };
   }

@@ -11,7 +11,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'the host has no route to the address: check routes and firewalls, or correct the address',
   ENETUNREACH: 'the host has no route to the address: check routes and firewalls, or correct the address',
   ERR_SSL_WRONG_VERSION_NUMBER:
-    'the server at the address does not use TLS, so it is not an API server: correct the address',
+    'the server at the address does not use TLS, so this server is not an API server: correct the address',
   NO_TLS: 'the server requires TLS, or is not a Kubernetes API server: use https://, or correct the address',
   NO_WAY_ON: 'the proxy at the address does not reach the API server: check the proxy, or correct the address',
   BadAnswer: 'the server at the address is not a Kubernetes API server: correct the address',

@@ -42,7 +42,9 @@ export function readPlugin(
   const { command, args, env, apiVersion = VERSIONS[0], interactiveMode, installHint } = exec;
   if (!isText(command)) throw new ConfigError(`${name}: exec.command is missing; set the path of the program`);
   if (!VERSIONS.includes(String(apiVersion)))
-    throw new ConfigError(`${name}: exec.apiVersion is ${String(apiVersion)}; it must be ${VERSIONS.join(' or ')}`);
+    throw new ConfigError(
+      `${name}: exec.apiVersion is ${String(apiVersion)}; set exec.apiVersion to ${VERSIONS.join(' or ')}`,
+    );
   if (interactiveMode === 'Always')
     throw new ConfigError(
       `${name}: exec.interactiveMode is Always, but this process has no terminal; set IfAvailable or Never`,

@@ -103,7 +103,7 @@ class BatchingRecorder implements EventRecorder {
   #drop(): void {
     if (this.#dropping) return;
     this.#dropping = true;
-    this.#options.log.warn('Events dropped: the queue is full', { waiting: this.#waiting.size });
+    this.#options.log.warn('Events dropped: the queue for events is full', { waiting: this.#waiting.size });
   }
 
   #arm(delayMs: number): void {
@@ -206,7 +206,7 @@ class BatchingRecorder implements EventRecorder {
       log.warn('API server refused an event; the event is dropped', fields);
       return;
     }
-    if (this.#failures++ === 0) log.warn('Cannot write events, retrying', fields);
+    if (this.#failures++ === 0) log.warn('Cannot write events to the API server; retrying', fields);
     series.dirty = true;
     this.#waiting.add(series);
   }

@@ -73,7 +73,9 @@ export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
     ...(flags['leader-elect']
       ? []
       : ['--leader-elect=false is not allowed in the fleet mode: the Leases prevent two writers']),
-    ...(flags['observe-only'] ? ['--observe-only is not available in the fleet mode; use it in a single process'] : []),
+    ...(flags['observe-only']
+      ? ['--observe-only is not available in the fleet mode; use the flag in a process with one cluster']
+      : []),
     ...(NAME.test(replicaOf(flags))
       ? []
       : ['--fleet-replica must contain only lower-case letters, digits, "-" and "."']),

@@ -117,10 +117,12 @@ export class Fleet implements Discovered {
   disengage(name: string): void {
     const cluster = this.#clusters.get(name);
     if (cluster === undefined) return;
-    const ended = cluster.disengage(new ClusterGone('the fleet no longer finds the cluster')).then(() => {
-      this.#ending.delete(ended);
-      if (this.#clusters.get(name) === cluster && cluster.unused) this.#clusters.delete(name);
-    });
+    const ended = cluster
+      .disengage(new ClusterGone('the configuration of the fleet no longer contains the cluster'))
+      .then(() => {
+        this.#ending.delete(ended);
+        if (this.#clusters.get(name) === cluster && cluster.unused) this.#clusters.delete(name);
+      });
     this.#ending.add(ended);
   }
 

@@ -285,19 +285,23 @@ export class ServedCluster {
     try {
       const end = await serve(this.#runOf(member, progress, signal));
       if (!signal.aborted) this.#empty = end === 'empty';
-      if (!signal.aborted && !this.#empty) throw new Error('the controllers ended without a request to stop');
+      if (!signal.aborted && !this.#empty) throw new Error('the controllers of the cluster ended unexpectedly');
     } catch (error) {
       if (!signal.aborted) {
         this.#silent = error instanceof Unreachable;
         this.#error = errorText(error);
         this.#holder = '';
         this.#set('failed');
-        log.error('Cluster stopped by an error; mcm retries, and other clusters continue', {
+        log.error('Controllers of a cluster stopped because of an error; mcm retries, and other clusters continue', {
           cluster: this.#name,
           error: this.#error,
         });
         failed(member, reasonOf(error), this.#error);
-      } else log.debug('Cluster ended with an error during its stop', { cluster: this.#name, error: errorText(error) });
+      } else
+        log.debug('Controllers of a cluster reported an error while they stopped', {
+          cluster: this.#name,
+          error: errorText(error),
+        });
     }
     this.#mute = false;
     this.#holder = '';

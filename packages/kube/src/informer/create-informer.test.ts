@@ -170,7 +170,7 @@ describe('failures', () => {
     await t.clock.advance(2000);
     expect(parameter(t.transport.requests.at(-1), 'resourceVersion')).toBe('10');
     expect(t.transport.requests.filter(isWatch).length).toBe(2);
-    expect(warnings(t)).toEqual(['Watch received no data, opening it again']);
+    expect(warnings(t)).toEqual(['Watch received no data for too long; opening the watch again']);
     second.event('BOOKMARK', { metadata: { resourceVersion: '60' } });
     await t.clock.advance(10);
     expect(t.informer.sinceDataMs()).toBe(10);
@@ -184,10 +184,10 @@ describe('failures', () => {
     expect(t.informer.behindForMs()).toBe(0);
     await t.clock.advance(30_000);
     expect(t.informer.behindForMs()).toBe(119_000);
-    expect(warnings(t)).toEqual(['Watch received no data, opening it again']);
+    expect(warnings(t)).toEqual(['Watch received no data for too long; opening the watch again']);
     await t.clock.advance(2_000);
     expect(warnings(t)).toEqual([
-      'Watch received no data, opening it again',
+      'Watch received no data for too long; opening the watch again',
       'list and watch of nodes failed; retrying until success',
     ]);
     await t.end();
@@ -206,7 +206,7 @@ describe('failures', () => {
       await t.clock.advance(88_000);
       expect(warnings(t)).toEqual([]);
       await t.clock.advance(90_000);
-      expect(warnings(t)).toEqual(['Watch received no data, opening it again']);
+      expect(warnings(t)).toEqual(['Watch received no data for too long; opening the watch again']);
       expect(parameter(t.transport.requests.at(-1), 'resourceVersion')).toBe('20');
       await t.end();
     },

@@ -85,7 +85,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#replica = new Replica<T>({
       indexes: options.indexes,
       indexFailed: (index, object, error) =>
-        this.#log.error('Index function failed for an object; lookups in the index do not find it', {
+        this.#log.error('Index function failed for an object; lookups in the index do not find this object', {
           ...this.#named(object),
           index,
           error: errorText(error),

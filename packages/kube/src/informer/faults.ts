@@ -26,6 +26,8 @@ export function faultText(object: KubeObject): string | undefined {
   if (faults.length === 0) return undefined;
   const reported = faults.slice(0, REPORTED_FAULTS).map(({ field, problem }) => `${field} ${problem}`);
   const more = faults.length > REPORTED_FAULTS ? [`and ${faults.length - REPORTED_FAULTS} more`] : [];
-  const until = isHeld(object) ? 'until then, no controller acts on the object' : 'the rest of the object is used';
+  const until = isHeld(object)
+    ? 'until then, no controller acts on the object'
+    : 'the controllers use the other fields of the object';
   return `${object.kind} ${keyOf(object)} is malformed: ${[...reported, ...more].join('; ')}. Correct the named fields; ${until}`;
 }

@@ -169,7 +169,7 @@ export class Reflector<T extends KubeObject> {
     const present = await this.#look(newest, undefined, signal);
     const { resourceVersion } = present.metadata;
     if (versionNumber(resourceVersion) < versionNumber(known))
-      return `the server has version ${resourceVersion}, after version ${known}`;
+      return `the API server has version ${resourceVersion}, which is older than the known version ${known}`;
     if (!(versionNumber(resourceVersion) >= versionNumber(known))) return '';
     // After a deletion, no cached object proves the newest change.
     if (newest === undefined) return present.items.length + cache.size > 0 ? '' : undefined;
@@ -179,7 +179,7 @@ export class Reflector<T extends KubeObject> {
     const past = await this.#look(newest, known, signal);
     if (past.items.some((item) => isSame(item, newest))) return undefined;
     return past.metadata.resourceVersion === known
-      ? `the server does not have version ${own} of ${keyOf(newest)} at version ${known}`
+      ? `the API server does not have version ${own} of ${keyOf(newest)} at version ${known}`
       : '';
   }
 
@@ -216,7 +216,7 @@ export class Reflector<T extends KubeObject> {
 
   #announce(evidence: string): void {
     const { client, definition, log } = this.#options;
-    log.warn('API server has an older state, probably after a restore; listing everything again', {
+    log.warn('API server has an older state, probably after a restore; listing all objects again', {
       resource: definition.plural,
       evidence,
     });
@@ -244,7 +244,7 @@ export class Reflector<T extends KubeObject> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#suspect = true;
     if (isGone(error) && this.#version !== undefined) {
-      this.#options.log.info('Watch expired on the server, listing again', {
+      this.#options.log.info('Watch expired on the API server; listing the objects again', {
         resource: this.#options.definition.plural,
       });
       this.#version = undefined;
@@ -338,7 +338,7 @@ export class Reflector<T extends KubeObject> {
       if (rollbacks !== this.#rollbacks && !signal.aborted) return;
       if (!watchdog.barked() || signal.aborted) throw error;
       this.#suspect = true;
-      this.#options.log.warn('Watch received no data, opening it again', {
+      this.#options.log.warn('Watch received no data for too long; opening the watch again', {
         resource: this.#options.definition.plural,
         sinceDataMs: this.sinceDataMs(),
       });
@@ -361,7 +361,7 @@ export class Reflector<T extends KubeObject> {
    */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
-      const text = `an event has version ${version}, after version ${this.#version}`;
+      const text = `a watch event has version ${version}, which is older than the known version ${this.#version}`;
       this.#version = undefined;
       throw new KubeError(text, { code: 0, reason: 'VersionWentBack' });
     }

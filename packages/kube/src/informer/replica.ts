@@ -133,11 +133,12 @@ export class Replica<T extends KubeObject> {
    * objects show the restore if it increased the version of the server.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
-    if (listed < this.#reported) return `a list has version ${listed}, after version ${this.#reported}`;
+    if (listed < this.#reported)
+      return `a list has version ${listed}, which is older than the known version ${this.#reported}`;
     for (const object of objects) {
       const known = versionNumber(this.cache.get(keyOf(object))?.metadata.resourceVersion ?? '');
       if (known <= listed && versionNumber(object.metadata.resourceVersion) < known)
-        return `${keyOf(object)} has version ${object.metadata.resourceVersion}, after version ${known}`;
+        return `${keyOf(object)} has version ${object.metadata.resourceVersion}, which is older than the known version ${known}`;
     }
     return undefined;
   }

@@ -96,7 +96,7 @@ test('a deleted object gets a new decision, and an event is only compared with t
   await clock.advance(5 * MINUTE);
   decisions.saw('toys', seen({ a: '1' }), true);
   decisions.want(of('t'));
-  const again = { message: 'Observe only: decision not executed', object: 'n/t' };
+  const again = { message: 'Observe only: action not executed', object: 'n/t' };
   expect(reported()).toMatchObject([...Array(999).fill({}), again, ...Array(1_001).fill({ level: 'warn' }), again]);
 });
 
@@ -104,5 +104,7 @@ test('a decision without a name is compared with objects of all names', () => {
   const { decisions, reported } = rig();
   decisions.want({ ...decision, what: 'create toys', object: 'n/owner', unnamed: true });
   decisions.saw('toys', seen({ a: '1', b: '2' }), false);
-  expect(reported()).toMatchObject([{ message: 'The running controller did the same', object: 'n/owner' }]);
+  expect(reported()).toMatchObject([
+    { message: 'The running controller executed the observed action', object: 'n/owner' },
+  ]);
 });

@@ -53,9 +53,9 @@ interface Follower {
 }
 
 const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
-  same: 'The running controller did the same',
+  same: 'The running controller executed the observed action',
   gone: 'The object was deleted before the running controller acted',
-  different: 'The running controller did not do the same',
+  different: 'The running controller did not execute the observed action',
 };
 
 /** Records the decisions of this process, and compares them with the actions of other controllers. */
@@ -75,7 +75,7 @@ export class ObserveDecisions {
     this.#log = log;
     const count = meters.counter({
       name: 'mcm_observe_decisions_total',
-      help: 'Number of actions that --observe-only prevented, by outcome; the outcome says whether another controller did the same within five minutes',
+      help: 'Number of actions that --observe-only prevented, by outcome; the outcome states whether another controller executed the action within five minutes',
       labels: ['what', 'outcome'],
     });
     this.#count = (labels) => count({ ...labels });
@@ -100,7 +100,7 @@ export class ObserveDecisions {
       this.#unnamed.set(resource, (this.#unnamed.get(resource) ?? new Set<Waiting>()).add(entry));
     }
     this.#count({ what, outcome: 'wanted' });
-    this.#log.info('Observe only: decision not executed', { what, object });
+    this.#log.info('Observe only: action not executed', { what, object });
     return entry;
   }
 

@@ -104,7 +104,10 @@ class PhaseManager implements Manager {
       try {
         await entry.stop?.();
       } catch (error) {
-        this.#options.log.warn('Phase failed to stop', { phase: entry.phase.name, error: errorText(error) });
+        this.#options.log.warn('A part of the process did not stop correctly', {
+          phase: entry.phase.name,
+          error: errorText(error),
+        });
       }
       entry.stop = undefined;
       if (entry.state === 'started') entry.state = 'stopped';

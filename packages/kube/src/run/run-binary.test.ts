@@ -311,7 +311,7 @@ describe('a binary', () => {
       });
     expect(await exit).toBe(1);
     expect(t.errors).toEqual([
-      'demo: Lease lost: ending the process to prevent two leaders at the same time: another process is the leader',
+      'demo: Lease lost: ending the process, because another replica may become the leader: another process is the leader',
     ]);
     for (const late of [control, controlAs('x'), target]) {
       const created = late?.resource(configMaps, 'default').create({ metadata: { name: 'late' } });

@@ -347,7 +347,7 @@ class Run<F extends Flags> {
     );
     if (end === 'lost')
       this.#fail(
-        `${this.#definition.name}: Lease lost: ending the process to prevent two leaders at the same time: ${lost}`,
+        `${this.#definition.name}: Lease lost: ending the process, because another replica may become the leader: ${lost}`,
       );
   }
 

@@ -9,7 +9,7 @@ const HINTS: Readonly<Record<string, string>> = {
   'path not absolute': 'start the path with /',
   'path not specified': 'set a path',
   'path is not fully simplified': 'write the path without . and .. and without doubled or trailing slashes',
-  'duplicate entry defined': 'keep only one of the two entries',
+  'duplicate entry defined': 'remove one of the two entries',
   'invalid url scheme': 'write the content as a data: URL',
   'path conflicts with systemd unit or dropin': 'keep only the file or the unit',
   'link target is required': 'set the target',

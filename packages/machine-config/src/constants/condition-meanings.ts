@@ -15,7 +15,7 @@ const CLAIMED = {
 const CANNOT_BE_APPLIED = {
   status: 'True',
   means: '`maxUnavailable` or an annotation of the rollout has an invalid value. The pool updates no further node.',
-  help: 'Correct the value that the message names.',
+  help: 'Correct the value that the message of the condition names.',
 } as const;
 
 /**
@@ -39,7 +39,7 @@ export const POOL_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The update is in progress. The status `False` of `Updating` means that the update is complete, paused or blocked. The message contains the cause.',
+          'The update is in progress. The status `False` of `Updating` means that the update is complete, paused or blocked. The message of the condition contains the cause.',
         help: '`mcm config explain pool/NAME` shows each node and the reason why the node waits.',
       },
     },
@@ -51,7 +51,7 @@ export const POOL_CONDITIONS = {
       '': { status: 'False', means: 'No node is degraded.' },
       'N nodes are reporting degraded status on sync': {
         status: 'True',
-        means: 'The message contains the errors of the daemons.',
+        means: 'The message of the condition contains the errors of the daemons.',
         help: 'Runbook McmPoolDegraded.',
       },
     },
@@ -63,20 +63,20 @@ export const POOL_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The message contains the error and a hint. The status `False` means that the controller can render the pool.',
+          'The message of the condition contains the error and a hint. The status `False` means that the controller can render the pool.',
         help: 'Runbook McmPoolDegraded.',
       },
       SelectingAll: SELECTS_ALL,
       TemplatesFailed: {
         status: 'True',
         means: 'The ControllerConfig produces no MachineConfigs.',
-        help: 'Correct the template, or the field of the ControllerConfig that the message names.',
+        help: 'Correct the template or the field of the ControllerConfig in the message of the condition.',
       },
       ConfigRejected: {
         status: 'True',
         means:
           'A KubeletConfig or ContainerRuntimeConfig is invalid. The controller rendered the pool without this object.',
-        help: 'Correct the object that the message names.',
+        help: 'Correct the object that the message of the condition names.',
       },
     },
   },
@@ -110,13 +110,14 @@ export const POOL_CONDITIONS = {
       Found: { status: 'True', means: 'The controller found all machines.' },
       NotFound: {
         status: 'False',
-        means: 'A referenced object does not exist. The message contains the name of the missing object.',
+        means:
+          'An object in `spec.machineRefs` does not exist. The message of the condition contains the name of the missing object.',
         help: 'Create the missing object, or remove the reference from `machineRefs`.',
       },
       Forbidden: {
         status: 'False',
         means: 'The template, the strategy or a missing permission prevents the use of the reference.',
-        help: 'The message contains the cause of the problem and a hint.',
+        help: 'The message of the condition contains the cause of the problem and a hint.',
       },
       Ambiguous: {
         status: 'False',
@@ -160,7 +161,7 @@ export const POOL_CONDITIONS = {
       InvalidWindow: {
         status: 'True',
         means: 'A rollout window or a freeze of the pool is invalid, so the pool updates no node.',
-        help: 'Correct the annotation. The message contains the error in the window or freeze.',
+        help: 'Correct the annotation. The message of the condition contains the error in the window or freeze.',
       },
       NodePostponed: {
         status: 'True',
@@ -184,7 +185,7 @@ export const POOL_CONDITIONS = {
       RoleLacksPermission: {
         status: 'True',
         means: 'The API server refuses a write.',
-        help: 'Grant the permission that the message names.',
+        help: 'Grant the permission that the message of the condition names.',
       },
     },
   },
@@ -223,13 +224,18 @@ export const TEMPLATE_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The message contains the generation of the ControllerConfig. The status `False` means that the MachineConfigs of the current generation do not exist yet.',
+          'The message of the condition contains the generation of the ControllerConfig. The status `False` means that the MachineConfigs of the current generation do not exist yet.',
       },
     },
   },
   TemplateControllerRunning: {
     means: 'The controller renders the templates.',
-    reasons: { '': { status: 'True', means: 'The controller renders a new generation, and the pools wait for it.' } },
+    reasons: {
+      '': {
+        status: 'True',
+        means: 'The controller renders a new generation of templates, and the pools wait for the result.',
+      },
+    },
   },
   TemplateControllerFailing: {
     means: 'The controller cannot render the templates.',
@@ -237,7 +243,7 @@ export const TEMPLATE_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The message contains the name of the invalid template or field. The status `False` means that the controller can render the pool.',
+          'The message of the condition contains the name of the invalid template or field. The status `False` means that the controller can render the pool.',
         help: 'Correct the template or the field of the ControllerConfig. The controller renders no pool until you correct the error.',
       },
     },
@@ -255,7 +261,7 @@ export const NODE_CONFIG_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The controller applied the object. The status `False` means that the controller did not apply the object. The message contains the reason.',
+          'The controller applied the object. The status `False` means that the controller did not apply the object. The message of the condition contains the reason.',
       },
     },
   },
@@ -269,7 +275,7 @@ export const NODE_CONFIG_CONDITIONS = {
       '': {
         status: 'True',
         means: 'The object is invalid, or the controller cannot write its MachineConfig.',
-        help: 'Correct the field that the message names.',
+        help: 'Correct the field that the message of the condition names.',
       },
     },
   },

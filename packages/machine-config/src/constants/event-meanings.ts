@@ -47,7 +47,7 @@ export const CONFIG_EVENTS = {
     type: 'Warning',
     means:
       'The controller cannot render a configuration. The target of the pool is still the most recent valid configuration.',
-    help: 'Correct the field that the message names. Runbook McmPoolDegraded.',
+    help: 'Correct the field that the message of the event names. Runbook McmPoolDegraded.',
   },
   RenderedConfigLarge: {
     on: POOL,
@@ -59,19 +59,19 @@ export const CONFIG_EVENTS = {
     on: ['ControllerConfig'],
     type: 'Warning',
     means: 'The templates, the pull secret or the ControllerConfig are invalid, so there are no MachineConfigs.',
-    help: 'Correct the field that the message names.',
+    help: 'Correct the field that the message of the event names.',
   },
   KubeletConfigRefused: {
     on: ['KubeletConfig'],
     type: 'Warning',
-    means: 'The KubeletConfig or ContainerRuntimeConfig is invalid, so the controller did not apply it.',
-    help: 'Correct the field that the message names.',
+    means: 'The KubeletConfig or ContainerRuntimeConfig is invalid, so the controller did not apply the object.',
+    help: 'Correct the field that the message of the event names.',
   },
   ContainerRuntimeConfigRefused: {
     on: ['ContainerRuntimeConfig'],
     type: 'Warning',
-    means: 'The KubeletConfig or ContainerRuntimeConfig is invalid, so the controller did not apply it.',
-    help: 'Correct the field that the message names.',
+    means: 'The KubeletConfig or ContainerRuntimeConfig is invalid, so the controller did not apply the object.',
+    help: 'Correct the field that the message of the event names.',
   },
   UnknownFields: {
     on: ['KubeletConfig', 'ContainerRuntimeConfig', 'MachineConfigPool'],
@@ -89,14 +89,14 @@ export const CONFIG_EVENTS = {
     on: NODE,
     type: 'Warning',
     means:
-      'The drain of a node takes more than ten minutes. The message contains the names of the pods that mcm has not evicted yet.',
+      'The drain of a node takes more than ten minutes. The message of the event contains the names of the pods that mcm has not evicted yet.',
     help: 'Check the PodDisruptionBudgets and the finalizers of the pods in the message.',
   },
   DrainFailed: {
     on: NODE,
     type: 'Warning',
     means: 'The drain of a node has taken an hour. The node is Degraded, and the drain continues.',
-    help: 'Check the budgets and finalizers of the pods that the message names.',
+    help: 'Check the budgets and finalizers of the pods in the message of the event.',
   },
   EvictionUnavailable: {
     on: NODE,
@@ -108,7 +108,7 @@ export const CONFIG_EVENTS = {
     on: POOL,
     type: 'Warning',
     means: 'The controller lacks a permission to write.',
-    help: 'Grant the permission in the message.',
+    help: 'Grant the permission in the message of the event.',
   },
   SettingsInvalid: { on: POOL, type: 'Warning', means: CannotBeApplied.means, help: CannotBeApplied.help },
   NodesClaimed: { on: POOL, type: 'Warning', means: AmbiguousMembership.means, help: AmbiguousMembership.help },
@@ -141,7 +141,7 @@ export const DAEMON_EVENTS = {
     on: NODE,
     type: 'Warning',
     means:
-      'The daemon found a manual change on the disk before it applied a new configuration. The daemon does not apply the new configuration.',
+      'Before a new configuration, the daemon found a manual change on the disk. The daemon does not apply the new configuration.',
     help: 'Revert the manual change, or add the change to a MachineConfig.',
   },
 } as const satisfies Readonly<Record<string, ConfigEventMeaning>>;

@@ -41,8 +41,11 @@ const specSchema = z
   .meta({ description: 'Settings of the container runtime.' });
 
 const statusSchema = z
-  .object({ observedGeneration: observedGeneration(), conditions: conditions('Observed state of the object.') })
-  .meta({ description: 'Observed state of the object.' });
+  .object({
+    observedGeneration: observedGeneration(),
+    conditions: conditions('Most recent results for the ContainerRuntimeConfig.'),
+  })
+  .meta({ description: 'Observed state of the ContainerRuntimeConfig.' });
 
 /** Settings of the container runtime on the nodes of the selected pools. */
 export const containerRuntimeConfigSchema = crd(

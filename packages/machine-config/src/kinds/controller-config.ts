@@ -58,8 +58,8 @@ const controllerCertificateSchema = z
   .object({
     subject: text('Subject of the certificate.'),
     signer: text('Issuer of the certificate.'),
-    notBefore: optional(time('Start of the validity period.')),
-    notAfter: optional(time('End of the validity period.')),
+    notBefore: optional(time('Start of the validity period of the certificate.')),
+    notAfter: optional(time('End of the validity period of the certificate.')),
     bundleFile: text('File with the certificate.'),
   })
   .meta({ description: 'A certificate that the controller distributes to nodes.' });

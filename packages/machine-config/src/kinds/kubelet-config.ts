@@ -6,16 +6,16 @@ import { conditions, observedGeneration, rawObject, selector } from './shared.ts
 /** Spec of a KubeletConfig. */
 export const kubeletConfigSpecSchema = z
   .object({
-    machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: selects nothing.')),
+    machineConfigPoolSelector: optional(
+      selector('Selects pools by their labels. An absent or empty selector selects no pool.'),
+    ),
     kubeletConfig: optional(
       rawObject('Fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) for the nodes.').nullable(),
     ),
     autoSizingReserved: optional(flag('If true, nodes compute the resources that they reserve for the system.')),
     logLevel: optional(int32('Verbosity of the kubelet, 0 to 10.')),
     tlsSecurityProfile: optional(
-      rawObject(
-        'TLS profile of the kubelet. This profile takes precedence over the TLS profile of the cluster.',
-      ).nullable(),
+      rawObject('TLS profile of the kubelet, which takes precedence over the TLS profile of the cluster.').nullable(),
     ),
   })
   .meta({ description: 'Settings of the kubelet.' });
@@ -24,8 +24,11 @@ export const kubeletConfigSpecSchema = z
 export type KubeletConfigSpec = z.infer<typeof kubeletConfigSpecSchema>;
 
 const statusSchema = z
-  .object({ observedGeneration: observedGeneration(), conditions: conditions('Observed state of the object.') })
-  .meta({ description: 'Observed state of the object.' });
+  .object({
+    observedGeneration: observedGeneration(),
+    conditions: conditions('Most recent results for the KubeletConfig.'),
+  })
+  .meta({ description: 'Observed state of the KubeletConfig.' });
 
 /** Settings of the kubelet on the nodes of the selected pools. */
 export const kubeletConfigSchema = crd(

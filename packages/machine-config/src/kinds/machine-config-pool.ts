@@ -9,7 +9,7 @@ export const poolConfigurationSchema = z
     ...objectReferenceSchema.shape,
     source: optional(
       crd(z.array(objectReferenceSchema), {
-        description: 'The merged MachineConfigs, in merge order.',
+        description: 'The MachineConfigs in the rendered MachineConfig, in the order of the merge.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
@@ -24,8 +24,8 @@ export const machineRefSchema = crd(
   z.object({
     apiGroup: optional(text('`machine.sapcloud.io`, the default.')),
     kind: z.enum(['MachineDeployment', 'MachineSet']).meta({ description: 'MachineDeployment or MachineSet.' }),
-    namespace: text('Namespace of the MachineDeployment or MachineSet.'),
-    name: text('Name of the object.'),
+    namespace: text('Namespace of the MachineDeployment or MachineSet that the pool refers to.'),
+    name: text('Name of the referenced object.'),
   }),
   { description: 'A MachineDeployment or MachineSet with the nodes of the pool.', 'x-kubernetes-map-type': 'atomic' },
 );
@@ -64,10 +64,11 @@ export const machineConfigPoolSpecSchema = crd(
         'Selects the MachineConfigs of the pool. An absent selector selects no MachineConfig. An empty selector is invalid.',
       ),
     ),
-    nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: selects nothing.')),
+    nodeSelector: optional(selector('Selects the nodes of the pool. An absent or empty selector selects no node.')),
     machineRef: optional(
       crd(machineRefSchema, {
-        description: 'MachineDeployment or MachineSet with the nodes of the pool. The kind is immutable.',
+        description:
+          'MachineDeployment or MachineSet with the nodes of the pool. The kind of the reference is immutable.',
         'x-kubernetes-validations': [
           {
             rule: 'self.kind == oldSelf.kind',
@@ -94,7 +95,7 @@ export const machineConfigPoolSpecSchema = crd(
     configuration: optional(poolConfigurationSchema),
     osImageStream: optional(
       z
-        .object({ name: optional(text('Name of the stream.')) })
+        .object({ name: optional(text('Name of the OS image stream.')) })
         .meta({ description: 'A named OS image. The machine-config-controller does not support OS image streams.' }),
     ),
   }),
@@ -122,14 +123,14 @@ const certExpirySchema = z
 
 const machineRefStatusSchema = z
   .object({
-    kind: knownText<'MachineDeployment' | 'MachineSet'>('Kind of the object.'),
-    namespace: text('Namespace of the object.'),
-    name: text('Name of the object.'),
-    machines: int32('Number of machines of the object.'),
+    kind: knownText<'MachineDeployment' | 'MachineSet'>('Kind of the referenced object.'),
+    namespace: text('Namespace of the referenced object.'),
+    name: text('Name of the referenced object.'),
+    machines: int32('Number of machines of the referenced object.'),
     nodes: int32('Number of machines that have a node.'),
     pending: int32('Number of machines without a node.'),
   })
-  .meta({ description: 'State of a reference of the pool.' });
+  .meta({ description: 'Numbers of machines and nodes of one reference of the pool.' });
 
 const machineConfigPoolStatusSchema = z
   .object({
@@ -155,13 +156,13 @@ const machineConfigPoolStatusSchema = z
     unavailableMachines: optional(int32('Deprecated name of `unavailableMachineCount`.')),
     machineRefs: optional(
       crd(z.array(machineRefStatusSchema), {
-        description: 'State of each reference of the pool.',
+        description: 'Numbers of machines and nodes of each reference of the pool.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
     pendingMachineCount: optional(int32('Number of machines of the pool that have no node yet.')),
   })
-  .meta({ description: 'Observed state of the pool. The controllers write this state.' });
+  .meta({ description: 'Observed state of the pool, which the machine-config-controller writes.' });
 
 /** Status of a pool. */
 export type MachineConfigPoolStatus = z.infer<typeof machineConfigPoolStatusSchema>;
@@ -175,7 +176,7 @@ export const machineConfigPoolSchema = crd(
     spec: optional(machineConfigPoolSpecSchema),
     status: optional(machineConfigPoolStatusSchema),
   }),
-  { description: 'A group of nodes with one configuration.' },
+  { description: 'A group of nodes with the same configuration.' },
 );
 
 /** A pool of nodes. */

@@ -12,10 +12,12 @@ export const machineConfigSpecSchema = z
     osImageURL: optional(text('Image of the operating system. Rendered MachineConfigs always have an image.')),
     baseOSExtensionsContainerImage: optional(text('Image with the packages of OS extensions.')),
     config: optional(rawObject('An Ignition config of version 2.2 or 3.0 to 3.5, as JSON.')),
-    kernelArguments: list('Kernel arguments of the machine, in this order.'),
+    kernelArguments: list('Kernel arguments of the machine, in the order of the kernel command line.'),
     extensions: list('OS extensions.'),
-    fips: optional(flag('If true, FIPS mode is enabled. A running machine cannot change this setting.')),
-    kernelType: optional(text('Kernel type: `default`, `realtime` or `64k-pages`. An empty value means `default`.')),
+    fips: optional(flag('If true, FIPS mode is enabled. A running machine cannot change its FIPS mode.')),
+    kernelType: optional(
+      text('Kernel type: `default`, `realtime` or `64k-pages`. An empty kernel type means `default`.'),
+    ),
   })
   .meta({ description: 'Configuration of a machine.' });
 

@@ -9,13 +9,13 @@ export const selector = (description: string): z.ZodType<LabelSelector, LabelSel
 /** A reference to an object in a `source` list. */
 export const objectReferenceSchema = crd(
   z.object({
-    apiVersion: optional(text('apiVersion of the object.')),
-    kind: optional(text('Kind of the object.')),
-    name: optional(text('Name of the object.')),
-    namespace: optional(text('Namespace of the object.')),
-    uid: optional(text('UID of the object.')),
-    resourceVersion: optional(text('Resource version of the object.')),
-    fieldPath: optional(text('Path of a field within the object.')),
+    apiVersion: optional(text('apiVersion of the referenced object.')),
+    kind: optional(text('Kind of the referenced object.')),
+    name: optional(text('Name of the referenced object.')),
+    namespace: optional(text('Namespace of the referenced object.')),
+    uid: optional(text('UID of the referenced object.')),
+    resourceVersion: optional(text('Resource version of the referenced object.')),
+    fieldPath: optional(text('Path of a field within the referenced object.')),
   }),
   { 'x-kubernetes-map-type': 'atomic' },
 );

@@ -55,7 +55,7 @@ async function look({ source, metadata, client, node, wrote, clock, log }: Notic
     const own = node();
     const value = own && planNotice(own, notices, clock.now());
     if (!own || value === undefined) return;
-    log.info(value === null ? 'Interruption is over' : 'The cloud interrupts this VM', { notice: value });
+    log.info(value === null ? 'Interruption is over' : 'The cloud interrupts the VM of this node', { notice: value });
     const { name, uid } = own.metadata;
     const body = { metadata: { uid, annotations: { [Annotations.Interruption]: value } } };
     wrote(await client.resource(nodes).patch(name, { type: 'merge', body }, { signal }));

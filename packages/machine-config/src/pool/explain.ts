@@ -101,7 +101,7 @@ const REPLACED = 'mcm replaces the machine of the node';
 
 /** Returns the reason that blocks the nodes, or undefined if only the limit of unavailable nodes blocks them. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
-  if (targetOf(pool) === '') return 'the pool has no target yet';
+  if (targetOf(pool) === '') return 'the pool has no target configuration yet';
   if (pool.spec?.paused) return 'the pool is paused';
   if (frozen !== undefined) return frozen;
   const said = plan?.conditions ?? [];
@@ -148,7 +148,7 @@ function whyNot(
   const { name } = node.metadata;
   const notReady = notReadyReason(node);
   if (isUpdated(node, pool)) return notReady === undefined ? '' : `has the target, but ${notReady}`;
-  if (plan?.targeted.includes(name)) return 'is next to get the target';
+  if (plan?.targeted.includes(name)) return 'gets the target configuration next';
   if (isDegraded(node)) return `${annotationOf(node, NodeAnnotations.State)}: ${degradedReason(node)}`;
   if (isTargeted(node, pool) && !needsTarget(node, pool)) return working(node);
   if (held !== undefined) return `does not get the target: ${held}`;
@@ -158,7 +158,7 @@ function whyNot(
   if (!awaitsConfig(node) && annotationOf(node, NodeAnnotations.State) !== DaemonStates.Done)
     return 'does not get the target yet: another update is in progress';
   if (postponing(pool, [node], new Date(now)).length > 0)
-    return `does not get the target: it has the label ${Labels.RolloutPostpone}`;
+    return `does not get the target: the node has the label ${Labels.RolloutPostpone}`;
   if (filters.some((filter) => filter(pool, [node]).length > 0))
     return 'does not get the target: the machine of the node is being deleted or changed';
   return 'waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
@@ -171,8 +171,8 @@ function working(node: Node): string {
   if (asked.startsWith('drain-') && asked !== annotationOf(node, LastAppliedDrain)) return 'is drained';
   if (asked.startsWith('uncordon-') && asked !== annotationOf(node, LastAppliedDrain)) return 'is uncordoned';
   return annotationOf(node, State) === DaemonStates.Working
-    ? 'the daemon is applying the target'
-    : 'has the target, but the daemon has not started the update';
+    ? 'the daemon is applying the target configuration'
+    : 'has the target configuration, but the daemon has not started the update';
 }
 
 /** A pool whose machines are all replaced is not blocked. */
@@ -182,7 +182,9 @@ function heldPool(
   held: string | undefined,
 ): string | undefined {
   if (!replaces || held !== REPLACED) return held;
-  return standing.some(({ updated }) => !updated) ? 'mcm replaces the machines with another config' : undefined;
+  return standing.some(({ updated }) => !updated)
+    ? 'mcm replaces the machines without the target configuration'
+    : undefined;
 }
 
 function blockersOf(

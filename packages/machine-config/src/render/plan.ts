@@ -291,6 +291,6 @@ function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: numbe
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);
   const message =
     `MachineConfig ${machineConfig.metadata.name} has ${bytes} bytes, ${share} % of the limit (${MAX_RENDERED_BYTES}). ` +
-    'Make files smaller, or download them on the node';
+    'Make files smaller, or download the files on the node';
   return [{ type: 'Warning', reason: ConfigEvents.RenderedConfigLarge, message }];
 }

@@ -95,7 +95,7 @@ class Endpoint {
     const { control, log } = this.#o;
     const pool = await ignoreNotFound(control.resource(machineConfigPools).get(name));
     if (!(await this.#isOf(pool, name, user))) {
-      log.warn('Request for the configuration of another pool refused', {
+      log.warn('Refused a request for the configuration of another pool', {
         pool: name,
         user: user.username,
         remoteAddress,

@@ -6,36 +6,37 @@ const flag = (description: string) => z.boolean().optional().meta({ description 
 const count = (description: string) => z.int32().optional().meta({ description });
 
 const ebs = z.object({
-  volumeType: text('gp2, gp3, io1, st1, sc1 or standard; required'),
-  volumeSize: count('size in GiB, more than 0; required'),
-  iops: count('operations per second; required for io1; 0 means not set'),
-  throughput: count('MiB per second, for gp3; more than 0'),
+  volumeType: text('type of the volume: gp2, gp3, io1, st1, sc1 or standard; required'),
+  volumeSize: count('size of the volume in GiB, more than 0; required'),
+  iops: count('operations of the volume per second; required for io1; 0 means not set'),
+  throughput: count('throughput of a gp3 volume in MiB per second, more than 0'),
   encrypted: flag('true: the volume is encrypted with the default key of the account; default false'),
   deleteOnTermination: flag('true: EC2 deletes the volume together with its VM; default true'),
   snapshotID: text('snapshot with the initial content of the volume'),
-  kmsKeyID: text('accepted for compatibility, but not sent to the cloud; EC2 uses the default key of the account'),
+  kmsKeyID: text('mcm accepts the key for compatibility, but EC2 uses the default key of the account'),
 });
 
 const blockDevice = z.object({
-  deviceName: text(
-    '/root for the root disk, otherwise /dev/sd[a-z] or /dev/xvd[a-c][a-z]; optional for a single device',
-  ),
+  deviceName: text('name of the disk: /root, /dev/sd[a-z] or /dev/xvd[a-c][a-z]; a single disk needs no name'),
   ebs: ebs.optional().meta({ description: 'the volume of the device; required' }),
-  noDevice: text('accepted for compatibility, but not sent to the cloud'),
-  virtualName: text('accepted for compatibility, but not sent to the cloud'),
+  noDevice: text('mcm accepts this setting for compatibility, but does not send it to EC2'),
+  virtualName: text('mcm accepts this setting for compatibility, but does not send it to EC2'),
 });
 
 const networkInterface = z.object({
   subnetID: text('subnet of the interface, which determines the zone; required'),
-  securityGroupIDs: z.array(z.string()).optional().meta({ description: 'security groups; at least one' }),
+  securityGroupIDs: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'security groups of the interface; at least one' }),
   associatePublicIPAddress: flag('true: the interface gets a public address; default: the setting of the subnet'),
   deleteOnTermination: flag('true: EC2 deletes the interface together with its VM; default true'),
   description: text('description of the interface'),
-  ipv6AddressCount: count('number of IPv6 addresses at launch'),
-  primaryIpv6: flag('whether the first IPv6 address is the primary address; only with ipv6AddressCount; default true'),
-  ipv6PrefixCount: count('number of IPv6 prefixes; mcm assigns them after the launch'),
+  ipv6AddressCount: count('number of IPv6 addresses of the interface at the launch of the VM'),
+  primaryIpv6: flag('true: the first IPv6 address is the primary address; only with ipv6AddressCount; default true'),
+  ipv6PrefixCount: count('number of IPv6 prefixes that mcm assigns to the interface after the launch of the VM'),
   interfaceType: text('type of the interface: interface, efa or efa-only'),
-  deviceIndex: count('device index, 0 or more; default: the position in the list'),
+  deviceIndex: count('device index of the interface, 0 or more; default: the position in the list'),
   networkCardIndex: count('index of the network card, 0 or more'),
 });
 
@@ -46,36 +47,38 @@ const iam = z.object({
 
 const capacityReservation = z.object({
   capacityReservationPreference: text(
-    'open (uses matching reservations) or none; not together with the ID or the group of a reservation',
+    'open uses matching capacity reservations, none uses no reservation; exclusive with the ID or group of a reservation',
   ),
-  capacityReservationId: text('ID of a reservation; not together with a group'),
-  capacityReservationResourceGroupArn: text('ARN of a group of reservations; not together with a reservation'),
+  capacityReservationId: text('ID of a capacity reservation; exclusive with the group of reservations'),
+  capacityReservationResourceGroupArn: text(
+    'ARN of a group of capacity reservations; exclusive with the ID of a reservation',
+  ),
 });
 
 const metadataOptions = z.object({
   httpEndpoint: text('enabled or disabled'),
-  httpTokens: text('required (IMDSv2 only) or optional'),
+  httpTokens: text('required: the metadata service needs a token (IMDSv2); optional: it needs no token'),
   httpProtocolIpv6: text('enabled or disabled'),
-  httpPutResponseHopLimit: count('hop limit of tokens, 0 to 64; EC2 accepts 1 to 64'),
+  httpPutResponseHopLimit: count('hop limit of tokens of the metadata service, 0 to 64; EC2 accepts 1 to 64'),
 });
 
 const cpuOptions = z.object({
-  coreCount: count('number of cores; set it together with threadsPerCore'),
-  threadsPerCore: count('threads of each core, 1 or 2; set it together with coreCount'),
+  coreCount: count('number of CPU cores; requires threadsPerCore'),
+  threadsPerCore: count('threads of each CPU core, 1 or 2; requires coreCount'),
   amdSevSnp: text('memory encryption of AMD (SEV-SNP): enabled or disabled'),
 });
 
 const placement = z.object({
-  tenancy: text('default, dedicated or host'),
+  tenancy: text('tenancy of the VM: default, dedicated or host'),
   affinity: text('default or host'),
   groupId: text('placement group'),
-  hostId: text('dedicated host; only with the tenancy host'),
+  hostId: text('dedicated host of the VM; only with the tenancy host'),
   partitionNumber: count('partition of the placement group, 1 or more'),
 });
 
 /** The schema contains only types; the rules are in `validate.ts`. */
 export const AwsProviderSpec = z.object({
-  apiVersion: text('accepted for compatibility, not used'),
+  apiVersion: text('mcm accepts this field for compatibility, and does not use it'),
   ami: text('image of the VMs; required'),
   region: text('region of the VMs, such as eu-north-1; required'),
   machineType: text('instance type, such as m6i.large; required'),
@@ -92,24 +95,26 @@ export const AwsProviderSpec = z.object({
     description:
       'tags of VM, volumes and interfaces; mcm finds VMs by tags with kubernetes.io/cluster/ and kubernetes.io/role/ in the key',
   }),
-  capacityReservation: capacityReservation.optional().meta({ description: 'use of reserved capacity' }),
+  capacityReservation: capacityReservation.optional().meta({ description: 'capacity reservation for the VMs' }),
   instanceMarketOptions: z
-    .object({ marketType: text('spot, capacity-block or interruptible-capacity-reservation') })
+    .object({ marketType: text('market type: spot, capacity-block or interruptible-capacity-reservation') })
     .optional()
     .meta({ description: 'market type other than on-demand; if set, mcm ignores spotPrice' }),
   spotPrice: text('deprecated: use spot VMs with this maximum price; an empty value means no limit'),
-  srcAndDstChecksEnabled: flag('false: interfaces may forward packets of other addresses; default true'),
+  srcAndDstChecksEnabled: flag('false: the interfaces of a VM may forward packets of other addresses; default true'),
   instanceMetadataOptions: metadataOptions.optional().meta({ description: 'access of VMs to the metadata service' }),
   cpuOptions: cpuOptions.optional().meta({ description: 'cores and threads of the VMs' }),
   hibernationOptions: z
     .object({ configured: flag('true: EC2 can hibernate the VMs; EC2 requires an encrypted root volume') })
     .optional()
-    .meta({ description: 'hibernation of warm machines with the state Hibernated; the original ignores the field' }),
+    .meta({
+      description: 'hibernation of warm machines with the state Hibernated; the original ignores hibernationOptions',
+    }),
   placement: placement.optional().meta({
     description: 'placement of the VMs; default: the annotation machine.sapcloud.io/awsPlacement of the node template',
   }),
-  ebsOptimized: flag('accepted for compatibility, but not sent to the cloud'),
-  monitoring: flag('accepted for compatibility, but not sent to the cloud'),
+  ebsOptimized: flag('mcm accepts this setting for compatibility, but does not send it to EC2'),
+  monitoring: flag('mcm accepts this setting for compatibility, but does not send it to EC2'),
 });
 export type AwsProviderSpec = z.infer<typeof AwsProviderSpec>;
 export type BlockDevice = z.infer<typeof blockDevice>;
@@ -121,8 +126,10 @@ export const AwsCredentials = z.looseObject({
   accessKeyID: text('another name of providerAccessKeyId'),
   providerSecretAccessKey: text('secret of the access key; required without workload identity'),
   secretAccessKey: text('another name of providerSecretAccessKey'),
-  workloadIdentityTokenFile: text('file with the token for roleARN; enables workload identity'),
-  roleARN: text('role of the workload identity; required with workload identity'),
+  workloadIdentityTokenFile: text(
+    'file with the token that mcm exchanges for the role in roleARN; enables workload identity',
+  ),
+  roleARN: text('ARN of the role for workload identity; required with workload identity'),
   userData: text('user data for the first boot of a VM, any bytes; required'),
 });
 export type AwsCredentials = z.infer<typeof AwsCredentials>;

@@ -23,7 +23,7 @@ export function readCertificate(pem: string): ClientCertificate {
       'clientCertificate must be PEM: a certificate and its private key; convert PKCS#12 with openssl pkcs12 -in FILE -nodes',
     );
   if (ENCRYPTED.test(pem))
-    throw new Error('clientCertificate contains an encrypted private key; decrypt it with openssl pkey -in FILE');
+    throw new Error('clientCertificate contains an encrypted private key; decrypt the key with openssl pkey -in FILE');
   const key = keyOf(KEY.exec(pem)?.[0]);
   const certificates = (pem.match(CERTIFICATE) ?? []).map(parse);
   if (certificates.length === 0)

@@ -113,7 +113,7 @@ export class Arm {
    */
   async read(address: string, signal: AbortSignal): Promise<string> {
     const { protocol, origin, pathname, search } = new URL(address);
-    if (protocol !== 'https:') throw new Error(`${origin} is not allowed: it must use https`);
+    if (protocol !== 'https:') throw new Error(`${origin} is not allowed: the address must use https`);
     const headers = { 'user-agent': this.#options.userAgent };
     const answer = await this.#options.connect(origin)({ method: 'GET', path: pathname + search, headers, signal });
     const text = await answer.text();

@@ -79,7 +79,7 @@ test.each<[what: string, answers: Answers, says: RegExp]>([
   [
     'there is no address',
     { [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: '{}' } },
-    /Azure stores no console output of it$/,
+    /Azure stores no console output of the VM$/,
   ],
   [
     'the address is of plain http',

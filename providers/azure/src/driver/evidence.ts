@@ -11,7 +11,7 @@ export async function reportEvidence(session: Session, name: string, signal: Abo
   const state = describe(name, view);
   try {
     const { serialConsoleLogBlobUri: address } = await session.bootDiagnostics(name, signal);
-    if (!address) return { state: `${state}; Azure stores no console output of it` };
+    if (!address) return { state: `${state}; Azure stores no console output of the VM` };
     return { state, console: wholeLines(await session.arm.read(address, signal)) };
   } catch (thrown) {
     signal.throwIfAborted();

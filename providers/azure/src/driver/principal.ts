@@ -29,7 +29,7 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
     if (!allowManaged)
       throw new WrongPrincipal(
         'managedIdentity',
-        'managedIdentity is not allowed by this controller; start it with --allow-managed-identity, or use clientSecret, clientCertificate or workloadIdentityTokenFile',
+        'managedIdentity is not allowed by this controller; start the controller with --allow-managed-identity, or use clientSecret, clientCertificate or workloadIdentityTokenFile',
       );
     return { managed: true, clientId: managed === 'user' ? clientId : '' };
   }

@@ -5,91 +5,93 @@ const flag = (description: string) => z.boolean().optional().meta({ description 
 const count = (description: string) => z.int32().optional().meta({ description });
 
 const imageReference = z.object({
-  id: text('ARM id of an image'),
+  id: text('Resource Manager ID of an image'),
   urn: text('marketplace image, publisher:offer:sku:version'),
-  communityGalleryImageID: text('image of a community gallery, /CommunityGalleries/…'),
-  sharedGalleryImageID: text('image of a shared gallery, /SharedGalleries/…'),
+  communityGalleryImageID: text('ID of an image in a community gallery, /CommunityGalleries/…'),
+  sharedGalleryImageID: text('ID of an image in a shared gallery, /SharedGalleries/…'),
   skipMarketplaceAgreement: flag(
-    'true: mcm does not accept the terms of the image, and does not send its plan; default false',
+    'true: mcm does not accept the marketplace terms of the image and does not send its plan; default false',
   ),
 });
 export type ImageReference = z.infer<typeof imageReference>;
 
 const dataDisk = z.object({
-  name: text('part of the disk’s name, <vm>-<name>-<lun>-data-disk'),
-  lun: count('logical unit number, 0 or more; unique for each VM'),
-  diskSizeGB: count('size in GB, more than 0; required'),
+  name: text('name of the data disk in its full name <vm>-<name>-<lun>-data-disk'),
+  lun: count('logical unit number of the data disk, 0 or more; unique on each VM'),
+  diskSizeGB: count('size of the disk in GB, more than 0; required'),
   storageAccountType: text('kind of disk, such as StandardSSD_LRS; required'),
-  caching: text('cache mode: None, ReadOnly or ReadWrite; default None'),
-  imageRef: imageReference.optional().meta({ description: 'image of the disk, as in imageReference' }),
+  caching: text('cache mode of the disk: None, ReadOnly or ReadWrite; default None'),
+  imageRef: imageReference.optional().meta({ description: 'image with the content of the disk, as in imageReference' }),
 });
 export type DataDisk = z.infer<typeof dataDisk>;
 
 const managedDisk = z.object({
-  id: text('accepted for compatibility, but not sent to the cloud'),
-  storageAccountType: text('kind of disk, such as Premium_LRS; an empty value is valid'),
+  id: text('mcm accepts this field for compatibility, but does not send it to Azure'),
+  storageAccountType: text('kind of the disk, such as Premium_LRS; can be empty'),
   securityProfile: z
-    .object({ securityEncryptionType: text('VMGuestStateOnly or DiskWithVMGuestState, for confidential VMs') })
+    .object({
+      securityEncryptionType: text('encryption type of a confidential VM: VMGuestStateOnly or DiskWithVMGuestState'),
+    })
     .optional()
     .meta({ description: 'encryption of a confidential VM’s disk' }),
 });
 
 const osDisk = z.object({
-  name: text('accepted for compatibility, but not sent to the cloud: the disk is <vm>-os-disk'),
-  caching: text('cache mode: None, ReadOnly or ReadWrite; an empty value is valid'),
+  name: text('mcm accepts the name for compatibility, but names the disk <vm>-os-disk'),
+  caching: text('cache mode of the disk: None, ReadOnly or ReadWrite; can be empty'),
   createOption: text('source of the disk, such as FromImage; required'),
-  diskSizeGB: count('size in GB, more than 0; required'),
-  managedDisk: managedDisk.optional().meta({ description: 'kind and encryption of the disk' }),
+  diskSizeGB: count('size of the disk in GB, more than 0; required'),
+  managedDisk: managedDisk.optional().meta({ description: 'kind and encryption of the managed disk' }),
 });
 
 const publicKeys = z.object({
-  path: text('file on the VM with the key, such as /home/core/.ssh/authorized_keys'),
-  keyData: text('public key; if absent, mcm generates a key pair and discards the private key'),
+  path: text('path of the file on the VM that gets the key, such as /home/core/.ssh/authorized_keys'),
+  keyData: text('public SSH key; if the key is absent, mcm generates a key pair and discards the private key'),
 });
 
 const linuxConfiguration = z.object({
-  disablePasswordAuthentication: flag('true: logins with passwords are disabled; default false'),
+  disablePasswordAuthentication: flag('true: the VM accepts no logins with passwords; default false'),
   ssh: z
     .object({
-      publicKeys: publicKeys.optional().meta({ description: 'SSH key; a single object with one key' }),
+      publicKeys: publicKeys.optional().meta({ description: 'a single object with one SSH key' }),
     })
     .optional()
     .meta({ description: 'access by SSH' }),
 });
 
 const osProfile = z.object({
-  computerName: text('accepted for compatibility, but not sent to the cloud: the computer name is the name of the VM'),
+  computerName: text('mcm accepts the name for compatibility, but uses the name of the VM as the computer name'),
   adminUsername: text('name of the VM’s administrator; required'),
-  adminPassword: text('accepted for compatibility, but not sent to the cloud'),
-  customData: text('accepted for compatibility, but not sent to the cloud: the custom data is userData of the Secret'),
+  adminPassword: text('mcm accepts this field for compatibility, but does not send it to Azure'),
+  customData: text('mcm accepts this field for compatibility, but sends userData of the Secret as the custom data'),
   linuxConfiguration: linuxConfiguration.optional().meta({ description: 'login settings of the administrator' }),
 });
 
 const networkInterfaces = z.object({
-  id: text('accepted for compatibility, but not sent to the cloud'),
+  id: text('mcm accepts this field for compatibility, but does not send it to Azure'),
   properties: z
-    .object({ primary: flag('accepted for compatibility, but not sent to the cloud: the only NIC is the primary NIC') })
+    .object({ primary: flag('mcm accepts this field for compatibility: the only NIC of a VM is its primary NIC') })
     .optional()
-    .meta({ description: 'accepted for compatibility, but not sent to the cloud' }),
+    .meta({ description: 'mcm accepts this field for compatibility, but does not send it to Azure' }),
 });
 
 const storageProfile = z.object({
   imageReference: imageReference.optional().meta({
     description: 'image of the VMs; set exactly one of id, urn, communityGalleryImageID and sharedGalleryImageID',
   }),
-  diskControllerType: text('SCSI or NVMe; default: the setting of the VM size'),
+  diskControllerType: text('disk controller of the VM: SCSI or NVMe; default: the setting of the VM size'),
   osDisk: osDisk.optional().meta({ description: 'disk that the VM boots from; required' }),
   dataDisks: z.array(dataDisk).optional().meta({ description: 'additional disks of each VM' }),
 });
 
 const machineSet = z.object({
-  id: text('ARM id of the set'),
+  id: text('Resource Manager ID of the availability set or scale set'),
   kind: text('availabilityset or vmo'),
 });
 
 const uefiSettings = z.object({
   vtpmEnabled: flag('true: the VM has a virtual trusted platform module'),
-  secureBootEnabled: flag('true: the VM starts only signed boot software'),
+  secureBootEnabled: flag('true: the VM boots only signed software (secure boot)'),
 });
 
 const securityProfile = z.object({
@@ -103,13 +105,13 @@ const properties = z.object({
     .optional()
     .meta({ description: 'size of the VMs; required' }),
   osProfile: osProfile.optional().meta({
-    description: 'administrator account; mcm adds the computer name and the custom data',
+    description: 'administrator account of the VM; mcm adds the computer name and the custom data',
   }),
   networkProfile: z
     .object({
       acceleratedNetworking: flag('true: the NIC uses accelerated networking'),
       networkInterfaces: networkInterfaces.optional().meta({
-        description: 'accepted for compatibility, but not sent to the cloud: mcm creates one NIC for each VM',
+        description: 'mcm accepts this field for compatibility, but creates one NIC for each VM',
       }),
     })
     .optional()
@@ -129,21 +131,25 @@ const properties = z.object({
   virtualMachineScaleSet: z
     .object({ id: text('ARM id') })
     .optional()
-    .meta({ description: 'scale set with flexible orchestration' }),
+    .meta({ description: 'scale set of the VMs, with flexible orchestration' }),
   machineSet: machineSet.optional().meta({
-    description: 'deprecated: another name of availabilitySet or virtualMachineScaleSet, depending on kind',
+    description: 'deprecated: use availabilitySet or virtualMachineScaleSet; kind selects one of the two',
   }),
-  identityID: text('ARM id of a user-assigned managed identity of the VMs'),
+  identityID: text('Resource Manager ID of a user-assigned managed identity for the VMs'),
   diagnosticsProfile: z
     .object({
-      enabled: flag('true: Azure stores the console log and screenshots'),
-      storageURI: text('storage account for console log and screenshots; default: a storage account of Azure'),
+      enabled: flag('true: Azure stores the console log and screenshots of the VMs'),
+      storageURI: text(
+        'storage account for the console log and screenshots; default: a storage account that Azure manages',
+      ),
     })
     .optional()
     .meta({ description: 'boot diagnostics' }),
-  securityProfile: securityProfile.optional().meta({ description: 'settings for trusted launch and confidential VMs' }),
+  securityProfile: securityProfile
+    .optional()
+    .meta({ description: 'settings of the VMs for trusted launch and confidential computing' }),
   capacityReservation: z
-    .object({ capacityReservationGroupID: text('ARM id of a group of capacity reservations') })
+    .object({ capacityReservationGroupID: text('Resource Manager ID of a group of capacity reservations') })
     .optional()
     .meta({ description: 'use of reserved capacity' }),
 });
@@ -180,10 +186,10 @@ export const AzureCredentials = z.looseObject({
     'secret of the application; alternatives: workloadIdentityTokenFile, clientCertificate or managedIdentity',
   ),
   azureClientSecret: text('another name of clientSecret'),
-  workloadIdentityTokenFile: text('file with a federated token, read for each login; instead of clientSecret'),
-  clientCertificate: text('certificate and its RSA key in PEM, without a password; instead of clientSecret'),
+  workloadIdentityTokenFile: text('file with a federated token that mcm reads for each login; replaces clientSecret'),
+  clientCertificate: text('certificate with its RSA key in PEM, without a password; replaces clientSecret'),
   managedIdentity: text(
-    'identity of the controller’s host: system, or user with clientID; requires --allow-managed-identity',
+    'managed identity of the controller’s host: system, or user together with clientID; requires --allow-managed-identity',
   ),
   subscriptionID: text('subscription of the resources; required'),
   azureSubscriptionId: text('another name of subscriptionID'),

@@ -91,7 +91,8 @@ interface Given {
 }
 
 function mustHaveProject({ project, field }: Given): void {
-  if (!project) throw new Error(`"${field}" contains no project: add project_id to it, or projectID to the Secret`);
+  if (!project)
+    throw new Error(`"${field}" contains no project: add project_id to this JSON, or add projectID to the Secret`);
 }
 
 function hostAccount(given: Given): HostAccount {
@@ -124,7 +125,7 @@ function impersonatedAccount(given: Given): ImpersonatedAccount {
           : undefined;
   if (!source)
     throw new Error(
-      `source_credentials of "${field}" has type "${type}"; it must be service_account, external_account or metadata_server`,
+      `source_credentials of "${field}" has type "${type}"; the type must be service_account, external_account or metadata_server`,
     );
   const impersonation = readImpersonation(fields.service_account_impersonation_url ?? '', universe);
   if (!impersonation)
@@ -154,7 +155,7 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
   const tokenUri = fields.token_uri || `https://oauth2.${universe}/token`;
   if (!isGoogles(tokenUri, universe))
     throw new Error(
-      `token_uri of "${field}" must be an https URL of ${universe}, because mcm sends a signed assertion to it`,
+      `token_uri of "${field}" must be an https URL of ${universe}, because mcm sends a signed assertion to this URL`,
     );
   return {
     type: 'service_account',

@@ -114,7 +114,7 @@ async function stop(server: Server, cloud: LocalCloud, log: Logger): Promise<voi
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  const limit = setTimeout(() => log.warn('A component did not stop in time'), STOP_LIMIT_MS);
+  const limit = setTimeout(() => log.warn('A component of the local cloud did not stop in time'), STOP_LIMIT_MS);
   server.closeAllConnections();
   await closed;
   await cloud.close();

@@ -73,20 +73,25 @@ function command(): Command {
         .choices(['any', 'registered'] as const)
         .default('any' as const),
     )
-    .option('--boot-latency <duration>', 'time from creation to running', duration, 0)
-    .option('--shutdown-latency <duration>', 'time from deletion to terminated', duration, 0)
-    .option('--volume-latency <duration>', 'duration of attaching and detaching volumes', duration, 0)
-    .option('--api-latency <duration>', 'delay before each answer', duration, 0)
+    .option('--boot-latency <duration>', 'time from the creation of an instance until it runs', duration, 0)
+    .option(
+      '--shutdown-latency <duration>',
+      'time from the deletion of an instance until it is terminated',
+      duration,
+      0,
+    )
+    .option('--volume-latency <duration>', 'time to attach or detach a volume', duration, 0)
+    .option('--api-latency <duration>', 'delay before each answer of the API', duration, 0)
     .option(
       '--node-kubeconfig <file>',
-      'kubeconfig that all kubelets share; the kubelets then only verify their bootstrap tokens',
+      'kubeconfig that all kubelets use; the kubelets then only verify their bootstrap tokens',
     )
-    .option('--kubelet-join-delay <duration>', 'time from power-on to joining', duration)
-    .option('--kubelet-ready-delay <duration>', 'time from joining to Ready', duration)
-    .option('--kubelet-pod-ready-delay <duration>', 'time from the start of a pod to its readiness', duration)
+    .option('--kubelet-join-delay <duration>', 'time from the start of an instance until its node joins', duration)
+    .option('--kubelet-ready-delay <duration>', 'time from the join of a node until the node is Ready', duration)
+    .option('--kubelet-pod-ready-delay <duration>', 'time from the start of a pod until the pod is ready', duration)
     .option(
       '--kubelet-pod-shutdown <how>',
-      'duration of the termination of pods: grace, immediate, or a duration',
+      'time to terminate a pod: grace (its grace period), immediate, or a duration',
       podShutdown,
     )
     .option('--config-daemon', 'the machines simulate the machine-config-daemon')

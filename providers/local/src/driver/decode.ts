@@ -40,7 +40,7 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
   if (decoded.credentials.endpoint === undefined && endpoint === undefined)
     throw new MachineError(
       'InvalidArgument',
-      'secret data.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set: set one of the two to the address of the cloud',
+      'secret data.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set: set data.endpoint or the variable to the address of the cloud',
       { place: 'secret' },
     );
   return decoded;

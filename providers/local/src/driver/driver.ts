@@ -328,7 +328,7 @@ function requireInstanceId(providerId: string): string {
   if (id === undefined)
     throw new MachineError(
       'InvalidArgument',
-      `spec.providerID ${JSON.stringify(providerId)} is not a provider ID of this cloud: it must look like local:///<zone>/<id>`,
+      `spec.providerID ${JSON.stringify(providerId)} is not a provider ID of this cloud: the format is local:///<zone>/<id>`,
     );
   return id;
 }

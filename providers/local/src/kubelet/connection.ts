@@ -96,7 +96,7 @@ export class Connection {
 
   #run<T extends KubeObject>(informer: Informer<T>): Informer<T> {
     informer.run(this.#stop.signal).catch((error: unknown) => {
-      if (!this.#stop.signal.aborted) this.#options.log.error('A watch of the kubelets ended', { error });
+      if (!this.#stop.signal.aborted) this.#options.log.error('A watch of the simulated kubelets ended', { error });
     });
     return informer;
   }

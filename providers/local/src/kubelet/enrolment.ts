@@ -123,7 +123,7 @@ export class Enrolment {
   }
 
   #closeFailed(error: unknown): void {
-    this.#options.log.debug('A connection did not close cleanly', { error: String(error) });
+    this.#options.log.debug('A connection to the API server did not close cleanly', { error: String(error) });
   }
 
   close(): void {

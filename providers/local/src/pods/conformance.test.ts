@@ -82,12 +82,12 @@ const target: ConformanceTarget = {
 
 /** Scenarios that do not apply to Pods, with the reasons. */
 const SKIPPED: Readonly<Record<string, RegExp>> = {
-  initialize: /no initialize/,
-  'listing over all pages': /one page contained all/,
-  alternatives: /contains no alternative/,
-  'stop and start': /no stop and start/,
-  'stop: deletion': /no stop and start/,
-  'start: capacity': /no stop and start/,
+  initialize: /no method initialize/,
+  'listing over all pages': /one page of the list contained all/,
+  alternatives: /no field with a capacity alternative/,
+  'stop and start': /no methods stop and start/,
+  'stop: deletion': /no methods stop and start/,
+  'start: capacity': /no methods stop and start/,
   interruption: /announces no interruptions/,
   'interruption: wait': /announces no interruptions/,
 };

@@ -19,7 +19,7 @@ function machineCure(machine: Machine): MachineCure | undefined {
   if (refusal) return hint('show the error of the cloud');
   if (metadata.deletionTimestamp) return hint('show the blockers of the drain');
   if (phase === 'Failed' && preserveExpiryTime)
-    return hint('show the cause of the preservation and the command that ends the preservation');
+    return hint('show why mcm preserves the machine, and the command that ends the preservation');
   if (phase === 'Pending' && spec.providerID) return hint('show its progress');
   if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return hint('show its problem');
   return undefined;
@@ -33,7 +33,9 @@ export function hintsOf(
   const hints: string[] = [];
   if (spec.paused) hints.push(`to continue the rollout: mcm rollout resume ${metadata.name}`);
   if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
-    hints.push('a MachineSet has too many machines, so it is frozen until mcm deletes the surplus machines');
+    hints.push(
+      'a MachineSet is frozen, because it has too many machines; the freeze ends when mcm has deleted the surplus machines',
+    );
   }
   const reported = machines.flatMap((machine) => machineCure(machine) ?? []);
   for (const [why, names] of Map.groupBy(reported, ({ see }) => see))

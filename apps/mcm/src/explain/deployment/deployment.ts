@@ -161,7 +161,9 @@ function explainActing(
     return { ...base, next: nextOf(reading, plan, changes), changes, disruption, hints };
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
-    const hints = ['this is a bug of mcm: report it, with the YAML of the deployment, its MachineSets and machines'];
+    const hints = [
+      'this wait is a bug of mcm: report the bug with the YAML of the deployment, its MachineSets and machines',
+    ];
     return { ...base, next: `none: ${error.message}`, hints };
   }
 }

@@ -14,7 +14,7 @@ function budgetLines({ replicas, unavailable, available, missing, underWay, ...b
     [underWay - coming, 'not replaced yet'],
     [budget.failed, 'failed'],
     [budget.unreachable, 'unhealthy'],
-    [budget.late, 'without a node after the creation timeout'],
+    [budget.late, 'did not join within the creation timeout'],
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
   const short = missing === 0 ? 'no machine is unavailable' : `${missing} ${missing === 1 ? 'is' : 'are'} unavailable`;

@@ -61,7 +61,7 @@ function waitHints(machine: Machine, { drain, step }: Known): string[] {
       ];
     case 'InPlaceUpdateFailed':
       return [
-        'fix the reported problem on the node: if the update then succeeds, mcm accepts it. To start another update, correct the template',
+        'fix the reported problem on the node: if the update then succeeds, mcm accepts the update. To start another update, correct the template',
         `to replace the machine now: ${of('delete', machine)}`,
       ];
     case 'Failed':
@@ -87,5 +87,5 @@ function unreplaced(machine: Machine): string[] {
   const { metadata, status } = machine;
   const owned = metadata.ownerReferences?.some(({ controller }) => controller);
   if (owned || metadata.deletionTimestamp || status?.currentStatus?.phase !== 'Failed') return [];
-  return [`no MachineSet owns the machine, so no controller replaces it: ${of('delete', machine)}`];
+  return [`no MachineSet owns the machine, so no controller replaces the machine: ${of('delete', machine)}`];
 }

@@ -102,7 +102,7 @@ export function previewLines(
   const none =
     node !== null && unread.length > 0
       ? `machine ${machine} has node ${node}`
-      : `machine ${machine} has no node, so it needs no drain`;
+      : `machine ${machine} has no node, so mcm deletes the machine without a drain`;
   const known = drain ? [...drainLines(drain, now), ...list('Flags:', remarks)] : [none];
   return [...known, ...spaced(controllerLines(controllers, now)), ...unreadLines(unread)];
 }

@@ -88,7 +88,7 @@ test.each<[what: string, parts: Parts, says: string]>([
   [
     'a deletion before its first step: no text about the join',
     { phase: 'Running', going: true, type: 'Create', description: 'Machine m successfully joined the cluster' },
-    'the deletion is requested, and the machine controller has not started it yet; in 1h57m0s mcm forces the drain',
+    'the deletion is requested, and the machine controller has not started the deletion yet; in 1h57m0s mcm forces the drain',
   ],
   [
     'volumes that are attached after the deletion of the VM: the deadline, and the next step',
@@ -115,7 +115,7 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     'a failed in-place update',
     { phase: 'InPlaceUpdateFailed', description: 'no' },
     undefined,
-    [/if the update then succeeds, mcm accepts it/, /kubectl delete machine m -n ns$/],
+    [/if the update then succeeds, mcm accepts the update/, /kubectl delete machine m -n ns$/],
   ],
   [
     'no capacity in the cloud: the time of the next call',

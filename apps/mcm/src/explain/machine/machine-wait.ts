@@ -119,7 +119,8 @@ function warmWait(machine: Machine, phase: string): MachineWait | undefined {
 /** Returns the activity of a machine: the text of the controller, unless the text only reports a completed step. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
-  if (isDeletionAhead(machine)) return 'the deletion is requested, and the machine controller has not started it yet';
+  if (isDeletionAhead(machine))
+    return 'the deletion is requested, and the machine controller has not started the deletion yet';
   const { description = '', state } = status?.lastOperation ?? {};
   if (phase === 'Pending' && spec.providerID && state !== 'Failed') {
     if (status?.conditions?.some(({ type, status: is }) => type === NodeConditions.Ready && is === 'True'))

@@ -308,7 +308,7 @@ test('a Node that the user cannot read is only reported as unreadable', async ()
 
 test('mcm drain --preview reports a machine without a node', async () => {
   await machine({ status: running });
-  expect(await preview()).toEqual(['machine m-0 has no node, so it needs no drain']);
+  expect(await preview()).toEqual(['machine m-0 has no node, so mcm deletes the machine without a drain']);
 });
 
 test('a deleted machine that failed shows its evidence, with the last lines of its console', async () => {
@@ -391,7 +391,7 @@ test('a Failed machine without a set is reported as not replaced', async () => {
   await node();
   await machine({ status: { currentStatus: { phase: 'Failed' } } });
   expect(await explain()).toContain(
-    'no MachineSet owns the machine, so no controller replaces it: kubectl delete machine m-0 -n default',
+    'no MachineSet owns the machine, so no controller replaces the machine: kubectl delete machine m-0 -n default',
   );
 });
 

@@ -30,5 +30,5 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
 export const keptVmLines = (kept: readonly KeptVm[], namespace: string): string[] =>
   kept.map(
     ({ providerID, until, configMap }) =>
-      `VM ${providerID} is kept until ${until.toISOString()}; to delete it now: kubectl delete configmap ${configMap} -n ${namespace}`,
+      `VM ${providerID} is kept until ${until.toISOString()}; to delete the VM now: kubectl delete configmap ${configMap} -n ${namespace}`,
   );

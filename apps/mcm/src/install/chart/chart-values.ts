@@ -166,7 +166,7 @@ function imageGroup(container: Container, program: string): Group {
 
 const HOOK_WEBHOOKS = group('Hooks that call a webhook (docs/hooks.md).', {
   secret: value(
-    'Secret with the file webhooks.json and with the keys and certificates that it names, at the path /etc/mcm/hooks. Empty: no webhooks.',
+    'Secret at the path /etc/mcm/hooks, with the file webhooks.json and the keys and certificates for the webhooks. Empty: no webhooks.',
     '',
     { type: 'string', pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$' },
   ),

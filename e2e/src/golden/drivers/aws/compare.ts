@@ -82,6 +82,7 @@ function textsDiffer({ result }: Expected, { error }: Reported): string | undefi
   if (!error) return undefined;
   const { errorText, textIs, textMatches } = result;
   if (textMatches) return ruledTextDiffers(result, error.message);
-  if (textIs === 'driver' && error.message !== errorText) return `text: wanted ${errorText}, got ${error.message}`;
+  if (textIs === 'driver' && error.message !== errorText)
+    return `error text: expected ${errorText}, got ${error.message}`;
   return textIs === 'sdk' ? cloudWordsDiffer(result, error.message) : undefined;
 }

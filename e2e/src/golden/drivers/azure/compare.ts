@@ -72,7 +72,7 @@ export const differenceOf = (
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const wanted = requests.at(-1)?.authorization;
   const ours = seen.at(-1)?.authorization;
-  return wanted === undefined || wanted === ours ? undefined : `authorization: wanted ${wanted}, sent ${ours}`;
+  return wanted === undefined || wanted === ours ? undefined : `authorization: expected ${wanted}, sent ${ours}`;
 }
 
 const SHORTEST_SECRET = 6;
@@ -91,13 +91,14 @@ function textDiffers(
   const hide = (text: string): string => hidden.reduce((rest, value) => rest.replaceAll(value, '***'), text);
   if (textIs === 'driver') {
     const wanted = hide(errorText ?? '');
-    return error.message === wanted ? undefined : `text: wanted ${wanted}, got ${error.message}`;
+    return error.message === wanted ? undefined : `error text: expected ${wanted}, got ${error.message}`;
   }
   const driverText = hide(String(result.driverText ?? errorText ?? ''));
   const pattern = driverText
     .split(/<cloud error [^>]+>/)
     .map(escaped)
     .join(ANY);
-  if (!new RegExp(`^${pattern}$`).test(error.message)) return `text: wanted ${driverText}, got ${error.message}`;
+  if (!new RegExp(`^${pattern}$`).test(error.message))
+    return `error text: expected ${driverText}, got ${error.message}`;
   return cloudWordsDiffer(result, error.message);
 }

@@ -76,7 +76,7 @@ export const differenceOf = (
 
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const [a, b] = [requests.at(-1)?.authorization, seen.at(-1)?.authorization];
-  return a === b ? undefined : `authorization: wanted ${a}, sent ${b}`;
+  return a === b ? undefined : `authorization: expected ${a}, sent ${b}`;
 }
 
 function textDiffers({ result }: Expected, { error }: Reported): string | undefined {
@@ -85,8 +85,8 @@ function textDiffers({ result }: Expected, { error }: Reported): string | undefi
   const said = error.message.replaceAll(UID, '');
   if (textMatches) return ruledTextDiffers(result, said);
   if (errorText === null || errorText === undefined) return undefined;
-  if (textIs === 'driver') return said === errorText ? undefined : `text: wanted ${errorText}, got ${said}`;
+  if (textIs === 'driver') return said === errorText ? undefined : `error text: expected ${errorText}, got ${said}`;
   const step = /^.*? failed( on \w+)?:/.exec(errorText)?.[0] ?? '';
-  if (!said.startsWith(step)) return `text: wanted ${step} first, got ${said}`;
+  if (!said.startsWith(step)) return `error text must start with ${step}, but is ${said}`;
   return textIs === 'sdk' ? cloudWordsDiffer(result, said) : undefined;
 }

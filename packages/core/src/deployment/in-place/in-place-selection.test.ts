@@ -63,12 +63,7 @@ describe('the reason of a step', () => {
     ['2 nodes are selected for an update', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { unavailable: 2 }],
     ['waiting: a user must select nodes', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { manual: true }],
     ['waiting: the disruption budget is exhausted', [3, [SELECTED, CANDIDATE, CANDIDATE]], [0, []], {}],
-    [
-      'setting spec.replicas of each MachineSet to the number of machines that it has',
-      [3, [READY, READY]],
-      [0, []],
-      {},
-    ],
+    ['setting spec.replicas of each MachineSet to its current number of machines', [3, [READY, READY]], [0, []], {}],
     ['moving updated machines to the current set', [1, [UPDATED]], [2, [READY, READY]], {}],
     [
       'the current set has all replicas: deleting surplus machines',

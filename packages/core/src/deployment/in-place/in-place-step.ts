@@ -17,7 +17,7 @@ export const NO_NODES = {
   status: 'True',
   reason: 'NoTargetCluster',
   message:
-    'The in-place update is blocked: it needs Nodes, and there is no target cluster. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
+    'The in-place update is blocked: the manager has no target cluster with Nodes. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
 } as const satisfies ConditionChange;
 
 type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNotReadable' };
@@ -80,7 +80,7 @@ export function movedStep(view: View): Step | undefined {
   const sets = { current: withMachines(view, current), old: old.map((one) => withMachines(view, one)) };
   const resize = sizesOfMoved({ ...sets, replicas, surge: limits.surge });
   return resize.size > 0
-    ? { resize, because: 'setting spec.replicas of each MachineSet to the number of machines that it has' }
+    ? { resize, because: 'setting spec.replicas of each MachineSet to its current number of machines' }
     : undefined;
 }
 

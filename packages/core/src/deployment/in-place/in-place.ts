@@ -55,7 +55,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
     return {
       resize,
       work: NO_WORK,
-      because: 'setting spec.replicas of each MachineSet to the number of machines that it has',
+      because: 'setting spec.replicas of each MachineSet to its current number of machines',
     };
   }
   const tidy = tidyUp(o);

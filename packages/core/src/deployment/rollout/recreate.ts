@@ -28,7 +28,7 @@ export function planRecreate({ current, old }: Sizes, replicas: number): Recreat
     return {
       kind: 'resize',
       resize: new Map([[current.name, replicas]]),
-      because: 'scaling the current set to all replicas',
+      because: 'scaling the current MachineSet to all replicas of the deployment',
     };
   }
   const because =

@@ -28,7 +28,7 @@ export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unava
   const after = sum(all, (size) => resize.get(size.name) ?? size.replicas);
   if (after > before && after > replicas + surge) {
     throw new PlanRefused(
-      `refused to scale from ${before} to ${counted(after, 'machine')}: the limit is ${counted(replicas, 'replica')} + ${counted(surge, 'surge machine')}`,
+      `refused to scale from ${before} to ${counted(after, 'machine')}: the limit is ${counted(replicas, 'replica')} and ${counted(surge, 'surge machine')}`,
     );
   }
   const allowed = strategy === 'Recreate' || (before === 1 && unavailable >= replicas);

@@ -31,7 +31,7 @@ export class SetClaims {
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');
-        throw new Error(`${name} does not exist or is being deleted, so it cannot adopt ${wanted}`);
+        throw new Error(`${name} does not exist or is being deleted, so mcm does not adopt ${wanted}`);
       }
     }
     for (const set of adopt) await ignoreNotFound(this.#access.sets.patch(set, adoptionPatch(deployment, set), signal));

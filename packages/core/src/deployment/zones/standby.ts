@@ -60,6 +60,6 @@ const returned = (zone: string, machines: number): PlannedEvent => ({
   reason: 'ZoneReturned',
   message:
     machines > 0
-      ? `A machine of zone ${zone} is Ready. mcm creates machines in the zone again.`
-      : `Zone ${zone} has no machines. mcm creates machines in the zone again, to test whether the zone works.`,
+      ? `A machine of zone ${zone} is Ready. mcm creates machines in zone ${zone} again.`
+      : `Zone ${zone} has no machines. mcm creates machines in zone ${zone} again, to test whether the zone works.`,
 });

@@ -10,7 +10,12 @@ const bare = (change: Partial<DrainPod> = {}): DrainPod => {
 
 test.each<[what: string, pod: DrainPod, verdict: string, because: string]>([
   ['a static pod', pod('a', { mirror: true, dueAt: later(0) }), 'stay', 'only the kubelet can end a static pod'],
-  ['of a DaemonSet', pod('a', { ownerKind: 'DaemonSet' }), 'stay', 'the DaemonSet of the pod would start it again'],
+  [
+    'of a DaemonSet',
+    pod('a', { ownerKind: 'DaemonSet' }),
+    'stay',
+    'the DaemonSet would start the pod again on the same node',
+  ],
   ['already deleted', pod('a', { dueAt: later(0) }), 'leaving', 'the pod is already being deleted'],
   ['one that has succeeded', pod('a', { phase: 'Succeeded' }), 'evict', 'the pod has ended'],
   ['one that has failed', pod('a', { phase: 'Failed' }), 'evict', 'the pod has ended'],
@@ -26,7 +31,7 @@ test.each<[what: string, pod: DrainPod, verdict: string, because: string]>([
     'evict',
     'the deletion of the node deletes the local data of the pod',
   ],
-  ['any other', pod('a'), 'evict', 'the controller of the pod starts it on another node'],
+  ['any other', pod('a'), 'evict', 'the controller of the pod starts a new pod on another node'],
 ])('what a drain does with a pod, and why: %s', (_what, given, verdict, because) => {
   expect(verdictOf(given)).toEqual({ pod: verdict, because });
 });

@@ -19,7 +19,9 @@ const mirrorPod: PodFilter = (pod) =>
   pod.mirror ? { pod: 'stay', because: 'only the kubelet can end a static pod' } : undefined;
 
 const daemonSetPod: PodFilter = (pod) =>
-  pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'the DaemonSet of the pod would start it again' } : undefined;
+  pod.ownerKind === 'DaemonSet'
+    ? { pod: 'stay', because: 'the DaemonSet would start the pod again on the same node' }
+    : undefined;
 
 const skippedPod: PodFilter = ({ rule }) =>
   rule?.behavior === 'Skip' ? { pod: 'stay', because: `drain rule ${rule.name} skips the pod` } : undefined;
@@ -70,5 +72,5 @@ export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FIL
     const verdict = filter(pod);
     if (verdict) return verdict;
   }
-  return { pod: 'evict', because: 'the controller of the pod starts it on another node' };
+  return { pod: 'evict', because: 'the controller of the pod starts a new pod on another node' };
 }

@@ -105,7 +105,12 @@ test('a volume that keeps the drain waiting is reported as long as it waits, wit
     },
   ]);
   expect(left(inUse)).toEqual([
-    { text: 'volume pv-a is still in use after 2m0s', failed: false, hint: 'check the log of the kubelet', event },
+    {
+      text: 'volume pv-a is still in use after 2m0s',
+      failed: false,
+      hint: 'check the log of the kubelet on the node',
+      event,
+    },
   ]);
   const early = { memory: NO_DRAIN_MEMORY, attachments: [attached('a')], detachTimeoutMs: 0 };
   expect(planDrain(look([], early), later(0)).leftAttached).toEqual([]);

@@ -115,7 +115,7 @@ export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] 
     .map(({ attachment: { volume, inUse }, move }) => ({
       text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'} after ${formatDurationMs(o.detachTimeoutMs)}`,
       failed: false,
-      hint: inUse ? 'check the log of the kubelet' : 'check the VolumeAttachment and the CSI driver',
+      hint: inUse ? 'check the log of the kubelet on the node' : 'check the VolumeAttachment and the CSI driver',
       event: { reason: 'VolumeStaysAttached', cause: `volume ${volume}` },
     }));
 }

@@ -105,7 +105,8 @@ export class SharedLookup<T> {
     const there = new Set(round);
     this.#left = (waiting) => {
       there.delete(waiting);
-      if (there.size === 0) nobody.abort(new Error('canceled, because no caller waits for the result'));
+      if (there.size === 0)
+        nobody.abort(new Error('the lookup of the VM was canceled, because no caller waits for its result'));
     };
     try {
       const found = await this.#ask([...new Set(round.map(({ value }) => value))], nobody.signal);

@@ -33,7 +33,7 @@ export function singleFlight<T>(work: (signal: AbortSignal) => Promise<T>): (sig
       signal.removeEventListener('abort', leave);
       if (--shared.waiting === 0) {
         if (flight === shared) flight = undefined;
-        shared.ended.abort(new Error('canceled, because no caller waits for the result'));
+        shared.ended.abort(new Error('the call of the driver was canceled, because no caller waits for its result'));
       }
     }
   };

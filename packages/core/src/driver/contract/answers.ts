@@ -15,10 +15,10 @@ const broken = (driver: string, call: string, what: string): MachineError =>
  */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
   const reported: unknown = answer;
-  if (!isRecord(reported)) throw broken(driver, call, 'the result must be an object');
+  if (!isRecord(reported)) throw broken(driver, call, 'the driver must return an object');
   if (typeof reported.providerId !== 'string' || reported.providerId === '')
-    throw broken(driver, call, 'the provider ID must be a string that is not empty');
-  if (typeof reported.nodeName !== 'string') throw broken(driver, call, 'the node name must be a string');
+    throw broken(driver, call, 'the provider ID of the VM must be a string that is not empty');
+  if (typeof reported.nodeName !== 'string') throw broken(driver, call, 'the node name of the VM must be a string');
   return answer;
 }
 
@@ -29,10 +29,10 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
  */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {
   const reported: unknown = answer;
-  if (!Array.isArray(reported)) throw broken(driver, 'list', 'the result must be a list');
+  if (!Array.isArray(reported)) throw broken(driver, 'list', 'the driver must return a list of VMs');
   const wrong = reported.findIndex(
     (each: unknown) => !isRecord(each) || typeof each.providerId !== 'string' || typeof each.machineName !== 'string',
   );
-  if (wrong >= 0) throw broken(driver, 'list', `entry ${wrong} must have a provider ID and a machine name`);
+  if (wrong >= 0) throw broken(driver, 'list', `entry ${wrong} of the list must have a provider ID and a machine name`);
   return answer;
 }

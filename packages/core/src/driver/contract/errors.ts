@@ -82,6 +82,6 @@ function textOf(thrown: unknown): string {
   try {
     return String(thrown);
   } catch {
-    return 'the thrown value is not an Error';
+    return 'the driver threw a value that is not an Error';
   }
 }

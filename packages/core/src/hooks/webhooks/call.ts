@@ -82,7 +82,8 @@ async function limitedText(response: TransportResponse): Promise<string> {
   for await (const chunk of response.body) {
     bytes += chunk.length;
     // An error ends the loop, and the end of the loop closes the connection.
-    if (bytes > LARGEST_ANSWER_BYTES) throw new Error(`the answer has more than ${LARGEST_ANSWER_BYTES} bytes`);
+    if (bytes > LARGEST_ANSWER_BYTES)
+      throw new Error(`the answer of the webhook has more than ${LARGEST_ANSWER_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -101,11 +102,15 @@ function answerOf(status: number, text: string): HookAnswer {
   try {
     json = JSON.parse(text);
   } catch {
-    return failed('the answer is not JSON; the webhook must answer with {"done": true} or {"done": false}');
+    return failed(
+      'the answer of the webhook is not JSON; the webhook must answer with {"done": true} or {"done": false}',
+    );
   }
   const answer = answerSchema.safeParse(json);
   if (!answer.success)
-    return failed('the answer has no valid "done"; the webhook must answer with {"done": true} or {"done": false}');
+    return failed(
+      'the answer of the webhook has no valid "done"; the webhook must answer with {"done": true} or {"done": false}',
+    );
   const { done, retryAfterSeconds } = answer.data;
   if (done) return { is: 'finished' };
   return { is: 'waits', retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000 };

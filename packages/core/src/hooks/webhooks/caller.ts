@@ -146,7 +146,7 @@ export class HookCaller {
   #report(machine: Machine, { hook }: PendingHook, because: string, failures: number): void {
     const { recorder, log, webhook } = this.#options;
     const fields = { machine: machine.metadata.name, webhook: webhook.name, stage: hook.stage, hook: hook.name };
-    if (failures === 1) log.warn('Call of a hook failed; retrying', { ...fields, error: because });
+    if (failures === 1) log.warn('Call of the webhook of a hook failed; retrying', { ...fields, error: because });
     const message = `Webhook of ${hook.owner} for ${hook.stage} hook ${hook.name} failed: ${because}. mcm retries`;
     recorder.event(machine, 'Warning', 'HookCallFailed', message);
   }
@@ -163,6 +163,10 @@ export class HookCaller {
       control.resource(machines, namespace).patch(name, { type: 'merge', body }, { signal }),
     );
     if (written) caches.machines.recordWrite(written);
-    log.info('Webhook has finished the hook', { machine: name, stage: hook.stage, hook: hook.name });
+    log.info('Webhook has finished its hook; the machine continues', {
+      machine: name,
+      stage: hook.stage,
+      hook: hook.name,
+    });
   }
 }

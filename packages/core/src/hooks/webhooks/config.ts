@@ -35,7 +35,7 @@ const schema = z.strictObject({
   webhooks: z
     .array(
       z.strictObject({
-        name: z.string().regex(NAME, 'must be a lowercase DNS name; hooks use it as their owner'),
+        name: z.string().regex(NAME, 'must be a lowercase DNS name; hooks use this name as their owner'),
         url: z.string(),
         keyFile: z.string().min(1),
         caFile: z.string().min(1).optional(),
@@ -71,7 +71,7 @@ function keyOf(text: string, field: string): Uint8Array {
   const key = encoded.startsWith(KEY_PREFIX) ? Buffer.from(encoded.slice(KEY_PREFIX.length), 'base64') : undefined;
   if (key === undefined || key.length < KEY_BYTES.min || key.length > KEY_BYTES.max)
     throw new ConfigError(
-      `${field}: must contain ${KEY_PREFIX} and ${KEY_BYTES.min} to ${KEY_BYTES.max} bytes in base64; create it with: echo "${KEY_PREFIX}$(openssl rand -base64 32)"`,
+      `${field}: must contain ${KEY_PREFIX} and ${KEY_BYTES.min} to ${KEY_BYTES.max} bytes in base64; create a key with: echo "${KEY_PREFIX}$(openssl rand -base64 32)"`,
     );
   return key;
 }

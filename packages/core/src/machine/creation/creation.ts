@@ -216,7 +216,7 @@ function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, 
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
   if (error.code === 'NotFound' || error.code === 'Unimplemented')
-    return act('the cloud does not initialize the VM', pending(o, now));
+    return act('the VM needs no initialization by the driver', pending(o, now));
   return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
 }
 

@@ -125,7 +125,7 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Failed
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };
-    return act('deleting the machine, because it is Failed', { do: 'annotate', annotations });
+    return act('deleting the Failed machine', { do: 'annotate', annotations });
   }
   const going = o.drain ? planDrain(o.drain, now) : undefined;
   const pods = going ? [...going.evict, ...going.remove, ...going.leaving] : [];

@@ -8,7 +8,7 @@ export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
 
 export const heldBecause = ({ scope, unreachable, joined, counted = 'machines' }: OpenBreaker): string =>
-  `${unreachable} of ${joined} ${counted} of the ${scope} became unreachable at the same time, so mcm replaces none of them`;
+  `${unreachable} of ${joined} ${counted} of the ${scope} became unreachable at the same time, so mcm replaces no unreachable machine`;
 
 const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
   const current = machine.status?.currentStatus;

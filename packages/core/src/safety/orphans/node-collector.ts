@@ -93,7 +93,7 @@ export class NodeCollector {
       if (answer) caches.target?.nodes.recordWrite(answer);
       log.info(owners === 0 ? 'Node belongs to no machine' : 'Node belongs to a machine again', fields);
     } catch (error) {
-      log.warn('Cannot mark Node; the next search retries', { ...fields, error: errorText(error) });
+      log.warn('Cannot mark a Node as orphaned; the next search retries', { ...fields, error: errorText(error) });
     }
   }
 
@@ -134,7 +134,8 @@ export class NodeCollector {
     if (kept) return { outcome: `mcm keeps the Node: ${kept.because}`, sendEvent: kept.passing !== true };
     if (options.policy === 'report') return withEvent('mcm keeps the object because of --orphan-policy=report');
     if (this.#deleting.has(uid)) return { outcome: 'mcm is deleting the Node', sendEvent: false };
-    if (!this.#cap.admits(uid)) return withEvent('the deletion waits, because of the limit of deletions per hour');
+    if (!this.#cap.admits(uid))
+      return withEvent('the deletion of the Node waits, because the limit of deletions per hour is reached');
     this.#deleting.add(uid);
     void this.#delete(node, now).finally(() => this.#deleting.delete(uid));
     return { outcome: 'mcm checks the API servers and the cloud, and then deletes the Node', sendEvent: false };
@@ -167,7 +168,7 @@ export class NodeCollector {
       const node = await ignoreNotFound(client.get(seen.metadata.name));
       if (!node || node.metadata.uid !== seen.metadata.uid || isReady(node)) return;
       if ([...live.values()].some((machine) => claims(machine, node))) {
-        log.info('Node is kept: a machine claims it', fields);
+        log.info('Node without a machine kept: a machine claims the Node', fields);
         return;
       }
       if (node.metadata.finalizers?.includes(Finalizers.Node)) return;
@@ -178,7 +179,7 @@ export class NodeCollector {
       log.warn('Orphan Node deleted', fields);
       this.#report(seen, 'mcm deleted the Node');
     } catch (error) {
-      if (isConflict(error)) log.info('Orphan Node changed; checking it again', fields);
+      if (isConflict(error)) log.info('Orphan Node changed; checking the Node again before its deletion', fields);
       else log.warn('Cannot delete orphan Node; the next search retries', { ...fields, error: errorText(error) });
     }
   }

@@ -107,10 +107,10 @@ function setUp({
   return { asked, bodies, clock, world, drains, step, waits, log, records };
 }
 
-test('a Node is not cordoned if a Machine has the VM again', async () => {
+test('a Node is not cordoned if a Machine refers to the VM again', async () => {
   const { step, waits } = setUp({ machines: [{ spec: { providerID: vm.providerId } }] });
   expect(await step()).toEqual([false]);
-  expect(waits()).toEqual(['a Machine has the VM again']);
+  expect(waits()).toEqual(['a Machine refers to the VM again']);
 });
 
 test('a Node is cordoned, its pods are evicted once, and it is drained when they have ended', async () => {

@@ -100,7 +100,7 @@ export class OrphanDrains {
       const now = clock.now();
       const node = target?.nodes.store.get(seen.metadata.name);
       if (!target || node?.metadata.uid !== seen.metadata.uid) return waitsFor;
-      if (this.#isAdopted(vm)) return 'a Machine has the VM again';
+      if (this.#isAdopted(vm)) return 'a Machine refers to the VM again';
       const cordonedAt = terminatingSince(node);
       if (!node.spec.unschedulable || !cordonedAt) {
         const cordon = { reason: 'ScaleDown', tolerant: false, release: false } as const;

@@ -99,12 +99,18 @@ test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]
 });
 
 test.each<[what: string, change: Partial<NodeEvidence>, kept: object | undefined, because: string, actions: string[]]>([
-  ['an orphan', {}, undefined, 'no machine and no VM belongs to the Node', ['deleting the Node after a check']],
+  [
+    'an orphan',
+    {},
+    undefined,
+    'no machine and no VM belongs to the Node',
+    ['checking the Node again before its deletion'],
+  ],
   [
     'a Node that is kept',
     { firstSeen: undefined },
-    { because: 'the minimum time without a machine has not passed', passing: true },
-    'the minimum time without a machine has not passed',
+    { because: 'the Node has not been without a Machine for the minimum time', passing: true },
+    'the Node has not been without a Machine for the minimum time',
     [],
   ],
 ])(

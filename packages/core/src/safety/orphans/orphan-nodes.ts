@@ -87,14 +87,14 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   if (isReady(node)) return passing('the Node is Ready');
   const { providerID } = node.spec;
   if (!providerID) return { because: 'the Node has no spec.providerID to look up in the cloud' };
-  if (ageMs(node, now) < minAgeMs) return passing('the Node is younger than the minimum age');
+  if (ageMs(node, now) < minAgeMs) return passing('the Node is younger than the minimum age of an orphan');
   if (!firstSeen || now.getTime() - firstSeen.getTime() < confirmAfterMs)
-    return passing('the minimum time without a machine has not passed');
+    return passing('the Node has not been without a Machine for the minimum time');
   if (!listings.has(key))
     return { because: `MachineClass ${key} of the Node no longer exists, so mcm cannot look up the VM` };
   for (const [other, listing] of listings) {
     if (!listing || listing.startedAt <= firstSeen)
-      return passing(`mcm has not listed the VMs of MachineClass ${other} since`);
+      return passing(`mcm has not listed the VMs of MachineClass ${other} since the loss of the Machine`);
     const listed = listing.vms.some((vm) => vm.machineName === name || mayBeInstance(vm.providerId, providerID));
     if (listed) return { because: `the VM of the Node is still in the list of MachineClass ${other}` };
   }
@@ -137,7 +137,7 @@ export function decideOrphanNode(
   const input = { ...evidence, node, listings };
   const decision = planOrphanNode(input, now);
   const because = decision.kept?.because ?? 'no machine and no VM belongs to the Node';
-  const actions = decision.orphan ? ['deleting the Node after a check'] : [];
+  const actions = decision.orphan ? ['checking the Node again before its deletion'] : [];
   journal
     .record({ kind: 'orphannode', subject: subjectOf('Node', node), at: now, input, decision, because, actions })
     .ended();

@@ -230,7 +230,7 @@ export class OrphanCollector {
     // The class controller already reports the problems of an invalid class.
     if (invoker.check(machineClass).length > 0) return;
     state.unlisted = true;
-    const text = `mcm cannot list the VMs of the class, so it cannot find orphans: ${error}`;
+    const text = `mcm cannot search for orphans, because the list call of the class fails: ${error}`;
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
@@ -263,7 +263,7 @@ export class OrphanCollector {
     );
     if (fresh > 0) {
       const fields = { class: machineClass.metadata.name, count: fresh };
-      log.info('Orphan VMs found; checking them again before their deletion', fields);
+      log.info('Orphan VMs found; checking the VMs again before their deletion', fields);
     }
     const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
     const draining = await this.#collect(machineClass, state, listing, { suspects, confirmed });
@@ -289,7 +289,7 @@ export class OrphanCollector {
     if (!found || (this.#wentBackAt !== undefined && found.time.to <= this.#wentBackAt)) return;
     this.#wentBackAt = found.time.to;
     const fields = { providerId: found.vm.providerId, from: found.time.from, to: found.time.to };
-    log.warn('Cloud has a VM from a time without a leader: the API server was restored from a backup', fields);
+    log.warn('A VM was created while no process was the leader: the API server was restored from a backup', fields);
   }
 
   /**

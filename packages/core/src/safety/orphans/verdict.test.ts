@@ -30,12 +30,16 @@ test.each<[what: string, change: Partial<OrphanVmInput>, starts: string]>([
     'mcm keeps the VM until 2026-01-01T13:00:00.000Z',
   ],
   ['its Node was lost too long ago', { use: { use: 'unseen' }, heldUntil: NOON }, 'mcm deletes the VM'],
-  ['the limit is reached', { admitted: false }, 'the deletion waits, because of the limit of deletions per hour'],
+  [
+    'the limit is reached',
+    { admitted: false },
+    'the deletion of the VM waits, because the limit of deletions per hour is reached',
+  ],
   ['its Node is Ready', { use: unclaimed }, 'mcm drains and then deletes the VM: its Node fakeNode-0'],
   [
     'its Node is Ready, and the limit is reached',
     { use: unclaimed, admitted: false },
-    'the deletion waits, because of the limit',
+    'the deletion of the VM waits, because the limit',
   ],
 ])('the decision about an orphan VM: %s', (_what, change, starts) => {
   const verdict = orphanVerdict({ ...given, ...change }, NOON);
@@ -56,7 +60,7 @@ test.each<[what: string, change: Partial<OrphanVmInput>, starts: string]>([
   ['an operator released it', { stop, view: released }, 'mcm deletes the VM'],
   ['an operator released the stopped VM', { stop: { ...stop, until: new Date(at(1)) }, view: released }, 'mcm deletes'],
   ['many lost their machines', { stop, view: lostMany }, 'the VM is in quarantine (20 VMs'],
-  ['the limit is reached', { stop, admitted: false }, 'the deletion waits, because of the limit'],
+  ['the limit is reached', { stop, admitted: false }, 'the deletion of the VM waits, because the limit'],
   ['its Node is Ready', { stop, use: unclaimed }, 'mcm drains and then stops the VM: its Node fakeNode-0'],
 ])('with a stop before the deletion, the decision about an orphan VM: %s', (_what, change, starts) => {
   const verdict = orphanVerdict({ ...given, ...change }, NOON);

@@ -37,7 +37,7 @@ export function orphanVerdict(input: OrphanVmInput, now: Date): string {
   if (heldUntil && now < heldUntil)
     return `mcm keeps the VM until ${heldUntil.toISOString()}, because its Node and pods are unknown. Restart the kubelet, so that mcm can drain the Node`;
   if (stop?.until && now < stop.until) return stoppedText(vm, stop.until);
-  if (!admitted) return 'the deletion waits, because of the limit of deletions per hour';
+  if (!admitted) return 'the deletion of the VM waits, because the limit of deletions per hour is reached';
   const stops = stop !== undefined && stop.until === undefined;
   if (use.use === 'unclaimed')
     return `${DRAINED} ${stops ? 'stops' : 'deletes'} the VM: its Node ${use.node.metadata.name} is Ready`;

@@ -52,7 +52,7 @@ export class MachineAdoption {
     const live = await this.#sets.get(name, { signal });
     if (live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined) return;
     const machines = wanted.map((machine) => machine.metadata.name).join(', ');
-    throw new Error(`${name} does not exist or is being deleted, so it cannot adopt ${machines}`);
+    throw new Error(`${name} does not exist or is being deleted, so mcm does not adopt ${machines}`);
   }
 
   /**

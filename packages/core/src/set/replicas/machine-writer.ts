@@ -274,7 +274,10 @@ export class MachineWriter {
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
-    this.#context.log.info('Machine changed after the decision for its deletion', { machine: name, isGone });
+    this.#context.log.info('Machine not deleted, because the machine changed after the decision', {
+      machine: name,
+      isGone,
+    });
     return isGone;
   }
 

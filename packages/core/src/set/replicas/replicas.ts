@@ -131,7 +131,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   if (toDelete.length === 0 && waiting === undefined) return nothing('the MachineSet has all its replicas');
   const cause =
     snapshot.spare === undefined
-      ? 'other machines of their zones are missing'
+      ? 'other machines of the same zones are missing'
       : 'the MachineDeployment needs more replicas than its MachineSets have';
   const waits = waiting === undefined ? '' : `; ${waiting} machines wait, because ${cause}`;
   return {

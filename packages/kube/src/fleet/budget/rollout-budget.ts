@@ -142,7 +142,7 @@ export class RolloutBudget {
   #problem(): string | undefined {
     const object = this.#stored;
     if (object === undefined) {
-      if (!this.#informer.synced) return `${this.#object} is not known yet`;
+      if (!this.#informer.synced) return `${this.#object} has not been read yet`;
       return `${this.#object} does not exist; create this rollout budget`;
     }
     const policy = policyOf(object.data);

@@ -128,7 +128,9 @@ export class Peers {
         this.#holds = false;
       });
       if (end === 'stopped') return;
-      log.warn('The peer Lease was lost; the assignment of clusters stays until it is renewed', { replica: self.name });
+      log.warn('The peer Lease was lost; the replica keeps its clusters until the Lease is renewed', {
+        replica: self.name,
+      });
       await pause(clock, timings.retryMs, signal);
     }
   }

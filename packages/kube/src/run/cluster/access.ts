@@ -82,7 +82,7 @@ export function createAccess(options: {
 
   const ask = async (token: string, path: string, verb: string): Promise<Refusal> => {
     const api = client();
-    if (api === undefined) return { status: 503, body: 'not connected to the cluster yet\n' };
+    if (api === undefined) return { status: 503, body: 'the process is not connected to the cluster yet\n' };
     try {
       return await assess(api, token, path, verb);
     } catch (error) {

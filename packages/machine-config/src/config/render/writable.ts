@@ -69,9 +69,14 @@ function checkPaths({ storage = {} }: IgnitionConfig): void {
       const path = entries[index]?.path ?? '';
       if (path !== '/' && !path.includes('\0') && !path.startsWith(KEPT_BELOW)) continue;
       const field = `storage.${list}.${index}.path`;
-      if (path === '/') refuse(field, path, 'is the root directory', 'use a path below it');
+      if (path === '/') refuse(field, path, 'is the root directory', 'use a path below the root directory');
       if (path.includes('\0'))
-        refuse(field, path, 'contains a NUL character', 'remove the NUL character, because no file system supports it');
+        refuse(
+          field,
+          path,
+          'contains a NUL character',
+          'remove the NUL character, because no file system supports NUL in a path',
+        );
       if (list === 'directories' ? isKept(path) || path === KEPT_BELOW : isKept(path)) {
         refuse(field, path, 'is a file of the machine-config-daemon', 'choose another path');
       }

@@ -89,7 +89,7 @@ async function perform(
 async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal): Promise<never> {
   if (decision.timeoutMs !== undefined) {
     await pause(clock, decision.timeoutMs, signal);
-    throw new CloudError('RequestTimeout', 'The request took too long.');
+    throw new CloudError('RequestTimeout', 'The request to the local cloud took too long.');
   }
   const { code = 'InternalError', message = '', status = 500, retryAfterSeconds } = decision.error ?? {};
   throw new CloudError(code, message, { status, retryAfterSeconds });
@@ -110,7 +110,7 @@ export function toCloudError(thrown: unknown, log: Logger): CloudError {
   log.error('A request failed with an unexpected error', {
     error: thrown instanceof Error ? thrown.stack : String(thrown),
   });
-  return new CloudError('InternalError', 'The cloud failed to answer.');
+  return new CloudError('InternalError', 'The local cloud failed to answer the request.');
 }
 
 export const errorBody = (error: CloudError): object => ({ error: { code: error.code, message: error.message } });

@@ -227,7 +227,10 @@ export class Instances {
       else this.#terminated(instance);
     };
     this.#context.host.halt(instance.id).then(off, (error: unknown) => {
-      this.#context.log.error('An instance did not halt cleanly', { instance: instance.id, error: String(error) });
+      this.#context.log.error('A simulated instance did not stop cleanly', {
+        instance: instance.id,
+        error: String(error),
+      });
       off();
     });
   }

@@ -52,7 +52,10 @@ export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): C
 
   const classOrThrow = (machine: Machine): MachineClass => {
     if (!machine.spec.class.name)
-      throw new MachineError('InvalidArgument', 'spec.class.name: is empty; name a MachineClass of the same namespace');
+      throw new MachineError(
+        'InvalidArgument',
+        'spec.class.name: is empty; write the name of a MachineClass in the same namespace',
+      );
     const found = classOf(machine);
     if (found) return found;
     const unseen = refusalOf(caches.classes);
