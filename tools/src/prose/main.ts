@@ -45,7 +45,7 @@ if (values.list) {
   process.stdout.write(
     bad.length === 0
       ? 'The prose of all files is within the baseline.\n'
-      : 'Write these sentences as docs/contributing/writing.md says. If these sentences moved here from another file: pnpm prose --update\n',
+      : 'Write these sentences as docs/contributing/writing.md says. If the sentences moved from another file: pnpm prose --update\n',
   );
   process.exitCode = bad.length === 0 ? 0 : 1;
 }

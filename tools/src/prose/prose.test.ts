@@ -177,6 +177,11 @@ describe('texts', () => {
     expect(textsOf(parseSource('a.ts', "fail('get list watch create');"))).toHaveLength(1);
   });
 
+  test('the result of a measurement is no text', () => {
+    expect(textsOf(parseSource('a.ts', "const goal = '23 s; 10.3 writes, 6.2 reads; 35 ms CPU';"))).toEqual([]);
+    expect(textsOf(parseSource('a.ts', "fail('the rollout took 23 s instead of 10 s');"))).toHaveLength(1);
+  });
+
   test('the texts of a generated file in a string are its comments and the text of its elements', () => {
     const script = ['// The server escaped all texts.', 'const a = found;', '.find { color: red; }', 'if (a) {', '}'];
     const page = ['<p id="a">Reload the page.</p>', '<b>Or wait for it</b>', '| a | long table |'];
@@ -300,6 +305,13 @@ describe('sample', () => {
     expect(drawn(7)).toEqual(drawn(7));
     expect(drawn(8)).not.toEqual(drawn(7));
     expect(drawn(7).slice(1)).toEqual([[], []]);
+  });
+
+  test('the sample contains a sentence of several files only once', () => {
+    const twice = new Map([...texts, ['b.md', texts.get('a.md') ?? []]] as const);
+    expect(drawSample(twice, seededRandom(7))[0]?.drawn).toHaveLength(30);
+    const three = new Map(['a.md', 'b.md', 'c.md'].map((path) => [path, [sentence(1)]] as const));
+    expect(drawSample(three, seededRandom(7))[0]?.drawn).toHaveLength(1);
   });
 
   test('draws sentences with their code, and table cells with their headings', () => {

@@ -12,11 +12,23 @@ import { type Text, textsOf, textsOfYaml } from './texts.ts';
 const SKIPPED = /(^|\/)(generated|testdata|crds)\/|(CHANGELOG\.md|crds\.yaml)$/;
 
 /**
- * Files that contain messages of kube-apiserver word for word. `pnpm battery` compares them with recordings, so this check
- * ignores them. The check still reads comments and titles in these files.
+ * Files with messages of other programs word for word: kube-apiserver, OpenShift, the original drivers, and the clouds
+ * that the emulators replace. Recordings and clients compare these messages, so this check ignores the messages of these
+ * files. The check still reads comments and titles in these files.
  */
-const VERBATIM =
-  /^packages\/control-plane\/src\/(admission|apimachinery|auth|controllers|crd|kinds|patch|registry|resources|schema|table)\/|^packages\/control-plane\/src\/server\/request-body\.ts$/;
+const VERBATIM = new RegExp(
+  [
+    '^packages/control-plane/src/(admission|apimachinery|auth|controllers|crd|kinds|openapi|patch|registry|resources|schema)/',
+    '^packages/control-plane/src/(selectors|table|certificates/(der-reader|signer|signing-request|strategy)\\.ts$)',
+    '^packages/control-plane/src/server/(request-body|view)\\.ts$',
+    '^packages/machine-config/src/(ignition/|config/reconcile\\.ts$|kubelet/validate\\.ts$)',
+    '^providers/(aws|azure|gcp)/src/driver/validate\\.ts$',
+    '^apps/cloud-emulators/src/(arm|ec2|gce)/',
+  ].join('|'),
+);
+
+/** Files whose strings are code: completion scripts of shells, and the replacements of mutants. */
+const CODE_FILES = /^apps\/mcm\/src\/completion\/(completion|kubectl)\.ts$|^e2e\/src\/simulation\/mutation\/list\.ts$/;
 
 /** Returns the prose of each file in git below `root`: Markdown pages, TypeScript files, and manifests of deploy/. */
 export function textsByFile(root: string): Map<string, Text[]> {
@@ -24,7 +36,8 @@ export function textsByFile(root: string): Map<string, Text[]> {
   for (const source of readSources(root)) {
     if (SKIPPED.test(source.path)) continue;
     const own = textsOf(source);
-    texts.set(source.path, VERBATIM.test(source.path) ? own.filter(({ kind }) => kind !== 'message') : own);
+    const isIgnored = VERBATIM.test(source.path) || CODE_FILES.test(source.path);
+    texts.set(source.path, isIgnored ? own.filter(({ kind }) => kind !== 'message') : own);
   }
   for (const path of tracked(root, '*.md')) texts.set(path, textsOfPage(readFileSync(join(root, path), 'utf8')));
   for (const path of tracked(root, 'deploy/*.yaml'))

@@ -25,11 +25,13 @@ export function drawSample(
   random: Random,
 ): { name: string; drawn: Sentence[] }[] {
   return GROUPS.map(({ name, kinds, count }) => {
-    const all = [...texts].flatMap(([path, own]) =>
+    const each = [...texts].flatMap(([path, own]) =>
       own
         .filter(({ kind }) => kinds.includes(kind))
         .flatMap((text) => sentencesForReader(text).map((sentence) => ({ path, line: text.line, text: sentence }))),
     );
+    // Generated manifests repeat the descriptions of the schemas.
+    const all = [...new Map(each.map((sentence) => [sentence.text, sentence])).values()];
     const drawn: Sentence[] = [];
     while (drawn.length < count && all.length > 0) {
       drawn.push(...all.splice(Math.floor(random.next() * all.length), 1));
