@@ -49,7 +49,7 @@ export interface ObserveOptions {
   readonly blockedBy: () => boolean;
 }
 
-/** Whether a machine drains its Node now, so that its observation needs the caches of drains. */
+/** Returns true if a machine drains its Node now. The observation of the machine then needs the caches of drains. */
 export function drainsNode(machine: Machine, memory: MachineMemory, caches: Caches): boolean {
   const node = nodeOf(machine, memory, caches);
   return node !== undefined && wantsDrain(machine, node);

@@ -18,7 +18,7 @@ export interface ZoneSetting {
   readonly evacuated: ReadonlySet<string>;
   /** The names of zones whose machines all became unreachable, with the time of the loss in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
-  /** Zones in which an evacuation found no capacity, with the time in milliseconds since 1970. */
+  /** The names of zones in which an evacuation found no capacity, with the time in milliseconds since 1970. */
   readonly short: ReadonlyMap<string, number>;
   /**
    * Number or percentage of the machines in each zone that may be missing during a rollout. If the value is undefined,

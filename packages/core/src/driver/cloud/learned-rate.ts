@@ -98,7 +98,10 @@ export class LearnedRate {
     while ((this.#worked[0] ?? now) < now - WINDOW_MS) this.#worked.shift();
   }
 
-  /** @param retryAfterMs The wait time that the cloud requested, in milliseconds. The default is 0. */
+  /**
+   * Reduces the rate limit after the cloud has throttled a call.
+   * @param retryAfterMs The wait time that the cloud requested, in milliseconds. The default is 0.
+   */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
     this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));

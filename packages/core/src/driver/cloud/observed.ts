@@ -7,7 +7,11 @@ import type { ObserveApi } from '../contract/driver.ts';
  */
 export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promise<T>;
 
-/** @param observe Is called at the end of each request, with its name, its duration in milliseconds and its error. */
+/**
+ * Creates a function that sends a request and reports the result.
+ * @param observe The callback for each ended request, with the name, the duration in milliseconds and the error of the
+ * request.
+ */
 export const observedCalls =
   (clock: Clock, observe: ObserveApi | undefined): ObservedCall =>
   async (service, work) => {

@@ -224,7 +224,9 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/** The error for a machine whose class reference has an unsupported kind. mcm creates no VM for this machine. */
+/**
+ * Creates the error for a machine whose class reference has an unsupported kind. mcm creates no VM for this machine.
+ */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 

@@ -253,13 +253,18 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
  */
 const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
-/** Start of the description of a machine that waits because the cloud refused the create call of another machine. */
+/**
+ * The start of the description for a machine that waits because the cloud refused the `create` call of another machine.
+ */
 const REFUSED_ELSEWHERE =
   'mcm has not called the cloud for this machine, because the cloud refused another machine with the same offering: ';
 
 const isBorrowed = (description: string | undefined): boolean => description?.startsWith(REFUSED_ELSEWHERE) === true;
 
-/** An earlier process may have called the cloud for the machine, so a reported refusal stays. */
+/**
+ * Returns the description for a machine that waits because of another machine's refusal. A refusal that the status
+ * already reports stays, because an earlier process may have called the cloud for the machine.
+ */
 function refusedElsewhere({ machine }: MachineObservation, error: MachineError): string {
   const { errorCode, state, type, description } = machine.status?.lastOperation ?? {};
   const isReported = errorCode === error.code && state === 'Failed' && type === 'Create';

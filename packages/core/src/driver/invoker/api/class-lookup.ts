@@ -8,7 +8,10 @@ import type { InvokerCaches } from './invoker-api.ts';
 
 export interface ClassLookup {
   readonly classOf: (machine: Machine) => MachineClass | undefined;
-  /** @throws MachineError with the reason why no class is found */
+  /**
+   * Returns the class of a machine.
+   * @throws MachineError with the reason why no class is found
+   */
   readonly classOrThrow: (machine: Machine) => MachineClass;
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;

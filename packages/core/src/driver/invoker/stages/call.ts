@@ -19,7 +19,10 @@ export interface Call {
   /** The machine of the call. `machine` is undefined for a listing. */
   readonly machine: Machine | undefined;
   readonly classNow: () => MachineClass | undefined;
-  /** @throws MachineError if the class does not exist or cannot be read */
+  /**
+   * Returns the class of the call.
+   * @throws MachineError if the class does not exist or cannot be read
+   */
   readonly requireClass: () => MachineClass;
   readonly secretsNow: () => ClassSecrets;
   /**
