@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import definitions from '../kinds/generated/definitions.json' with { type: 'json' };
 import { descriptionOf, enumsOf } from '../resources/docs.ts';
 import { definitionSchema, SHARED_SCALARS } from '../resources/schemas.ts';
-import { publishedSchema } from './custom-schema.ts';
+import { isOpen, publishedSchema, schemaInV2 } from './custom-schema.ts';
 import { schemaName } from './names.ts';
 
 const modelOfId: ReadonlyMap<string, string> = new Map(
@@ -201,6 +201,8 @@ export class Components {
       metadata: { description: FIELD_TEXTS.metadata ?? '', ...this.reference(META) },
     });
     const given = kind.schema === undefined ? { type: 'object' as Json } : this.body(kind.schema, true);
+    // If a schema has properties, kubectl refuses all other fields.
+    if (isV2 && isOpen(given)) return { type: 'object' };
     this.need(META);
     const embedded = { isV2, resourceFields: resourceFields(EMBEDDED_TEXTS) };
     const made = publishedSchema(given, embedded) as JsonObject;
@@ -208,7 +210,7 @@ export class Components {
       ...(isRecord(made.properties) ? made.properties : {}),
       ...resourceFields(FIELD_TEXTS),
     };
-    return this.dialect === V2 ? (withoutV3Words(made) as JsonObject) : made;
+    return isV2 ? (schemaInV2(made) as JsonObject) : made;
   }
 }
 
@@ -248,33 +250,4 @@ function zeroOf(schema: JsonSchema): Json | undefined {
     default:
       return undefined;
   }
-}
-
-/** Keywords that OpenAPI v2 does not support, or that its clients misinterpret. */
-const V3_WORDS = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default']);
-
-function withoutV3Words(schema: Json): Json {
-  if (!isRecord(schema)) return schema;
-  if (schema['x-kubernetes-preserve-unknown-fields'] === true && schema.properties === undefined) {
-    const { type: _type, items: _items, ...rest } = schema;
-    return rest as JsonObject;
-  }
-  if (schema.nullable === true) {
-    // In OpenAPI v2, values without a type may not have items or properties.
-    const { type: _type, items: _items, properties: _properties, nullable: _nullable, ...rest } = schema;
-    return withoutV3Words(rest as JsonObject);
-  }
-  const made: JsonObject = {};
-  for (const word of Object.keys(schema)) {
-    if (V3_WORDS.has(word)) continue;
-    const value = schema[word] as Json;
-    if (word === 'properties' && isRecord(value)) {
-      const properties: JsonObject = {};
-      for (const name of Object.keys(value)) put(properties, name, withoutV3Words(value[name] as Json));
-      made[word] = properties;
-    } else {
-      made[word] = word === 'items' || word === 'additionalProperties' ? withoutV3Words(value) : value;
-    }
-  }
-  return made;
 }

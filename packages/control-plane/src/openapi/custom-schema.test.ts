@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { publishedSchema } from './custom-schema.ts';
+import { publishedSchema, schemaInV2 } from './custom-schema.ts';
 
 const fields = { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { allOf: [] } };
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
@@ -50,4 +50,36 @@ it('publishes no boolean that is false, as in a CRD that was written as protobuf
   const published = { type: 'object', properties: { list: { type: 'array', items: { type: 'string' } } } };
   for (const isV2 of [true, false])
     expect(publishedSchema(schema, { isV2, resourceFields: fields })).toEqual(published);
+});
+
+const KEEP = { 'x-kubernetes-preserve-unknown-fields': true };
+const text = { type: 'string' };
+
+it.each<[what: string, schema: object, published: object]>([
+  ['an open object has no type and no known fields', { type: 'object', ...KEEP, properties: { a: text } }, KEEP],
+  ['an open list has no type and no items', { type: 'array', ...KEEP, items: text }, KEEP],
+  ['an open text has a type', { type: 'string', ...KEEP }, { type: 'string', ...KEEP }],
+  ['a list without items has no type', { type: 'array', description: 'd' }, { description: 'd' }],
+  [
+    'a value that may be null has no type',
+    { type: 'object', nullable: true, properties: { a: text }, required: ['a'] },
+    { required: ['a'] },
+  ],
+  [
+    'a field that may be null is not required',
+    { type: 'object', properties: { a: { ...text, nullable: true }, b: text }, required: ['a', 'b'] },
+    { type: 'object', properties: { a: {}, b: text }, required: ['b'] },
+  ],
+  [
+    'a map whose values may be null has no required keys',
+    { type: 'object', additionalProperties: { ...text, nullable: true }, required: ['a'] },
+    { type: 'object', additionalProperties: {} },
+  ],
+  [
+    'combined schemas and defaults are missing at any depth',
+    { type: 'array', items: { ...text, default: 'x', oneOf: [{}], anyOf: [{}], allOf: [{}], not: {} } },
+    { type: 'array', items: text },
+  ],
+])('in OpenAPI v2, %s', (_what, schema, published) => {
+  expect(schemaInV2(schema as never)).toEqual(published);
 });

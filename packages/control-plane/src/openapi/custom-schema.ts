@@ -24,6 +24,9 @@ export interface Published {
 
 const isTrue = (schema: JsonObject, word: string): boolean => schema[word] === true;
 
+/** Whether objects with this schema keep unknown fields. */
+export const isOpen = (schema: JsonObject): boolean => isTrue(schema, 'x-kubernetes-preserve-unknown-fields');
+
 function saysEither(schema: JsonObject): boolean {
   if (Array.isArray(schema.anyOf)) return true;
   return Array.isArray(schema.allOf) && schema.allOf.some((one) => isRecord(one) && Array.isArray(one.anyOf));
@@ -56,10 +59,48 @@ export const publishedSchema = (schema: Json, { isV2, resourceFields }: Publishe
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
     // kubectl refuses unknown fields of an object with known fields. For kubectl, an object that keeps unknown fields
     // therefore gets no known fields in OpenAPI v2.
-    const isOpen = isV2 && isTrue(made, 'x-kubernetes-preserve-unknown-fields');
-    if (!isTrue(made, 'x-kubernetes-embedded-resource') || isOpen) return made;
+    if (!isTrue(made, 'x-kubernetes-embedded-resource') || (isV2 && isOpen(made))) return made;
     made.properties = { ...(isRecord(made.properties) ? made.properties : {}), ...structuredClone(resourceFields) };
     const required = Array.isArray(made.required) ? made.required : [];
     made.required = [...required, ...['kind', 'apiVersion'].filter((field) => !required.includes(field))];
     return made;
   });
+
+/** Keywords that OpenAPI v2 does not support, or that its clients misinterpret. */
+const V3_WORDS = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default']);
+
+const isNullable = (schema: unknown): boolean => isRecord(schema) && schema.nullable === true;
+
+/** The required fields of a schema in OpenAPI v2. Fields that may be null are not required. */
+function requiredInV2({ required, properties, additionalProperties }: JsonObject): Json[] {
+  if (!Array.isArray(required) || isNullable(additionalProperties)) return [];
+  const fields = isRecord(properties) ? properties : {};
+  return required.filter((name) => !isNullable(fields[String(name)]));
+}
+
+/** Converts the schema of a custom kind to OpenAPI v2 (`ToStructuralOpenAPIV2`). */
+export function schemaInV2(schema: Json): Json {
+  if (!isRecord(schema)) return schema;
+  const made: JsonObject = {};
+  const open = isOpen(schema);
+  for (const word of Object.keys(schema)) if (!V3_WORDS.has(word)) made[word] = schema[word] as Json;
+  // For kubectl, an open or untyped value has no properties and no items, and a list without items has no type.
+  if (schema.nullable === true || open) {
+    delete made.items;
+    delete made.properties;
+  }
+  const isUntyped = schema.nullable === true || (open && made.type === 'object');
+  if (isUntyped || (made.type === 'array' && made.items === undefined)) delete made.type;
+  const required = requiredInV2({ ...schema, properties: made.properties ?? {} });
+  if (required.length > 0) made.required = required;
+  else delete made.required;
+  for (const word of ['items', 'additionalProperties']) {
+    if (made[word] !== undefined) made[word] = schemaInV2(made[word]);
+  }
+  if (isRecord(made.properties)) {
+    const properties: JsonObject = {};
+    for (const [name, property] of Object.entries(made.properties)) put(properties, name, schemaInV2(property as Json));
+    made.properties = properties;
+  }
+  return made;
+}

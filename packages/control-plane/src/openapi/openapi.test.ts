@@ -130,13 +130,19 @@ describe('a document', () => {
 
 describe('OpenAPI v2', () => {
   it('OpenAPI v2 has all kinds, with plain references', () => {
-    const { definitions } = JSON.parse(openApiV2([openApiV2Piece(builtinKinds), openApiV2Piece([custom])])) as {
+    const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
+    const open = { ...custom, kind: 'Open', listKind: 'OpenList', plural: 'opens', schema };
+    const { definitions } = JSON.parse(openApiV2([openApiV2Piece(builtinKinds), openApiV2Piece([custom, open])])) as {
       definitions: Document['components']['schemas'];
     };
     expect(definitions['io.k8s.api.core.v1.Pod']?.properties?.spec).toMatchObject({
       $ref: '#/definitions/io.k8s.api.core.v1.PodSpec',
     });
     expect(definitions['dev.example.g.v1.Thing']).toBeDefined();
+    expect(definitions['dev.example.g.v1.Open'], 'kubectl refuses unknown fields of a schema with properties').toEqual({
+      type: 'object',
+      'x-kubernetes-group-version-kind': [{ group: 'g.example.dev', version: 'v1', kind: 'Open' }],
+    });
     const text = JSON.stringify(definitions);
     for (const [, name = ''] of text.matchAll(/"#\/definitions\/([^"]+)"/g))
       expect(definitions[name], name).toBeDefined();
