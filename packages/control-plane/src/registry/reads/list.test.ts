@@ -60,6 +60,8 @@ test('a continue token expires with the age of its first page, also without chan
   const expired = await list(`limit=1&continue=${second.body.metadata.continue}`);
   const rest = await list(`limit=1&continue=${expired.body.metadata.continue}`);
   expect(names(rest.body)).toEqual(['e']);
+  const older = Number(first.body.metadata.resourceVersion);
+  expect(Number(rest.body.metadata.resourceVersion), 'the compaction increases the version once').toBe(older + 1);
 });
 
 test('an exact version shows the state of that version', async () => {

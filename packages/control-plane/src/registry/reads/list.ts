@@ -211,7 +211,10 @@ export async function listRecords(registry: Registry, target: Target, options: L
   // Versions are compacted by time, even without changes.
   const now = registry.now().getTime();
   const readAt = token === undefined || token.rv < 0 ? now : token.at;
-  if (readAt !== undefined && now - readAt > registry.store.historyMs) throw compacted(token, current);
+  if (readAt !== undefined && now - readAt > registry.store.historyMs) {
+    if (token?.rv === current) recordCompaction(registry);
+    throw compacted(token, registry.store.revision());
+  }
   const { matches, where } = selection;
   const all = matches === undefined;
   const page = find(registry, token, served.resource, {
@@ -236,6 +239,18 @@ export async function listRecords(registry: Registry, target: Target, options: L
     continue: more ? encodeToken(at ?? current, last, left, readAt) : '',
     remainingItemCount: more ? left : undefined,
   };
+}
+
+/**
+ * Increases the version, as in a real server, which writes a key with each compaction. Clients expect a new version
+ * after a token has expired. No API resource has the name of this key.
+ */
+function recordCompaction({ store }: Registry): void {
+  store.put('compact_rev_key', {
+    namespace: '',
+    name: 'compact_rev_key',
+    render: () => '{"apiVersion":"v1","kind":"Compaction","metadata":{}}',
+  });
 }
 
 /** Finds the records of a list. @throws StatusError 410 when the version is compacted */
