@@ -25,7 +25,7 @@ import { scheduler } from './scheduler/index.ts';
 import { attachDetach } from './volumes/attach/index.ts';
 import { volumeBinder } from './volumes/binder/index.ts';
 import { ephemeralVolumes } from './volumes/ephemeral.ts';
-import { storageProtection } from './volumes/protection.ts';
+import { classProtection, storageProtection } from './volumes/protection.ts';
 import { cronJobController } from './workloads/cron-job/index.ts';
 import { daemonSetController } from './workloads/daemon-set/index.ts';
 import { deploymentController } from './workloads/deployment/index.ts';
@@ -52,6 +52,7 @@ const CONTROLLERS: readonly Controller[] = [
   volumeBinder,
   attachDetach,
   storageProtection,
+  classProtection,
   ephemeralVolumes,
   tokenCleaner,
   bootstrapSigner,

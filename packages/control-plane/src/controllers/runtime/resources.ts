@@ -32,6 +32,7 @@ export const ENDPOINT_SLICES = define('discovery.k8s.io', 'endpointslices', true
 export const BUDGETS = define('policy', 'poddisruptionbudgets', true);
 export const LEASES = define('coordination.k8s.io', 'leases', true);
 export const STORAGE_CLASSES = define('storage.k8s.io', 'storageclasses', false);
+export const VOLUME_ATTRIBUTES_CLASSES = define('storage.k8s.io', 'volumeattributesclasses', false);
 export const VOLUME_ATTACHMENTS = define('storage.k8s.io', 'volumeattachments', false);
 export const CSI_DRIVERS = define('storage.k8s.io', 'csidrivers', false);
 export const CUSTOM_RESOURCE_DEFINITIONS = define('apiextensions.k8s.io', 'customresourcedefinitions', false);

@@ -1,14 +1,15 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
-import { allowing, type Resource } from '../runtime/api.ts';
+import { type Api, allowing, type Resource } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../runtime/objects.ts';
-import { CLAIMS, PODS, VOLUMES } from '../runtime/resources.ts';
+import { CLAIMS, PODS, VOLUME_ATTRIBUTES_CLASSES, VOLUMES } from '../runtime/resources.ts';
 import { claimNamesOf } from './binder/claims.ts';
 
 const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';
 const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';
+const ATTRIBUTES_CLASS_FINALIZER = 'kubernetes.io/vac-protection';
 
 /** Returns a patch of the finalizers, or undefined if the finalizers are correct. */
 function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown {
@@ -17,6 +18,16 @@ function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown
   const changed = wanted ? [...finalizers, finalizer] : finalizers.filter((one) => one !== finalizer);
   return { metadata: { resourceVersion, finalizers: changed.length === 0 ? null : changed } };
 }
+
+type Protect = (resource: Resource, object: ApiObject, finalizer: string, wanted: boolean) => Promise<void>;
+
+/** Returns a function that adds or removes a finalizer, if this is necessary. */
+const protector =
+  (api: Api): Protect =>
+  async (resource, object, finalizer, wanted) => {
+    const patch = patchOf(object, finalizer, wanted);
+    if (patch !== undefined) await allowing(api.patch(resource, splitKey(keyOf(object)), patch), 404, 409);
+  };
 
 const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
 
@@ -38,11 +49,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsUsing = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
 
-  const protect = async (resource: Resource, object: ApiObject, finalizer: string, wanted: boolean): Promise<void> => {
-    const patch = patchOf(object, finalizer, wanted);
-    if (patch !== undefined) await allowing(api.patch(resource, splitKey(keyOf(object)), patch), 404, 409);
-  };
-
+  const protect = protector(api);
   const claimWork = queue(async (key) => {
     const claim = claims.get(key);
     if (claim === undefined) return;
@@ -73,3 +80,49 @@ function setup({ api, informer, queue }: ControllerContext): void {
 
 /** Removes the finalizers of unused claims and volumes. @see kubernetes pkg/controller/volume/pvcprotection */
 export const storageProtection: Controller = { name: 'pvc-protection', setup };
+
+/** The VolumeAttributesClasses that a claim has, gets, or will get. */
+function classesOfClaim(claim: ApiObject): string[] {
+  const [spec, status] = [look(claim, 'spec'), look(claim, 'status')];
+  const names = [
+    text(spec, 'volumeAttributesClassName'),
+    text(status, 'currentVolumeAttributesClassName'),
+    text(look(status, 'modifyVolumeStatus'), 'targetVolumeAttributesClassName'),
+  ];
+  return names.filter((name) => name !== '');
+}
+
+const classesOfVolume = (volume: ApiObject): string[] =>
+  [text(look(volume, 'spec'), 'volumeAttributesClassName')].filter((name) => name !== '');
+
+function setupClasses({ api, informer, queue }: ControllerContext): void {
+  const classes = informer(VOLUME_ATTRIBUTES_CLASSES);
+  const users = [
+    { objects: informer(CLAIMS), classesOf: classesOfClaim },
+    { objects: informer(VOLUMES), classesOf: classesOfVolume },
+  ];
+  const usersOf = users.map(({ objects, classesOf }) => objects.index(classesOf));
+  const protect = protector(api);
+  const work = queue(async (name) => {
+    const found = classes.get(name);
+    if (found === undefined) return;
+    const isNeeded = !isDying(found) || usersOf.some((lookup) => lookup(name).length > 0);
+    await protect(VOLUME_ATTRIBUTES_CLASSES, found, ATTRIBUTES_CLASS_FINALIZER, isNeeded);
+  });
+  classes.onChange(({ object }) => {
+    if (isDying(object) || patchOf(object, ATTRIBUTES_CLASS_FINALIZER, true) !== undefined) work.add(keyOf(object));
+  });
+  for (const { objects, classesOf } of users) {
+    objects.onChange(({ type, object, old }) => {
+      const left = type === 'deleted' ? classesOf(object) : old === undefined ? [] : classesOf(old);
+      const kept = type === 'deleted' ? [] : classesOf(object);
+      for (const name of left) if (!kept.includes(name)) work.add(name);
+    });
+  }
+}
+
+/**
+ * Removes the finalizers of unused VolumeAttributesClasses.
+ * @see kubernetes pkg/controller/volume/vacprotection
+ */
+export const classProtection: Controller = { name: 'volumeattributesclass-protection', setup: setupClasses };

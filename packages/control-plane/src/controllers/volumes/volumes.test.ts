@@ -177,3 +177,95 @@ test('ephemeral-volume: a pod gets its own claims, and does not use foreign ones
     'Warning FailedBinding: ephemeral volume v: PVC default/f-v was not created for pod default/f (pod is not owner)',
   ]);
 });
+
+test('an attachment that another client created is neither deleted nor reported as attached', async () => {
+  await using plane = await TestPlane.start('attachdetach');
+  await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
+  await plane.must('POST', '/api/v1/persistentvolumes', volume);
+  for (const persistentVolumeName of ['pv', 'missing']) {
+    const source = { persistentVolumeName };
+    const spec = { attacher: 'csi.example.dev', nodeName: 'n', source };
+    const metadata = { name: `of-${persistentVolumeName}` };
+    await plane.must('POST', ATTACHMENTS, {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttachment',
+      metadata,
+      spec,
+    });
+  }
+  expect((await plane.list(ATTACHMENTS)).map(({ status }) => status)).toEqual([
+    { attached: false },
+    { attached: false },
+  ]);
+  expect((await plane.must('GET', '/api/v1/nodes/n'))['status']).not.toHaveProperty('volumesAttached');
+  expect(plane.errors).toEqual([]);
+});
+
+const CLASSES = '/apis/storage.k8s.io/v1/volumeattributesclasses';
+const modifiable = { ...claim, spec: { ...claim.spec, volumeAttributesClassName: 'gold' } };
+
+test.each<[user: string, path: string, body: object, end: { patch: object; subresource: string } | undefined]>([
+  ['a claim names it', CLAIMS, modifiable, undefined],
+  [
+    'a claim has it',
+    CLAIMS,
+    { ...claim, status: { currentVolumeAttributesClassName: 'gold' } },
+    { patch: { status: { currentVolumeAttributesClassName: null } }, subresource: '/status' },
+  ],
+  [
+    'a claim will have it',
+    CLAIMS,
+    { ...claim, status: { modifyVolumeStatus: { targetVolumeAttributesClassName: 'gold', status: 'InProgress' } } },
+    { patch: { status: { modifyVolumeStatus: null } }, subresource: '/status' },
+  ],
+  [
+    'a volume has it',
+    '/api/v1/persistentvolumes',
+    { ...volume, spec: { ...volume.spec, volumeAttributesClassName: 'gold' } },
+    undefined,
+  ],
+])('a deleted VolumeAttributesClass exists as long as %s', async (_user, path, body, end) => {
+  await using plane = await TestPlane.start('volumeattributesclass-protection');
+  const kind = 'VolumeAttributesClass';
+  const fresh = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind,
+    metadata: { name: 'gold' },
+    driverName: 'd.example',
+    parameters: { a: 'b' },
+  };
+  await plane.must('POST', CLASSES, fresh);
+  const user = await plane.must('POST', path, body);
+  const { name } = user['metadata'] as { name: string };
+  const { status } = body as { status?: object };
+  if (status !== undefined) await plane.patch(`${path}/${name}/status`, { status });
+  await plane.must('DELETE', `${CLASSES}/gold`);
+  expect(await plane.exists(`${CLASSES}/gold`)).toBe(true);
+  if (end !== undefined) await plane.patch(`${path}/${name}${end.subresource}`, end.patch);
+  else {
+    await plane.patch(`${path}/${name}`, { metadata: { finalizers: null } });
+    await plane.must('DELETE', `${path}/${name}`);
+  }
+  expect(await plane.exists(`${CLASSES}/gold`)).toBe(false);
+  expect(plane.errors).toEqual([]);
+});
+
+test('a VolumeAttributesClass without users is deleted at once, and a lost finalizer is restored', async () => {
+  await using plane = await TestPlane.start('volumeattributesclass-protection');
+  const kind = 'VolumeAttributesClass';
+  const fresh = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind,
+    metadata: { name: 'gold' },
+    driverName: 'd.example',
+    parameters: { a: 'b' },
+  };
+  await plane.must('POST', CLASSES, fresh);
+  await plane.patch(`${CLASSES}/gold`, { metadata: { finalizers: null } });
+  expect((await plane.must('GET', `${CLASSES}/gold`))['metadata']).toMatchObject({
+    finalizers: ['kubernetes.io/vac-protection'],
+  });
+  await plane.must('DELETE', `${CLASSES}/gold`);
+  expect(await plane.exists(`${CLASSES}/gold`)).toBe(false);
+  expect(plane.errors).toEqual([]);
+});

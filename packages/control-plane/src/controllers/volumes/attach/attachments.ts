@@ -7,6 +7,9 @@ import { conditionOf } from '../../runtime/objects.ts';
 export const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
+/** Whether an attachment has a name of this controller. The controller does not change attachments of other clients. */
+export const isOwnAttachment = ({ metadata }: ApiObject): boolean => /^csi-[0-9a-f]{64}$/.test(metadata.name ?? '');
+
 /** Returns the unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 

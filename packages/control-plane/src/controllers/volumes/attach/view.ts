@@ -5,7 +5,7 @@ import { type Informer, keyOf } from '../../runtime/informer.ts';
 import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../../runtime/objects.ts';
 import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../../runtime/resources.ts';
 import { claimNamesOf } from '../binder/claims.ts';
-import { attachmentName, volumeId } from './attachments.ts';
+import { attachmentName, isOwnAttachment, volumeId } from './attachments.ts';
 import type { NodeView, Wanted } from './decide.ts';
 
 type Lookup = (key: string) => ApiObject[];
@@ -21,7 +21,7 @@ export class AttachCaches {
   readonly #podsOn: Lookup;
   readonly #podsUsing: Lookup;
   readonly #attachmentsOf: Lookup;
-  /** Finds the attachments of a node. */
+  /** Finds the attachments of a node that this controller created. */
   readonly attachmentsOn: Lookup;
   /** Finds the claims that are bound to a volume. */
   readonly claimsOf: Lookup;
@@ -36,7 +36,9 @@ export class AttachCaches {
     this.#podsOn = this.pods.index((pod) => [nodeNameOf(pod)]);
     this.#podsUsing = this.pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
     this.#attachmentsOf = this.attachments.index((one) => [text(look(one, 'spec', 'source'), 'persistentVolumeName')]);
-    this.attachmentsOn = this.attachments.index((one) => [text(look(one, 'spec'), 'nodeName')]);
+    this.attachmentsOn = this.attachments.index((one) =>
+      isOwnAttachment(one) ? [text(look(one, 'spec'), 'nodeName')] : [],
+    );
     this.claimsOf = this.claims.index((claim) => [text(look(claim, 'spec'), 'volumeName')]);
   }
 
