@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isThorough } from '@mcm/kube/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { conformancePrograms, readSelection } from './conformance.ts';
 import { readKnownFailures, surprises } from './known-failures.ts';
 import { readGinkgo, readGoTest, readPytest } from './outcomes.ts';
 import { missingPrograms, runSuite } from './run-suite.ts';
-import { SUITES, type Suite } from './suites.ts';
+import type { Suite } from './suite.ts';
+import { SUITES } from './suites.ts';
 
 let dir: string;
 
@@ -186,8 +188,34 @@ test.runIf(isThorough)('an autoscaler that ends without a scale-up is a failure'
   fake('cluster-autoscaler/cluster-autoscaler', 'exit 1');
   const { status, stdout } = clients(['cluster-autoscaler'], { MCM_CLIENTS: dir });
   expect(stdout).toContain('unexpected: failed: each scale-up and scale-in is complete within 5 minutes\n');
-  expect(stdout).toContain('cluster-autoscaler: 2 passed, 1 failed\n');
+  expect(stdout).toContain('cluster-autoscaler: 2 passed, 2 failed\n');
   expect(status).toBe(1);
+});
+
+test('a conformance spec runs without the scheduler, with the scheduler, or not at all', () => {
+  const selection = {
+    excluded: { 'needs a pod': ['[sig-a] Pods (all) '] },
+    scheduler: ['[sig-a] Class [x] should schedule '],
+  };
+  const programs = conformancePrograms(selection);
+  const value = (args: readonly string[], flag: string): string =>
+    args.find((each) => each.startsWith(`--ginkgo.${flag}=`))?.slice(`--ginkgo.${flag}=`.length) ?? '(?!)';
+  const runs = (name: string): string[] =>
+    programs
+      .filter(({ args }) => new RegExp(value(args, 'focus')).test(name) && !new RegExp(value(args, 'skip')).test(name))
+      .map(({ controllers }) => String(controllers));
+  expect(runs('[sig-a] Pods (all) should run [Conformance]')).toEqual([]);
+  expect(runs('[sig-a] Class [x] should schedule a Pod [Conformance]')).toEqual(['*,-nodelifecycle']);
+  expect(runs('[sig-a] Class [x] should be listed [Conformance]')).toEqual(['*,-nodelifecycle,-scheduler']);
+  for (const name of ['[sig-a] Class [x] should schedule a Pod', '[sig-a] Class [x] should be listed'])
+    expect(runs(name), 'no conformance spec').toEqual([]);
+});
+
+test('the selection of conformance specs in the repository has a reason for each exclusion', () => {
+  const { excluded, scheduler } = readSelection();
+  for (const text of [...Object.values(excluded).flat(), ...scheduler])
+    expect(text).toMatch(/^\[sig-[a-z-]+\] \S.*\s$/);
+  expect(Object.keys(excluded).filter((reason) => !reason.endsWith('.'))).toEqual([]);
 });
 
 test('the command refuses unknown suites, a missing folder, and a named suite whose programs are missing', () => {

@@ -5,10 +5,10 @@ import { basename, join } from 'node:path';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, nodes, realClock } from '@mcm/kube';
 import { type Outcome, readGinkgo, readGoTest, readPytest } from './outcomes.ts';
-import type { Program, Scenario, Suite } from './suites.ts';
+import type { Program, Scenario, Suite } from './suite.ts';
 
 export const missingPrograms = (suite: Suite | Scenario, dir: string): string[] =>
-  ('run' in suite ? suite.files : suite.programs.map(({ path }) => path)).filter(
+  [...new Set('run' in suite ? suite.files : suite.programs.map(({ path }) => path))].filter(
     (path) => !existsSync(join(dir, path)),
   );
 
@@ -76,7 +76,7 @@ async function createNodes(plane: ControlPlane, names: readonly string[]): Promi
 export async function runSuite(suite: Suite, dir: string): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const program of suite.programs) {
-    const plane = await startControlPlane({ port: 0, controllers: suite.controllers });
+    const plane = await startControlPlane({ port: 0, controllers: program.controllers ?? suite.controllers });
     const folder = mkdtempSync(join(tmpdir(), 'clients-'));
     try {
       await createNodes(plane, suite.nodes ?? []);

@@ -9,6 +9,7 @@ import { type KubeClient, type KubeObject, type ResourceDefinition, realClock } 
 import { issueCertificate } from '../../harness/certificates.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { NAMESPACE, startStack, until } from '../../harness/stack.ts';
+import { DeletionTimes } from './deletion-times.ts';
 import { PodLoad } from './pod-load.ts';
 
 /** The path of the cluster autoscaler in the folder of programs. */
@@ -20,7 +21,9 @@ const LARGEST = 10;
 const SIZES = [3, 1, 5, 0, 2, 8, 4, 6];
 const CHANGES = Number(process.env.MCM_AUTOSCALER_CHANGES ?? 16);
 const LIMIT_MS = 300_000;
-const LOOK_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 500;
+/** The longest time from a decision of the autoscaler to the deletion of the machine. */
+const DELETION_MS = 5_000;
 
 /** The result of one check of the whole run. */
 interface Check {
@@ -31,10 +34,11 @@ interface Check {
 /** Short waits, so that a scale-in takes seconds. */
 const FLAGS = [
   '--cloud-provider=externalgrpc',
-  '--scan-interval=5s',
-  '--scale-down-delay-after-add=10s',
-  '--scale-down-unneeded-time=10s',
+  '--scan-interval=1s',
+  '--scale-down-delay-after-add=1s',
+  '--scale-down-unneeded-time=1s',
   '--scale-down-delay-after-delete=0s',
+  '--node-delete-delay-after-taint=0s',
   '--leader-elect=false',
 ];
 
@@ -98,7 +102,7 @@ function startAutoscaler(program: string, flags: readonly string[], logFile: str
 }
 
 /** Changes the number of pods, and waits until the number of machines is right. */
-async function followLoad(load: PodLoad, ended: () => boolean): Promise<Check[]> {
+async function followLoad(load: PodLoad, deletions: DeletionTimes, ended: () => boolean): Promise<Check[]> {
   let [present, expected, isComplete] = [0, 1, true];
   for (let change = 0; change < CHANGES && isComplete; change += 1) {
     const count = SIZES[change % SIZES.length] ?? 0;
@@ -116,11 +120,18 @@ async function followLoad(load: PodLoad, ended: () => boolean): Promise<Check[]>
   }
   const unnamed = load.unnamed();
   const needless = load.machines.size - expected;
+  const times = deletions.sorted();
+  const slowest = times.at(-1) ?? 0;
+  const median = times[Math.floor(times.length / 2)] ?? 0;
   process.stdout.write(`cluster-autoscaler: ${unnamed.length} unnamed deletions, ${needless} needless machines\n`);
+  process.stdout.write(
+    `cluster-autoscaler: ${times.length} deletions, ${Math.round(median)} ms (median) and ${Math.round(slowest)} ms (slowest) after the decision\n`,
+  );
   return [
     { name: 'each scale-up and scale-in is complete within 5 minutes', passed: isComplete },
     { name: 'only named machines are deleted', passed: unnamed.length === 0 },
     { name: 'no needless machine is created', passed: needless <= 0 },
+    { name: 'each machine is deleted within 5 s of the decision', passed: times.length > 0 && slowest < DELETION_MS },
   ];
 }
 
@@ -155,7 +166,12 @@ export async function runAutoscaler(dir: string): Promise<Check[]> {
     const flags = [`--kubeconfig=${stack.kubeconfig}`, `--cloud-config=${config}`];
     const started = startAutoscaler(join(dir, AUTOSCALER), flags, join(folder, 'autoscaler.log'));
     autoscaler = started;
-    return await followLoad(load, () => started.exitCode !== null);
+    const deletions = new DeletionTimes(stack.client);
+    const [checks] = await Promise.all([
+      followLoad(load, deletions, () => started.exitCode !== null).finally(() => deletions.stop()),
+      deletions.follow(),
+    ]);
+    return checks;
   } finally {
     autoscaler?.kill('SIGKILL');
     await stack.stop();

@@ -1,0 +1,32 @@
+import type { Outcome } from './outcomes.ts';
+
+export interface Program {
+  /** The path of the program in the folder of programs. */
+  readonly path: string;
+  /** The working directory in the folder of programs. */
+  readonly cwd: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The format of the results. */
+  readonly results: 'ginkgo' | 'go-test' | 'pytest';
+  /** The controllers for this program, instead of the controllers of the suite. */
+  readonly controllers?: Suite['controllers'];
+}
+
+export interface Suite {
+  readonly name: string;
+  /** Whether the control plane runs its controllers, or the names of the controllers. */
+  readonly controllers: boolean | readonly string[];
+  /** The names of Nodes without a kubelet. These Nodes are always ready. */
+  readonly nodes?: readonly string[];
+  readonly programs: readonly Program[];
+}
+
+/** A foreign program that runs together with the programs of mcm. */
+export interface Scenario {
+  readonly name: string;
+  /** The paths of the programs in the folder of programs. */
+  readonly files: readonly string[];
+  /** @param dir The folder of programs. */
+  run(dir: string): Promise<Outcome[]>;
+}
