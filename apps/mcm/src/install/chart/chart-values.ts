@@ -28,7 +28,7 @@ const value = (about: string, given: unknown, schema: object): Value => ({ about
 const group = (about: string, fields: Fields): Group => ({ about, fields });
 const enabled = (on: boolean, about: string): Value => value(about, on, { type: 'boolean' });
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
-  group(about, { enabled: enabled(on, 'Installs these objects.'), ...fields });
+  group(about, { enabled: enabled(on, 'Whether the chart installs the objects of this section.'), ...fields });
 
 /** Returns the schema of an object that allows only these fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
@@ -144,17 +144,17 @@ function imageGroup(container: Container, program: string): Group {
   return group(`Image of ${program}.`, {
     repository: value(
       known
-        ? `Repository. Empty: mcm/machine-controller-PROVIDER. This value must be set for a provider other than ${PROVIDERS.join(', ')}.`
-        : 'Repository.',
+        ? `Repository of the image. If the value is empty, the chart uses mcm/machine-controller-PROVIDER. Any provider other than ${PROVIDERS.join(', ')} needs this value.`
+        : 'Repository of the image.',
       defaults[container],
       known ? ANY_TEXT : TEXT,
     ),
-    tag: value('Tag. If the tag is empty, the chart uses its own version.', '', {
+    tag: value('Tag of the image. If the tag is empty, the chart uses its own version.', '', {
       type: 'string',
       pattern: '^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$',
     }),
     digest: value(
-      'Digest of the image, such as sha256:… The digest selects the image. With a digest, the tag is only informative.',
+      'Digest of the image, such as sha256:… If the digest is set, it selects the image, and the tag is only informative.',
       '',
       {
         type: 'string',
@@ -166,7 +166,7 @@ function imageGroup(container: Container, program: string): Group {
 
 const HOOK_WEBHOOKS = group('Hooks that call a webhook (docs/hooks.md).', {
   secret: value(
-    'Secret at the path /etc/mcm/hooks, with the file webhooks.json and the keys and certificates for the webhooks. Empty: no webhooks.',
+    'Secret with the file webhooks.json, and with the keys and certificates that this file names. The chart mounts the Secret at /etc/mcm/hooks. If the value is empty, hooks call no webhooks.',
     '',
     { type: 'string', pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$' },
   ),
@@ -175,19 +175,23 @@ const HOOK_WEBHOOKS = group('Hooks that call a webhook (docs/hooks.md).', {
 const POD = group(
   'Fields in the format of a pod spec. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.',
   {
-    labels: value('Labels.', {}, POD_LABELS),
-    annotations: value('Annotations.', {}, TEXTS),
-    imagePullSecrets: value('Secrets for the registry, as a list of names: [{name: x}].', [], PULL_SECRETS),
-    priorityClassName: value('Priority class.', 'system-cluster-critical', ANY_TEXT),
-    nodeSelector: value('Node selector.', {}, TEXTS),
-    tolerations: value('Tolerations.', [], TOLERATIONS),
-    affinity: value('Affinity.', {}, AFFINITY),
+    labels: value('Labels of the pods.', {}, POD_LABELS),
+    annotations: value('Annotations of the pods.', {}, TEXTS),
+    imagePullSecrets: value(
+      'Secrets with the credentials of the registry, as a list of names: [{name: x}].',
+      [],
+      PULL_SECRETS,
+    ),
+    priorityClassName: value('Priority class of the pods.', 'system-cluster-critical', ANY_TEXT),
+    nodeSelector: value('Node selector of the pods.', {}, TEXTS),
+    tolerations: value('Tolerations of the pods.', [], TOLERATIONS),
+    affinity: value('Affinity of the pods.', {}, AFFINITY),
     topologySpread: value(
-      'Topology spread constraints. The chart adds the label selector.',
+      'Topology spread constraints of the pods. The chart adds the label selector.',
       [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' }],
       SPREAD,
     ),
-    volumes: value('Additional volumes.', [], VOLUMES),
+    volumes: value('Additional volumes of the pods.', [], VOLUMES),
   },
 );
 
@@ -200,7 +204,7 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana 
     '',
     { type: 'string', pattern: '^(https?://.+)?$' },
   ),
-  serviceMonitor: group('ServiceMonitors.', {
+  serviceMonitor: group('ServiceMonitors for the metrics of all programs.', {
     enabled: enabled(true, 'Creates ServiceMonitors.'),
     interval: value('Scrape interval. If the value is empty, Prometheus uses its default.', '', DURATION),
   }),
@@ -213,7 +217,7 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana 
       closed({ type: ANY_TEXT, credentials: closed({ name: TEXT, key: TEXT, optional: { type: 'boolean' } }) }),
     ),
   }),
-  rules: group('Alerts.', { enabled: enabled(true, 'Creates a PrometheusRule.') }),
+  rules: group('Alerts for Prometheus.', { enabled: enabled(true, 'Creates a PrometheusRule.') }),
   dashboards: group('Grafana dashboards in a ConfigMap.', {
     enabled: enabled(true, 'Creates the ConfigMap.'),
     labels: value(
@@ -229,14 +233,14 @@ const partFields = (shares: number | string): Fields => ({
   rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
   targetRbac: part(
     true,
-    'Roles in the target cluster. If the target cluster is a different cluster, set this value to false and run there: mcm install --part=target',
+    'Roles in the target cluster. For a separate target cluster, set this value to false and run mcm install --part=target in that cluster.',
   ),
   webhooks: part(true, 'Admission webhooks for defaults and validation, with self-signed certificates.'),
   workload: part(true, 'The Deployment of the controllers, and its Service.'),
   podDisruptionBudget: part(true, 'PodDisruptionBudget of the pods. Requires workload.enabled.', {
     maxUnavailable: value('Number of pods that may be evicted at the same time.', 1, COUNT),
   }),
-  networkPolicy: part(true, 'Egress is allowed for DNS and for the ports 443 and 6443.', {
+  networkPolicy: part(true, 'NetworkPolicy that allows egress only for DNS and for the ports 443 and 6443.', {
     egress: value(
       'Additional egress rules in the format of a NetworkPolicy, for example for a proxy or a trace collector.',
       [],
@@ -247,10 +251,14 @@ const partFields = (shares: number | string): Fields => ({
     ),
   }),
   fairness: part(true, 'Reserves a share of the capacity of the API server for the controllers.', {
-    shares: value('Concurrency shares. If the cluster has many installations, use a smaller number.', shares, {
-      type: 'integer',
-      minimum: 1,
-    }),
+    shares: value(
+      'Concurrency shares of the controllers. If the cluster has many installations, use a smaller number.',
+      shares,
+      {
+        type: 'integer',
+        minimum: 1,
+      },
+    ),
   }),
   separateController: part(
     false,
@@ -268,7 +276,7 @@ const partFields = (shares: number | string): Fields => ({
     'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). The chart then does not install the parts rbac, targetRbac, webhooks, workload and networkPolicy.',
     {
       selector: value(
-        'Label selector of the namespaces that the fleet serves. Empty: mcm-fleet=PROVIDER.',
+        'Label selector of the namespaces that the fleet serves. If the value is empty, the selector is mcm-fleet=PROVIDER.',
         '',
         ANY_TEXT,
       ),
@@ -295,9 +303,24 @@ const partFields = (shares: number | string): Fields => ({
   dashboardTarget: part(false, 'Role of the dashboard in the target cluster.'),
   policies: part(
     false,
-    'Refuses manual changes of provider IDs and of the finalizer, because such changes can orphan a VM. Requires kubeconfigs.control inClusterConfig.',
+    'Refuses manual changes of provider IDs and of the finalizer, because these changes can orphan a VM. Requires the value inClusterConfig of kubeconfigs.control.',
   ),
 });
+
+const kubeconfigGroup = (kubeconfigs: typeof DEFAULT_INSTALL.kubeconfigs): Group =>
+  group(
+    'Kubeconfigs of both clusters: inClusterConfig, none (only for target), /etc/mcm/control/kubeconfig or /etc/mcm/target/kubeconfig. The Secrets machine-controller-manager-control and machine-controller-manager-target contain the files.',
+    {
+      control: value('Kubeconfig of the cluster with the machine objects.', kubeconfigs.control, {
+        type: 'string',
+        pattern: '^(inClusterConfig|/.+)$',
+      }),
+      target: value('Kubeconfig of the cluster with the nodes.', kubeconfigs.target, {
+        type: 'string',
+        pattern: '^(inClusterConfig|none|/.+)$',
+      }),
+    },
+  );
 
 function values(): Fields {
   const { replicas, kubeconfigs, shares, configController, configDaemon, dashboard, resources } = DEFAULT_INSTALL;
@@ -309,7 +332,7 @@ function values(): Fields {
   };
   return {
     provider: value(
-      `Provider of the machine controller. Must be set: ${PROVIDERS.join(', ')}, or the name of another provider with images.controller.repository.`,
+      `Provider of the machine controller. This value must be set to ${PROVIDERS.join(', ')}, or the name of another provider. Another provider also needs images.controller.repository.`,
       '',
       { type: 'string', pattern: '^([a-z][a-z0-9-]*)?$' },
     ),
@@ -318,43 +341,35 @@ function values(): Fields {
       replicas,
       COUNT,
     ),
-    nameOverride: value('Value of the label app.kubernetes.io/name. Default: the name of the chart.', '', NAME),
-    fullnameOverride: value('Name of all objects. Default: the value of nameOverride.', '', NAME),
+    nameOverride: value('Value of the label app.kubernetes.io/name. The default is the name of the chart.', '', NAME),
+    fullnameOverride: value('Name of all objects. The default is the value of nameOverride.', '', NAME),
     commonLabels: value('Labels of all objects.', {}, COMMON_LABELS),
-    crds: group('CustomResourceDefinitions of machines, and of machine configs with machineConfig.', {
-      enabled: enabled(
-        true,
-        'Installs and upgrades the CRDs. If the cluster has CRDs that belong to no Helm release, set this value to false, or use --take-ownership.',
-      ),
-      keep: enabled(
-        true,
-        'Keeps the CRDs after helm uninstall. If false, helm uninstall deletes the CRDs and all machines.',
-      ),
-    }),
-    image: group('Settings of all images.', {
-      registry: value('Registry, which the chart adds in front of each repository.', '', ANY_TEXT),
-      pullPolicy: value('Pull policy.', 'IfNotPresent', { enum: ['Always', 'IfNotPresent', 'Never'] }),
-    }),
-    images: forEach('Images: registry/repository:tag@digest.', imageGroup),
-    kubeconfigs: group(
-      'inClusterConfig, none (only for target), or the path /etc/mcm/control/kubeconfig or /etc/mcm/target/kubeconfig. The Secrets machine-controller-manager-control and machine-controller-manager-target contain the kubeconfigs.',
+    crds: group(
+      'CustomResourceDefinitions of machines. If machineConfig is enabled, the chart also installs the CRDs of machine configs.',
       {
-        control: value('Cluster of the machine objects.', kubeconfigs.control, {
-          type: 'string',
-          pattern: '^(inClusterConfig|/.+)$',
-        }),
-        target: value('Cluster of the nodes.', kubeconfigs.target, {
-          type: 'string',
-          pattern: '^(inClusterConfig|none|/.+)$',
-        }),
+        enabled: enabled(
+          true,
+          'Installs and upgrades the CRDs. If the cluster has CRDs that belong to no Helm release, set this value to false, or use --take-ownership.',
+        ),
+        keep: enabled(
+          true,
+          'Keeps the CRDs after helm uninstall. If false, helm uninstall deletes the CRDs and all machines.',
+        ),
       },
     ),
-    flags: forEach('Flags by name, without the leading --: docs/reference/flags.md.', (_, program) =>
-      value(`Flags of ${program}.`, {}, FLAGS),
+    image: group('Settings of all images.', {
+      registry: value('Registry of all images. The chart adds the registry in front of each repository.', '', ANY_TEXT),
+      pullPolicy: value('Pull policy of all images.', 'IfNotPresent', { enum: ['Always', 'IfNotPresent', 'Never'] }),
+    }),
+    images: forEach('Images of the programs. The name of an image is registry/repository:tag@digest.', imageGroup),
+    kubeconfigs: kubeconfigGroup(kubeconfigs),
+    flags: forEach(
+      'Flags of the programs, by name without the leading --. docs/reference/flags.md lists the flags.',
+      (_, program) => value(`Flags of ${program}.`, {}, FLAGS),
     ),
     env: forEach(
-      'Environment variables in the format of a container: NODE_EXTRA_CA_CERTS, HTTPS proxies, variables of a cloud SDK.',
-      (_, program) => value(`Variables of ${program}.`, [], ENV),
+      'Environment variables of the programs, in the format of a container. Examples are NODE_EXTRA_CA_CERTS, HTTPS proxies, and variables of a cloud SDK.',
+      (_, program) => value(`Environment variables of ${program}.`, [], ENV),
     ),
     volumeMounts: forEach('Volume mounts in the format of a container, for the volumes in pod.volumes.', (_, program) =>
       value(`Volume mounts of ${program}.`, [], MOUNTS),
@@ -362,18 +377,24 @@ function values(): Fields {
     ...POD_FIELDS,
     serviceAccount: group('ServiceAccount of the controllers.', {
       create: enabled(true, 'Creates the ServiceAccount.'),
-      name: value('Name. If the value is empty, the ServiceAccount has the name of the other objects.', '', {
-        type: 'string',
-        pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$',
-      }),
+      name: value(
+        'Name of the ServiceAccount. If the value is empty, the ServiceAccount has the name of the other objects.',
+        '',
+        {
+          type: 'string',
+          pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$',
+        },
+      ),
       annotations: value('Annotations of the ServiceAccount, for example for a workload identity.', {}, TEXTS),
     }),
-    resources: forEach('CPU has no limit, because a throttled controller can lose its Lease.', (container, program) =>
-      value(
-        `Requests of ${program}, and its memory limit.`,
-        resourcesOf[container],
-        closed({ cpu: QUANTITY, memory: QUANTITY, memoryLimit: QUANTITY }),
-      ),
+    resources: forEach(
+      'Resources of the containers. CPU has no limit, because a throttled controller can lose its Lease.',
+      (container, program) =>
+        value(
+          `Resource requests and memory limit of ${program}.`,
+          resourcesOf[container],
+          closed({ cpu: QUANTITY, memory: QUANTITY, memoryLimit: QUANTITY }),
+        ),
     ),
     ...partFields(shares),
     monitoring: MONITORING,
