@@ -37,7 +37,9 @@ export interface DeploymentOptions {
   readonly decide?: typeof planRollout;
 }
 
-/** Executes rollout plans. After a crash between any two writes of a plan, the next reconcile continues the plan. */
+/**
+ * Executes rollout plans. If the process crashes between two writes of a plan, the next reconcile continues the plan.
+ */
 export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
@@ -156,7 +158,7 @@ export class PlanExecution {
 
   /**
    * Removes the update selection from nodes with the current template. The deployment is read from the server, because
-   * the cache may lack a new template and a new selection by a user.
+   * the cache may not show a new template and a new selection by a user yet.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
@@ -194,8 +196,8 @@ export class PlanExecution {
   }
 
   /**
-   * A set of another template or owner has the wanted name, so the next reconcile chooses a new name
-   * (docs/compatibility/rules-deployments.md §2.7).
+   * Handles a name conflict: a set of another template or owner has the wanted name. The next reconcile chooses a new
+   * name (docs/compatibility/rules-deployments.md §2.7).
    */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;

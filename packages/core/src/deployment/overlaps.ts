@@ -34,8 +34,8 @@ export class SelectorOverlaps {
   constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // The controller does not reconcile a malformed deployment, and the cache contains no valid selector for this
-      // deployment.
+      // A malformed deployment is not in the index, because the controller does not reconcile it and the cache contains
+      // no valid selector.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;

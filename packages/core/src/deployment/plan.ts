@@ -44,9 +44,9 @@ import { standbyOf } from './zones/standby.ts';
 import { zoneStep } from './zones/zone-step.ts';
 
 /**
- * Decides the next step of a deployment. The function is pure.
+ * Decides the next step of a deployment. The function has no side effects.
  * @throws PlanRefused if the plan would break a limit. A plan that breaks a limit is a defect of the planner, and the
- * caller must write nothing.
+ *   caller must write nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -92,7 +92,7 @@ const isUnfinished = ({ deployment, counted, complete }: View): boolean =>
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** A user can scale down a deployment even if its rollout is blocked. */
+/** Returns the step of a deployment whose rollout is blocked. A user can still scale down this deployment. */
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
@@ -116,7 +116,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // The pause of a failed rollout comes before steps that would create more machines of the failed template.
+  // A failed rollout is paused before any step that would create more machines of the failed template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   const waits = blocked
@@ -154,7 +154,7 @@ function automaticPause({
     return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
-  // After a refused rollback, the controller does not request the rollback again.
+  // If the controller has refused the rollback, it does not request the rollback again.
   const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
@@ -224,7 +224,7 @@ function held(view: View, step: Step): Step {
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
-  // The soak time is the reported reason for waiting only if nothing else stops the rollout.
+  // The rollout reports the soak time as the reason of its wait only if nothing else stops the rollout.
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };

@@ -63,8 +63,8 @@ import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
 /**
- * Many machines that fail together become unreachable within seconds of each other. A delay combines the changes of
- * unreachable machines into one reconcile.
+ * Many machines that fail together become unreachable within seconds of each other. This delay combines the changes of
+ * many machines into one reconcile.
  */
 const BREAKER_SWARM_MS = 1_000;
 
@@ -76,7 +76,7 @@ type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked'
 };
 
 /**
- * A selector that matches every label would adopt every machine of the namespace
+ * The error for an empty selector. An empty selector would adopt every machine of the namespace
  * (docs/compatibility/rules-deployments.md §1.4).
  */
 const SELECTS_ALL: Refusal = {
@@ -126,8 +126,7 @@ export class DeploymentReconciler {
       this.#access.context.rollouts?.forget(key);
       return done;
     }
-    // The cache contains a repaired copy of a malformed spec. No decision may use the repaired copy of a malformed
-    // spec.
+    // For a malformed spec, the cache contains a repaired copy. No decision may use the repaired copy.
     const fault = isHeld(stored) ? faultText(stored) : undefined;
     if (fault !== undefined)
       return this.#refuse(
@@ -202,7 +201,10 @@ export class DeploymentReconciler {
     };
   }
 
-  /** Reads a class that the cache lacks from the API server, to prevent a wrong warning about a missing class. */
+  /**
+   * If the cache does not contain a class, reads the class from the API server. The read prevents a wrong warning about
+   * a missing class.
+   */
   async #isClassNew(key: string, { spec, status }: MachineDeployment, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classLookup.lacks(template) || findCondition(status?.conditions ?? [], INVALID_SPEC)) return false;
@@ -234,7 +236,7 @@ export class DeploymentReconciler {
     return done;
   }
 
-  /** Records the disruptions of the plan for decisions about replacements. */
+  /** Records the disruptions that the plan causes, because decisions about replacements must count them. */
   #note({ deployment, sets }: DeploymentSnapshot, { write, inPlace }: RolloutPlan): void {
     const { disruptions } = this.#access.context;
     const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
@@ -317,7 +319,7 @@ function nodesSeen(informer: Informer<Node>): Pick<DeploymentSnapshot, 'nodeOf' 
   return nodesUnseen === undefined ? { nodeOf: (name) => informer.store.get(name) } : { nodesUnseen };
 }
 
-/** Creates the controller of MachineDeployments over the caches of the context. */
+/** Creates the controller of MachineDeployments, with the caches of the context. */
 export function createDeploymentController(
   context: ControllerContext,
   options: DeploymentOptions & { readonly concurrency: number },

@@ -22,7 +22,7 @@ export interface DeploymentInput {
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   readonly creating: ReadonlyMap<string, number>;
   readonly leaving: ReadonlySet<string>;
-  /** The nodes that the recorded decision looked up. `nodes` is absent if the manager cannot read the nodes. */
+  /** The nodes that the recorded decision has read. `nodes` is absent if the manager cannot read the nodes. */
   readonly nodes?: ReadonlyMap<string, Node | undefined> | undefined;
   readonly nodesUnseen?: string | undefined;
   readonly guards?: GuardAnswers | undefined;
@@ -30,7 +30,10 @@ export interface DeploymentInput {
   readonly refusedRollback?: string | undefined;
 }
 
-/** Returns a snapshot whose functions add their results to the input that the journal records. */
+/**
+ * Returns a copy of the snapshot. The functions of the copy also add their results to the input that the journal
+ * records.
+ */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;
   readonly input: DeploymentInput;

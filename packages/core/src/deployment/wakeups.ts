@@ -35,7 +35,7 @@ function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerC
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  // A set without machines and with an up-to-date status can be deleted if the revision history is too long.
+  // A set that has lost its last machine can now be deleted if the revision history is too long.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   return changedHands(old, object)
@@ -56,7 +56,9 @@ function matters(old: Machine, machine: Machine): boolean {
   );
 }
 
-/** The labels of an in-place update, and the label that postpones a rollout. */
+/**
+ * The labels whose changes affect a rollout: the labels of in-place updates, and the label that postpones a rollout.
+ */
 const MARKS = [
   Labels.CandidateForUpdate,
   Labels.SelectedForUpdate,
@@ -72,7 +74,10 @@ function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** A machine with a new controller affects the former and the new deployment. */
+/**
+ * Returns the deployments that a change of a machine affects. If the machine has a new owner, the change affects the
+ * former and the new deployment.
+ */
 function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const now = deploymentOfMachine(change.object, context);
   const moved = change.type === 'updated' && changedHands(change.old, change.object);

@@ -59,7 +59,9 @@ const vacated = (one: SetWithMachines): number => replicasOf(one) - one.machines
 export const mayNotRefill = ({ set }: SetWithMachines): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
-/** Corrects the sizes of sets that lost or received machines (docs/compatibility/rules-deployments.md §5.3). */
+/**
+ * Corrects the sizes of sets after machines were moved between the sets (docs/compatibility/rules-deployments.md §5.3).
+ */
 export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   const resize = sizesOfMoved(o);
   for (const one of o.old.filter(mayNotRefill)) {
@@ -69,7 +71,7 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Prevents that the deployment has no machine. If no set has replicas and no old set may create machines, the current
+ * Keeps at least one machine in the deployment. If no set has replicas and no old set may create machines, the current
  * set creates machines.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
@@ -79,8 +81,9 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Returns the size of the current set if no machine must move. After a scale-down of the deployment, `resizeCurrent`
- * returns smaller old sets (docs/compatibility/rules-deployments.md §5.4).
+ * Returns the new size of the current set. This function is for deployments without machines to move. After a
+ * scale-down of the deployment, `resizeCurrent` returns smaller old sets (docs/compatibility/rules-deployments.md
+ * §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
@@ -122,8 +125,8 @@ const asSize = ({ set, machines }: SetWithMachines): SetSize =>
 const steadyOf = (one: SetWithMachines): number => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
 
 /**
- * After a scale-down by a user, deletes machines in three steps: unavailable old machines, available old machines up
- * to `maxUnavailable`, unavailable new machines.
+ * Returns the sizes of the sets after a user reduced the replicas. The sets delete machines in three steps: unavailable
+ * old machines, available old machines up to `maxUnavailable`, unavailable new machines.
  */
 function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   const { current, old, replicas, unavailable } = o;
@@ -142,7 +145,10 @@ function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   return new Map([...resize, ...shrunk([current], surplus - fromIdle - fromAvailable + left, steadyOf)]);
 }
 
-/** Deletes surplus old machines. Available old machines are deleted only while enough machines stay available. */
+/**
+ * Returns the sizes of the old sets without surplus machines. Available old machines are deleted only while enough
+ * machines stay available.
+ */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const available = [...left, o.current].reduce((total, one) => total + steadyOf(one), 0);
   const idle = left.reduce((total, one) => total + replicasOf(one) - steadyOf(one), 0);

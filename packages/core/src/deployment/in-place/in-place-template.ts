@@ -17,8 +17,8 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * The value of the template annotation after an update to an older template has ended. A node with this value is
- * selected next for the current template.
+ * The value of the template annotation after an update to an older template has ended. The next selection of a node
+ * with this value is for the current template.
  */
 const ENDED = '';
 
@@ -44,8 +44,8 @@ export function selectedFor(current: MachineSet): Change {
 }
 
 /**
- * Returns true if the node was selected for an update to another template. Without a template annotation, the
- * selection is for the current template.
+ * Returns true if the node was selected for an update to another template. A selection without a template annotation is
+ * for the current template.
  */
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
@@ -56,13 +56,16 @@ const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
 /**
- * The template annotation shows that an in-place update of the node to an older template has ended. The node stays
- * drained until its update to the current template.
+ * Returns true if the template annotation shows that an in-place update of the node to an older template has ended. The
+ * node stays drained until its update to the current template.
  */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
-/** A selected node without a template annotation is treated as selected for the current template. */
+/**
+ * Returns true for a selected node without a template annotation. mcm treats this node as selected for the current
+ * template.
+ */
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
@@ -97,9 +100,9 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Returns a change for a node that was selected for another template although its machine has the current template. If
- * the in-place update has not started, it is canceled. If the in-place update is complete, the node is updated back to
- * the current template.
+ * Returns a change for a node that was selected for another template although its machine has the current template. An
+ * in-place update that has not started is canceled. After a complete in-place update, the node is updated back to the
+ * current template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;

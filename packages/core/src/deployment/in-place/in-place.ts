@@ -71,7 +71,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
     };
   }
   const left = o.old.filter((set) => replicasOf(set) > 0);
-  // A machine serves pods only after its node is schedulable, so the surplus machines stay until then.
+  // Surplus machines stay until the nodes of updated machines are schedulable, because pods need schedulable nodes.
   if (left.length > 0 && replicasOf(o.current) === o.replicas && !o.stopped && tidy.nodes.length === 0) {
     const nodes = [...tidy.nodes, ...again, ...(o.manual ? [] : selectedAgain(o))];
     const because = 'the current set has all replicas: deleting surplus machines';
@@ -126,8 +126,8 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
 /**
- * A single write changes both the owner and the labels of a machine, with the observed resourceVersion as a
- * precondition (docs/compatibility/rules-deployments.md §5.5).
+ * Moves machines to the current set. One write changes both the owner and the labels of a machine, with the observed
+ * resourceVersion as a precondition (docs/compatibility/rules-deployments.md §5.5).
  */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
@@ -143,7 +143,9 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   return moves.slice(0, Math.max(free, 0));
 }
 
-/** The patch removes the labels of the former set and adds the labels of the new set. */
+/**
+ * Returns the patch that moves a machine: it removes the labels of the former set and adds the labels of the new set.
+ */
 export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSet): object {
   const off = Object.keys(from.spec.selector?.matchLabels ?? {}).map((key) => [key, null] as const);
   return {
@@ -191,8 +193,8 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
 }
 
 /**
- * A single write contains all changes of the node. If the critical components of the node are ready, the write also
- * makes the node schedulable.
+ * Returns all changes of the node after its update, for a single write. If the critical components of the node are
+ * ready, the write also makes the node schedulable.
  */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
@@ -255,7 +257,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
-    // A selected node of the current set is cordoned until the manager removes both labels.
+    // A node of the current set with these labels is cordoned until the manager removes both labels.
     const taken = available.filter(
       (machine) => selected(machine) && (one !== current || marked(machine, Labels.CandidateForUpdate)),
     ).length;

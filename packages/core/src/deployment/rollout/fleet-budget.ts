@@ -25,7 +25,7 @@ export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>
 
 /**
  * Returns what a rollout needs from the rollout budget of the fleet. A rollout that waits for its own window or for
- * nodes needs no claim, so that another cluster can use the claim. A paused rollout needs a claim only until its last
+ * nodes needs no claim, so another cluster can use the budget. A paused rollout needs a claim only until its last
  * disruption is complete.
  */
 export function needsOf(

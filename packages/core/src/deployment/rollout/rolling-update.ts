@@ -17,7 +17,7 @@ export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * Number of machines that the rollout may disrupt now, from the disruption budget of rollouts and replacements. If
+   * The number of machines that the rollout may disrupt now. Rollouts and replacements share this disruption budget. If
    * `free` is absent, only `maxSurge` and `maxUnavailable` limit the rollout.
    */
   readonly free?: number;
@@ -35,7 +35,7 @@ export interface RolloutStep {
 
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
- * - Each set counts with the larger of its replicas and its number of machines. Terminating machines and missing
+ * - For each set, the larger of two numbers counts: its replicas and its machines. Terminating machines and missing
  *   machines use up the surge.
  * - The original counts only the statuses of the sets. The original gives a new set its surge twice (BUG-4), and
  *   exceeds the surge when the status is outdated (incident 3).
@@ -72,10 +72,10 @@ function reduce(
 
 /**
  * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines
- * are deleted first, and then as many available machines as `maxUnavailable` allows. - Machines above the replicas of a
- * set do not count, because the set is already deleting them.
- * - Unreachable machines stay while the circuit breaker is open, and available machines stay while their nodes
- *   postpone their disruption.
+ * are deleted first, and then as many available machines as `maxUnavailable` allows. - If a set has more machines than
+ * replicas, the additional machines do not count, because the set is already deleting them.
+ * - Unreachable machines stay while the circuit breaker is open, and available machines stay while their nodes postpone
+ *   their disruption.
  * - Replicas without a machine do not use the disruption budget. A failed machine uses the disruption budget, which
  *   rollouts and replacements share.
  * - Available machines are deleted only if no failed machine waits for its replacement.
@@ -109,7 +109,7 @@ export function shrinkOld(
   return new Map([...unhealthy, ...healthy]);
 }
 
-/** Gives the last good set the replicas that the current set may not have yet. */
+/** Adds machines to the last good set, if the current set may not have these machines yet. */
 function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -135,7 +135,7 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   if (missing.size > 0)
     return { resize: missing, because: 'the last good set grows, because the current set never had all its machines' };
   // True if the sets together have more replicas than the replicas and surge of the deployment. In this state, the
-  // current set may create no machine, so no machine could replace a deleted machine.
+  // current set may create no machine, so nothing could replace a deleted machine.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

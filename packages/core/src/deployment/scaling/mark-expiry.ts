@@ -26,7 +26,8 @@ export interface ExpiryPlan {
  * Returns the marks of the autoscaler that expire. A mark expires after the configured time if it deletes no machine,
  * because `spec.replicas` was not reduced.
  * - While a scale-down is in progress, no mark expires.
- * - A machine with only a priority keeps it, because operators choose machines for the next scale-down with a priority.
+ * - A priority without a mark time never expires, because operators set priorities to choose machines for the next
+ *   scale-down.
  */
 export function planExpiry(
   deployment: MachineDeployment,

@@ -14,7 +14,8 @@ export const ScaleInReasons = {
 } as const;
 
 /**
- * Number of scale-in results that the deployment keeps. A kept result shows that a client repeats its scale-in request.
+ * Maximum number of scale-in results in the annotation of a deployment. With these results, the manager recognizes a
+ * repeated request.
  */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
@@ -28,14 +29,14 @@ export interface ScaleIn {
   readonly to: number;
 }
 
-/** The outcome of a scale-in, as stored in the annotation with the results. */
+/** The result of a scale-in, as stored in the annotation of the deployment. */
 export interface ScaleInResult {
   readonly requestID: string;
   readonly outcome: 'Accepted' | 'Refused';
   readonly message: string;
 }
 
-/** A valid request, or a sentence with the error of an invalid request. */
+/** A valid scale-in request, or a sentence that describes the error in an invalid request. */
 export type ParsedScaleIn = { readonly request: ScaleIn } | { readonly problem: string; readonly requestID: string };
 
 const isCount = (value: unknown): value is number =>
@@ -84,14 +85,17 @@ export interface ScaleInSnapshot {
 export interface ScaleInPlan {
   readonly annotations: Readonly<Record<string, string | null>>;
   /**
-   * `spec.replicas` before the scale-in. If the controller refuses the scale-in, it restores the former
+   * The value of `spec.replicas` before the scale-in. If the controller refuses the scale-in, it restores the former
    * `spec.replicas`.
    */
   readonly replicas?: number;
   readonly event: PlannedEvent | undefined;
 }
 
-/** The annotations of the sets contain the replicas of the deployment from their last scaling. */
+/**
+ * Returns the replicas of the deployment before the scale-in. When the manager scales a set, it stores the replicas of
+ * the deployment in an annotation of the set.
+ */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -129,7 +133,10 @@ export function scaleInObjection(
   return undefined;
 }
 
-/** The deletion list and the time of the last autoscaler change determine the machines that are marked and deleted. */
+/**
+ * Returns the annotations that mark and delete the named machines: the deletion list, and the time of the last
+ * autoscaler change.
+ */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
   const time = formatTime(now);
@@ -161,7 +168,7 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
  * undefined.
  * - An accepted request adds all named machines to the deletion list, and a refused request adds none.
  * - A single write contains the result, so after a crash the deployment has either the request or its result.
- * - A scale-in request whose ID is already recorded is removed without evaluation.
+ * - If the ID of a scale-in request is already recorded, the request is removed without a second evaluation.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {
   const { deployment, now } = snapshot;

@@ -10,8 +10,8 @@ import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletio
 export class ScaleRequests {
   readonly #access: DeploymentAccess;
   /**
-   * UIDs of machines that are marked for deletion but are not deleted, by deployment. A new process sends the events
-   * about unmet deletions again.
+   * UIDs of machines that are marked for deletion but that no set deletes, by deployment. A new process sends the
+   * events about these machines again.
    */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
 
@@ -48,10 +48,10 @@ export class ScaleRequests {
 
   /**
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
-   * (docs/compatibility/rules-deployments.md §9.2). The list is written first, so that each name has a time before its
-   * machine gets a mark with this time.
+   * (docs/compatibility/rules-deployments.md §9.2). The list is written first, because a machine gets its mark time
+   * from the list.
    * @returns The current deployment. `applyTriggers` returns undefined if this call wrote the current set: the caller
-   * must then read all objects again.
+   *   must then read all objects again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
@@ -134,7 +134,7 @@ export class ScaleRequests {
    * Handles a reduction of the replicas that the set did not see, because a client raised the replicas again. The set
    * gets the time of the reduction before its machines get their marks, because an unmarked name is the only evidence
    * of the reduction.
-   * @returns Whether `#coverUndone` wrote the set.
+   * @returns true if the method wrote the set
    */
   async #coverUndone(input: ScalerTimeInput, signal: AbortSignal): Promise<boolean> {
     const { deployment, set } = input;
@@ -153,7 +153,7 @@ export class ScaleRequests {
   }
 }
 
-/** Combines the marks and the times of `seen`, so that each machine needs only one write. */
+/** Adds the times in `seen` to the marks of the machines, so that each machine needs only one write. */
 function marksWith({ marks }: TriggerPlan, machines: readonly Machine[], seen: ReadonlyMap<string, string>) {
   const planned = new Map(marks.map(({ machine, annotations }) => [machine, annotations]));
   const marked = [...new Set([...planned.keys(), ...machines.filter(({ metadata }) => seen.has(metadata.name))])];

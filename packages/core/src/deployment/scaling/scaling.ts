@@ -15,15 +15,15 @@ import {
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** `status.replicas` of the deployment, for sets without the annotation max-replicas. */
+  /** The value of `status.replicas` of the deployment, which is used for sets without the annotation max-replicas. */
   readonly statusReplicas: number;
   /** During a pause, the sets change their size only after the user changes the replicas. */
   readonly paused?: boolean;
 }
 
 /**
- * The new sizes of sets, and the sets that need new desired-replicas and max-replicas annotations. A set can need new
- * annotations without a new size.
+ * The new sizes of sets, and the sets that need new desired-replicas and max-replicas annotations. The annotations of a
+ * set can change without a new size.
  */
 export interface Scaling {
   readonly resize: Resize;
@@ -43,7 +43,10 @@ export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   return active.some((size) => size.desired !== undefined && size.desired !== replicas);
 }
 
-/** Source: docs/compatibility/rules-deployments.md §2.9. */
+/**
+ * Returns true if the current set has all replicas and all of its machines are available
+ * (docs/compatibility/rules-deployments.md §2.9).
+ */
 export const isSaturated = (current: SetSize | undefined, replicas: number): boolean =>
   current !== undefined &&
   current.replicas === replicas &&
@@ -52,7 +55,7 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds to the nearest integer, and 0.5 up. Values are never negative. */
+/** Rounds a value that is not negative to the nearest integer. 0.5 is rounded up. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
@@ -75,7 +78,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const paused = target.paused === true;
   const rolls = target.strategy === 'RollingUpdate';
   const stands = paused && !isRescaled(active, replicas);
-  // Only the strategy RollingUpdate subtracts the surge from the sizes of the sets.
+  // Only with the strategy RollingUpdate, the sets shrink if their total exceeds the replicas and surge.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'the rollout is paused: each MachineSet keeps its size' };
   }
@@ -131,9 +134,9 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
 }
 
 /**
- * A single active set gets all replicas that its template may have. During a pause, the single active set keeps its
- * surge machines. Without surge machines, the single active set would delete an unnamed machine after all other sets
- * lost their named machines.
+ * Scales a deployment with a single active set. This set gets all replicas that its template may have. During a pause,
+ * the single active set keeps its surge machines. Without surge machines, the single active set would delete an unnamed
+ * machine after all other sets lost their named machines.
  */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
@@ -157,9 +160,8 @@ const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarge
   target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
 /**
- * Adds machines up to the limit. Terminating machines can delay the addition of some machines. A paused rollout, or a
- * limit of the current set, would never add the delayed machines later. The annotations stay unchanged until all
- * machines are added, so the scaling continues.
+ * Adds machines up to the limit. Because of terminating machines, some machines may be added only later. A paused
+ * rollout would never add them, so the annotations stay unchanged until all machines are added.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -176,7 +178,7 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Returns the number of machines that can be added now: terminating machines reduce this number. After the deletion of
+ * Returns the number of machines that can be added now. Terminating machines reduce this number. After the deletion of
  * terminating machines, the rollout adds the remaining machines.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
@@ -204,9 +206,9 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
   size.max || statusReplicas || replicas + limits.annotatedSurge;
 
 /**
- * Changes a proportional reduction so that enough machines stay available. Sets with unavailable machines lose more
- * machines than a proportional reduction would take. A proportional reduction can drain working machines while the new
- * machines still boot (incident 9).
+ * Changes the sizes of a proportional scale-down so that enough machines stay available. Sets with unavailable machines
+ * lose more machines than their share. A proportional scale-down can drain working machines while the new machines
+ * still boot (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
   const resize = new Map(proportional);

@@ -25,7 +25,10 @@ export interface TriggerPlan {
   readonly refused: readonly string[];
 }
 
-/** Source: docs/compatibility/rules-deployments.md §9.2, step A. */
+/**
+ * Parses the deletion list and adds the present time to entries without a time (docs/compatibility/rules-deployments.md
+ * §9.2, step A).
+ */
 export const normaliseTriggers = (text: string, present: string): TimedTrigger[] =>
   readTriggers(text).map(({ name, time = present }) => ({ name, time }));
 
@@ -47,8 +50,8 @@ interface MarkTimes {
 
 /**
  * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. If an earlier
- * scale-down has already counted the time of the mark, a new time replaces it. With a time that was already counted,
- * the set would delete the machine too early.
+ * scale-down has already counted the time of the mark, a new time replaces it. With the old time, the set would delete
+ * the machine too early.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =

@@ -1,6 +1,6 @@
 import { isActive, oldestSizeFirst, type SetSize, type Sizes, steadyAvailable, sum } from './size.ts';
 
-/** Decides which set gets the machines that are added to a deployment. */
+/** The rule that decides which set gets the machines that are added to a deployment. */
 export interface GrowthRule {
   readonly replicas: number;
   /**
@@ -33,9 +33,9 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGood
 }
 
 /**
- * Returns the sizes after at most `count` machines are added. Every change that adds machines to a deployment goes
- * through `growth`. The current set never exceeds its limit or `spec.replicas`. The last good set grows until its
- * machines plus the available machines of the other old sets equal `spec.replicas`.
+ * Returns the sizes after at most `count` machines are added. All changes that add machines to a deployment use this
+ * function. The current set never exceeds its limit or `spec.replicas`. The last good set grows until its machines plus
+ * the available machines of the other old sets equal `spec.replicas`.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {
   const { replicas, ceiling = replicas, good } = rule;

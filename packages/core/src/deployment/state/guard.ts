@@ -1,7 +1,10 @@
 import { counted } from '@mcm/api';
 import { allOf, type Resize, type Sizes, sum } from './size.ts';
 
-/** A plan that breaks a limit, because of a defect of the planner. The controller leaves the deployment unchanged. */
+/**
+ * The error for a plan that breaks a limit because of a defect in the planner. The controller then leaves the
+ * deployment unchanged.
+ */
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused';
 }
@@ -14,9 +17,9 @@ export interface PlanBounds {
 }
 
 /**
- * Verifies sizes before they are written. Sizes are non-negative integers, and their sum does not exceed replicas +
- * surge. A deployment with replicas is never scaled to 0 (incident 10), except with Recreate, or for the last machine
- * if all machines may be unavailable.
+ * Verifies the sizes of the sets before they are written. Sizes are non-negative integers, and their sum does not
+ * exceed replicas + surge. A deployment with replicas is never scaled to 0 (incident 10), except with Recreate, or for
+ * the last machine if all machines may be unavailable.
  * @throws PlanRefused with the violated limit
  */
 export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {

@@ -10,7 +10,10 @@ type Annotated = { readonly metadata: Pick<MachineDeployment['metadata'], 'annot
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
-/** Returns sentences about invalid annotations, which mcm ignores. The schema of a CRD cannot refuse annotations. */
+/**
+ * Returns one sentence for each invalid annotation, which mcm ignores. The schema of a CRD cannot refuse invalid
+ * annotations.
+ */
 export function ignoredAnnotations(deployment: Annotated): string[] {
   const { annotations = {} } = deployment.metadata;
   const sizes = autoscalerSizesOf(deployment);
@@ -40,8 +43,8 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
 }
 
 /**
- * With few replicas, `maxSurge` and `maxUnavailable` can both be rounded to zero. In that case, one machine may be
- * unavailable, so that the rollout makes progress.
+ * With few replicas, `maxSurge` and `maxUnavailable` can both be rounded to zero. To let the rollout make progress, mcm
+ * then allows one unavailable machine.
  */
 function noLimits({ spec }: MachineDeployment): string | undefined {
   const { type, rollingUpdate, inPlaceUpdate } = spec.strategy ?? {};
@@ -51,7 +54,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   if (type === 'Recreate' || limits === undefined || replicas === 0) return undefined;
   const manual = type === 'InPlaceUpdate' && inPlaceUpdate?.orchestrationType === 'Manual';
   const surge = manual ? 0 : limits.maxSurge;
-  // `unavailable` is at least 1, unless there is a surge.
+  // `fenceposts` returns at least 1 for `unavailable`, unless there is a surge.
   const { surge: more, unavailable } = fenceposts(surge, limits.maxUnavailable, replicas);
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;

@@ -15,8 +15,8 @@ export interface InPlaceSnapshot extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * The free part of the disruption budget that rollouts and replacements share. If `free` is absent, only `maxSurge`
-   * and `maxUnavailable` limit the in-place update.
+   * The number of machines that may still be disrupted. Rollouts and replacements share this disruption budget. If
+   * `free` is absent, only `maxSurge` and `maxUnavailable` limit the in-place update.
    */
   readonly free?: number;
   /**
@@ -29,11 +29,11 @@ export interface InPlaceSnapshot extends GrowthRule {
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
   readonly postponed?: ReadonlySet<Machine>;
-  /** The zones of the deployment and all its machines. `zones` is absent without zones. */
+  /** The zones of the deployment and all its machines. If the deployment has no zones, `zones` is absent. */
   readonly zones?: ZoneInput;
 }
 
-/** The writes of an in-place update to machines and nodes; each write is idempotent. */
+/** The writes of an in-place update to machines and nodes. Each write is idempotent. */
 export interface InPlaceWork {
   readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
   readonly nodes: readonly NodeMark[];

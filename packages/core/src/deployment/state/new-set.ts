@@ -25,9 +25,9 @@ const copiedAnnotations = (deployment: MachineDeployment): Record<string, string
   );
 
 /**
- * Machines that an in-place update moves to the new set keep their deletion marks. While named machines wait for their
- * deletion, the new set has no scaler time. With a scaler time, the set would delete these machines before the replicas
- * are reduced.
+ * Returns the annotations of a new set. An in-place update moves machines with their deletion marks to the new set.
+ * While these machines wait for their deletion, the new set has no scaler time. With a scaler time, the set would
+ * delete these machines before the replicas are reduced.
  */
 function initialAnnotations(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
@@ -41,7 +41,7 @@ export const scaleAnnotations = (replicas: number, limits: Limits): Record<strin
   [Annotations.MaxReplicas]: String(replicas + limits.annotatedSurge),
 });
 
-/** Source: docs/compatibility/rules-deployments.md §2.7. */
+/** Returns the set for a template that has no set yet (docs/compatibility/rules-deployments.md §2.7). */
 export function newSet(
   deployment: MachineDeployment,
   options: { readonly replicas: number; readonly revision: number; readonly limits: Limits },
@@ -77,7 +77,7 @@ export function newSet(
 
 function withRevision(annotations: Record<string, string>, set: MachineSet, revision: number): Record<string, string> {
   const before = revisionOf(set);
-  // If another client wrote a revision that is not an integer, the revision stays.
+  // If the annotation contains a revision that is not an integer, another client wrote it, and it stays.
   if (before === undefined || before >= revision) return annotations;
   const next = { ...annotations, [Annotations.Revision]: String(revision) };
   if (set.metadata.annotations?.[Annotations.Revision] === undefined) return next;

@@ -9,7 +9,10 @@ export interface NodeMarks {
   readonly untaint: readonly MachineSet[];
   readonly candidates: readonly MachineSet[];
   readonly protect: readonly MachineSet[];
-  /** The nodes that lose the annotations against scale-down. The annotations are removed only if mcm added them. */
+  /**
+   * The sets whose nodes lose the annotations that prevent a scale-down. The annotations are removed only if mcm added
+   * them.
+   */
   readonly unprotect: readonly MachineSet[];
 }
 
@@ -28,7 +31,10 @@ export interface NodeMark {
 const OURS = Taints.PreferNoSchedule;
 const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
 
-/** `taintsFor` returns undefined if no taint changes. A taint with the right key and a wrong value is replaced. */
+/**
+ * Returns the new taints of the node, or undefined if no taint changes. A taint with the right key and a wrong value is
+ * replaced.
+ */
 function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   const taints = node.spec.taints ?? [];
   const found = taints.find(isOurs);
@@ -38,7 +44,10 @@ function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   return next.length > 0 ? next : null;
 }
 
-/** Returns undefined if no annotation changes. A protection that another client added stays. */
+/**
+ * Returns the changes of the annotations, or undefined if nothing changes. If another client protected the node, the
+ * protection stays.
+ */
 function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
   const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
     node.metadata.annotations ?? {};

@@ -18,7 +18,7 @@ type Reported = Extract<ConditionChange, { type: EventReason }>;
 
 export interface Problems {
   readonly conditions: readonly ConditionChange[];
-  /** The controller sends these events together with the status that contains the conditions. */
+  /** The events that the controller sends when it writes the conditions to the status. */
   readonly events: readonly PlannedEvent[];
 }
 
@@ -71,9 +71,9 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Creation times have a resolution of one second. If two deployments have equal times, a deployment with a set counts
- * as older, so that a new deployment never stops a running deployment. If both deployments or none have a set, the
- * smaller UID counts as older.
+ * Returns true if the first deployment counts as older. Creation times have a resolution of one second. If two
+ * deployments have equal times, a deployment with a set counts as older, so that a new deployment never stops a running
+ * deployment. If neither or both have a set, the deployment with the smaller UID counts as older.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -104,8 +104,8 @@ function selectorsOverlap(view: View): Reported | undefined {
 const NO_REVISION = 'RollbackRevisionNotFound';
 
 /**
- * The condition about a refused rollback stays until the spec changes, although the controller has removed the rollback
- * request.
+ * Returns the condition about a refused rollback. The condition stays until the spec changes, although the controller
+ * has removed the rollback request.
  */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;

@@ -17,7 +17,7 @@ import type { Conditions, CountedSets } from './status.ts';
 
 const PROGRESSING = MachineDeploymentConditions.Progressing;
 
-/** Source: docs/compatibility/rules-deployments.md §6.4. */
+/** Returns true if the rollout made progress since the stored status (docs/compatibility/rules-deployments.md §6.4). */
 export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {
   const before = stored ?? {};
   const outdated = (status: MachineDeploymentStatus) => (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
@@ -29,7 +29,7 @@ export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: 
   );
 }
 
-/** `progressDeadline` returns milliseconds since 1970, or undefined without a deadline. */
+/** Returns the progress deadline in milliseconds since 1970, or undefined if there is no deadline. */
 export function progressDeadline(
   deployment: MachineDeployment,
   conditions: readonly AnyCondition[],
@@ -50,7 +50,7 @@ function isTimedOut(deployment: MachineDeployment, conditions: readonly AnyCondi
   return deadline !== undefined && deadline < now.getTime();
 }
 
-/** A failure of the current set has precedence over failures in old sets. */
+/** Adds the condition `ReplicaFailure`. A failure of the current set takes precedence over failures in old sets. */
 function withReplicaFailure(conditions: readonly AnyCondition[], { current, old }: CountedSets): AnyCondition[] {
   const type = MachineSetConditions.ReplicaFailure;
   const all = current ? [current, ...old] : old;

@@ -33,8 +33,8 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
 }
 
 /**
- * After a rollback, the deployment keeps the annotations that the controller maintains, and gets all other annotations
- * from the set.
+ * Returns the annotations of the deployment after a rollback. The deployment keeps the annotations that the controller
+ * maintains, and gets all other annotations from the set.
  */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
@@ -59,7 +59,7 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  *
  * The rollback removes the recorded reason of a pause, because this reason belongs to the abandoned template. With
  * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
- * @param to The revision to return to; 0 means the revision before the current revision.
+ * @param to The revision to return to. The value 0 means the revision before the current revision.
  */
 export function planRollback(
   deployment: MachineDeployment,

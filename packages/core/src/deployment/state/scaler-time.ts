@@ -18,7 +18,7 @@ export interface ScalerTimeInput {
   readonly now: Date;
 }
 
-/** Scaler times for the annotation of the set, RFC 3339, or undefined to keep the annotation. */
+/** Scaler times for the annotation of the set, RFC 3339. If a time is undefined, the annotation stays. */
 export interface ScalerTimes {
   /** The scaler time for a write that does not shrink the set. */
   readonly always: string | undefined;
@@ -29,8 +29,8 @@ export interface ScalerTimes {
 /**
  * Returns the scaler time for the current set. The set deletes machines that were named at or before the scaler time,
  * even if its replicas do not change. Only the write that reduces the replicas may set a scaler time that includes the
- * name of an existing machine. With an earlier write, the set would first replace the named machine, and later delete
- * an unnamed machine.
+ * name of an existing machine. If an earlier write set this time, the set would first replace the named machine, and
+ * later delete an unnamed machine.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set } = input;
@@ -38,8 +38,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The scaler time never decreases. With a decreased scaler time, names that an earlier reduction has counted would be
-  // counted again.
+  // The scaler time never decreases. If the scaler time decreased, the set would count names a second time.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = latestOf(input, open);
@@ -114,7 +113,8 @@ function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone'
 }
 
 /**
- * Returns the latest time for which at most `fall` names are counted. Names after this time wait for a later reduction.
+ * Returns the latest time for which at most `fall` names are counted. Names with a later time wait for the next
+ * reduction.
  * @param open Times of the open names, in ascending order.
  * @param fall Number by which the replicas are reduced.
  * @param all The time that includes all open names.
@@ -136,7 +136,7 @@ export const isTakenBack = (input: Omit<ScalerTimeInput, 'undone' | 'now'>): boo
 /**
  * Returns true if the replicas were reduced and raised again before the controller saw the reduction. Two facts show
  * this: the spec has changed at least twice since the last status, and the deletion list contains machines without a
- * mark. The original uses only the names, and deletes the machines without a reduction of the replicas.
+ * mark. The original looks only at the names, so it deletes machines even if the replicas were not reduced.
  * @param machines Machines of the current set.
  */
 export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {

@@ -16,8 +16,8 @@ export interface SetSize {
    */
   readonly leaving?: number | undefined;
   /**
-   * Number of replicas without a machine, including replicas whose machine is terminating. A create request that was
-   * sent counts as a machine.
+   * Number of replicas without a machine, including replicas whose machine is terminating. A machine counts from the
+   * time at which its create request is sent.
    */
   readonly open?: number | undefined;
   /**
@@ -81,8 +81,8 @@ export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): num
 export const surplusMachines = ({ replicas, available }: SetSize): number => Math.max(available - replicas, 0);
 
 /**
- * Returns the number of available machines within the replicas of the set. The set is about to delete machines above
- * its replicas, so they do not count.
+ * Returns the number of available machines within the replicas of the set. If the set has more machines than replicas,
+ * the additional machines do not count, because the set will delete them.
  */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 

@@ -23,7 +23,7 @@ export interface CountedSets {
 
 export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
 
-/** Preserved failed machines do not count as missing machines. */
+/** Returns the conditions about availability. Preserved failed machines do not count as missing. */
 function availability(
   deployment: MachineDeployment,
   available: number,

@@ -24,12 +24,15 @@ export interface RolloutPlan {
   readonly events: readonly PlannedEvent[];
   readonly problems: Problems;
   readonly repairs: RepairPlan;
-  /** The progress deadline does not apply while the rollout is paused or the deployment is being scaled. */
+  /**
+   * False while the rollout is paused or the deployment is being scaled, because the progress deadline does not apply
+   * then.
+   */
   readonly measureProgress: boolean;
   readonly lookAgainAt: Date | undefined;
   /** `forgetPause` is true if the plan removes the recorded reason of a former pause. */
   readonly forgetPause: boolean;
-  /** The set to record as the last good set. `lastGood` is undefined without a change. */
+  /** The set to record as the last good set. If the last good set does not change, `lastGood` is undefined. */
   readonly lastGood: string | undefined;
   readonly standby: string | null | undefined;
   /** The new value of the annotation with the zones without capacity, in the same format as `standby`. */
@@ -61,12 +64,15 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
-    /** The rollout waits, although the deployment has no problem. A condition reports the reason for the wait. */
+    /**
+     * Present if the rollout waits although the deployment has no problem. A condition reports the reason for the wait.
+     */
     readonly waits?: { readonly reason: 'NodePostponed' };
     /** Sets whose scale annotations are written even if their size does not change. */
     readonly annotate?: readonly string[];
     /**
-     * The PreferNoSchedule annotation by the name of the set. The value null removes the PreferNoSchedule annotation.
+     * The new value of the PreferNoSchedule annotation, by the name of the set. The value null removes the
+     * PreferNoSchedule annotation.
      */
     readonly mark?: ReadonlyMap<string, string | null>;
   };

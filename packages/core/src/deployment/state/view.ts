@@ -32,16 +32,22 @@ import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts
 
 /** The observed state of a deployment, read from the caches at one moment. */
 export interface DeploymentSnapshot {
-  /** A valid deployment with a selector that is not empty. The deployment is not being deleted. */
+  /** The deployment, which is valid and is not being deleted. The selector of the deployment is not empty. */
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Number of machines by the UID of the set that creates them, for machines that are not in the cache yet. */
+  /**
+   * Returns the number of machines of a set that are not in the cache yet, because the set is creating them. The
+   * argument is the UID of the set.
+   */
   readonly creating: (setUid: string) => number;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /** The reason why the manager cannot read the nodes of the target cluster. The text is a part of a sentence. */
   readonly nodesUnseen?: string | undefined;
-  /** If `guards` is absent, the default limits apply without a circuit breaker. */
+  /**
+   * Settings and states that limit disruptions. If `guards` is absent, the default limits apply, and there is no
+   * circuit breaker.
+   */
   readonly guards?: Guards | undefined;
   /** Other deployments that select the same machines. */
   readonly overlaps?: readonly MachineDeployment[];
@@ -64,7 +70,7 @@ export interface View extends DeploymentSnapshot {
    * see `isReplicaOf`.
    */
   readonly machines: DeploymentSnapshot['machines'];
-  /** Number of machines that the set controls, including those that do not count as replicas. */
+  /** Returns the number of machines that the set controls, including machines that do not count as replicas. */
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
   /** The scaler time for a write that shrinks the current set, or undefined if the set keeps its time. */
@@ -80,7 +86,9 @@ export interface View extends DeploymentSnapshot {
   readonly rolloutSettings: RolloutSettings;
   /** The reason that delays the rollout, for example canaries that are not available yet. */
   readonly gate: Gate | undefined;
-  /** The closed maintenance windows, the active freezes, or the rollout budget of a fleet, which stop the rollout. */
+  /**
+   * The reason that stops the rollout: closed maintenance windows, active freezes, or the rollout budget of a fleet.
+   */
   readonly closed: ClosedWindow | ClosedBudget | undefined;
   readonly postponed: readonly PostponedMachine[];
   /**
@@ -172,7 +180,9 @@ export function viewOf(seen: DeploymentSnapshot): View {
   };
 }
 
-/** A node can postpone its disruption if old machines exist and no user overrides windows and postponements. */
+/**
+ * Returns true if nodes may postpone the rollout: old machines exist, and no user overrides windows and postponements.
+ */
 const mayPostpone = (
   { deployment, now }: DeploymentSnapshot,
   old: readonly CountedSet[],

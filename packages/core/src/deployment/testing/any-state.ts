@@ -68,8 +68,8 @@ export const anyState = fc.record({
   surge: limit,
   unavailable: limit,
   /**
-   * Index of the deployment's template in the templates of the sets. If no set has this index, the template of the
-   * deployment has no set yet.
+   * Index of the deployment's template in the templates of the sets. If no set has this template, the deployment has no
+   * current set yet.
    */
   template: fc.nat(2),
   sets: fc.array(anySet, { maxLength: 3 }),
@@ -261,7 +261,7 @@ const setOf = (replicas: number, machines: readonly AnyMachine[], more: Partial<
   ...more,
 });
 
-/** States in which former versions of the controller made no progress. */
+/** States in which older versions of the controller made no progress. */
 export const FORMER_DEAD_ENDS: Readonly<Record<string, AnyState>> = {
   'the old set may not refill and has no machine': {
     ...CALM,

@@ -2,9 +2,12 @@ import { Labels, type Machine, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 
 export interface MachineLives {
-  /** Milliseconds from creation to Running. `birthMs` returns undefined if the machine never becomes Running. */
+  /**
+   * Returns the milliseconds from the creation of a machine until it is Running, or undefined if the machine never
+   * becomes Running.
+   */
   readonly birthMs?: (machine: Machine, index: number) => number | undefined;
-  /** Milliseconds from the deletion request to the removal of the machine. */
+  /** Returns the milliseconds from the deletion request to the removal of the machine. */
   readonly deathMs?: (machine: Machine, index: number) => number;
 }
 

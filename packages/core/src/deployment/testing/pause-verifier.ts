@@ -21,7 +21,7 @@ export class PauseVerifier {
     this.#world = world;
   }
 
-  /** Tests call `asked` after the user has paused, resumed or scaled the deployment. */
+  /** Tests must call `asked` after they pause, resume or scale the deployment. */
   async asked(paused = this.#paused): Promise<void> {
     this.#paused = paused;
     this.#sizes = undefined;

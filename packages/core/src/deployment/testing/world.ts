@@ -69,7 +69,7 @@ export interface WorldOptions extends MachineLives {
   readonly safetyUp?: number;
   readonly safetyDown?: number;
   readonly safeguards?: Partial<SafeguardSettings>;
-  /** The default of `classes` is small, large and huge. */
+  /** The names of the MachineClasses. The default is small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
   readonly readyCondition?: boolean;
@@ -153,7 +153,7 @@ export class World implements AsyncDisposable {
 
   #newContext(): ControllerContext {
     const { fault } = this.#options;
-    // Faults are injected into requests of the Fetch API, and a world without faults uses a faster transport.
+    // Faults change requests of the Fetch API. A world without faults uses a faster transport.
     const reach: Transport =
       fault === undefined
         ? async (request) => (await this.#plane).transport(request)
@@ -332,7 +332,7 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).delete(name);
   }
 
-  /** Running machines that are not being deleted. */
+  /** Returns the number of Running machines that are not being deleted. */
   available(): number {
     return this.context.machines.store
       .list()
@@ -369,7 +369,10 @@ export class World implements AsyncDisposable {
       .join(' ');
   }
 
-  /** Reads the caches instead of the server, because tests call this method often. */
+  /**
+   * Returns true if the rollout is complete. The method reads the caches instead of the server, because tests call it
+   * often.
+   */
   complete(): boolean {
     const { deployments, machines: cache } = this.context;
     const deployment = deployments.store.get(`${NAMESPACE}/pool`);
@@ -389,6 +392,6 @@ export class World implements AsyncDisposable {
     return [...this.writes.values()].reduce((a, b) => a + b, 0);
   }
 
-  /** Machines with this finalizer exist until the {@link MachineKeeper} removes them. */
+  /** The finalizer of machines. A machine with this finalizer exists until the {@link MachineKeeper} removes it. */
   readonly finalizer = FINALIZER;
 }

@@ -65,7 +65,7 @@ function warmMachine(
 export class WarmMachines {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
-  /** Names of create requests with an unknown result, by the UID of the deployment. */
+  /** Names of machines whose create request has an unknown result, by the UID of the deployment. */
   readonly #unanswered = new Map<string, Set<string>>();
 
   constructor(context: ControllerContext) {
@@ -132,8 +132,9 @@ export class WarmMachines {
   }
 
   /**
-   * Names of create requests without a response come first, so that a repeated request never creates an additional
-   * machine. New names are random, because a new machine must not have the name of an earlier machine.
+   * Returns names for new machines. Names of create requests without a response come first, so that a repeated request
+   * never creates an additional machine. New names are random, because a new machine must not have the name of an
+   * earlier machine.
    */
   #namesFor(deployment: MachineDeployment, { metadata: { name } }: MachineSet, count: number): readonly string[] {
     const open = this.#unansweredOf(deployment);
@@ -143,8 +144,8 @@ export class WarmMachines {
   }
 
   /**
-   * A machine with the wanted name may already exist. Either the response to an earlier create request was lost, or the
-   * cache does not contain the machine yet.
+   * Creates a machine, or returns the machine if one with this name already exists. In this case, either the response
+   * to an earlier create request was lost, or the cache does not contain the machine yet.
    */
   async #createOne(
     name: string,

@@ -25,7 +25,7 @@ export interface WarmPlan {
 
 const NOTHING: WarmPlan = { create: 0, remove: [], state: 'Stopped', because: 'no change' };
 
-/** Sorts unusable machines first, followed by the newest machines. */
+/** Sorts machines by their usefulness: unusable machines first, then the newest machines. */
 const leastUseful =
   (hash: string | undefined) =>
   (a: Machine, b: Machine): number =>
@@ -34,7 +34,8 @@ const leastUseful =
     compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Decides which warm machines a deployment creates and deletes. The number of warm machines never exceeds the setting.
+ * Decides which warm machines a deployment creates and deletes. The number of warm machines never exceeds the number in
+ * the annotation.
  * - During a rollout, warm machines stay, because a failed rollout may be undone. After the rollout, new warm machines
  *   replace warm machines of an older template.
  * - Replicas come first: no warm machine is created while the current set lacks machines.

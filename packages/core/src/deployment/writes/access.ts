@@ -26,7 +26,7 @@ export class DeploymentAccess {
   }
 
   /**
-   * Writes metadata of a deployment, based on the newest known version.
+   * Writes the metadata of a deployment. The newest known version is the precondition.
    * @throws KubeError for a conflict.
    */
   async patch(

@@ -15,7 +15,9 @@ import { sameTemplate } from '../../rollout/template-hash.ts';
 
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /** The name of the new set belongs to a set of another template or owner, so the caller must use another hash. */
+  /**
+   * The name of the new set is already used by a set of another template or owner. The caller must use another hash.
+   */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -85,8 +87,8 @@ export class SetWriter {
   }
 
   /**
-   * Reads a set from the server after a write without a response, so that the next decision uses the right size. With
-   * an outdated smaller size in the cache, a set could create too many machines.
+   * Reads a set from the server after a write without a response, so that the next decision uses the right size. If the
+   * cache contained an outdated smaller size, a set could create too many machines.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
     if (!mayHaveHappened(error)) return undefined;

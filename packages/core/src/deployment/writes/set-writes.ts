@@ -9,9 +9,8 @@ import type { View } from '../state/view.ts';
 
 /**
  * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written
- * first. If the process stops between two writes, a machine may be missing, but there is never a surplus machine. A set
- * that loses its last machines is written last. While the last set is not written, the other sets already record the
- * new replicas of the deployment.
+ * first. If the process stops between two writes, a machine can be missing, but no surplus machine is created. A set
+ * that loses its last machines is written last, after all other sets have recorded the new replicas of the deployment.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
@@ -36,8 +35,9 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 }
 
 /**
- * While machines move to another set, an old set has a label that forbids replacements. The original never removes the
- * label that forbids replacements, so a set that becomes current again cannot grow (BUG-7).
+ * Returns the labels of a set during an in-place update. While machines move to another set, an old set has a label
+ * that forbids replacements. The original never removes the label that forbids replacements, so a set that becomes
+ * current again cannot grow (BUG-7).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
   const { deployment, split } = view;
@@ -58,8 +58,8 @@ const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
- * Returns true while an old set creates machines because the current set may not create them yet. While an old set
- * fills missing replicas, no machine moves out of the set.
+ * Returns true while an old set creates machines because the current set may not create them yet. During this time, no
+ * machine moves to another set.
  */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;
@@ -74,8 +74,8 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const size = step.resize?.get(name);
   const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
-  // A single write changes both the time and the replicas, so the set deletes exactly the machines that were named for
-  // this reduction.
+  // One write changes both the scaler time and the replicas, so the set deletes exactly the machines that were named
+  // for this reduction.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
   const time =
     falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};

@@ -28,10 +28,10 @@ import { blocksOfDeployment } from './blocked-by.ts';
 import { withoutReadiness, withReadiness } from './ready-condition.ts';
 import { messageOf, type SetCreation } from './set-writer.ts';
 
-/** Minimum interval between writes of a status in which only counts changed, in milliseconds. */
+/** Minimum interval between status writes that change only counts, in milliseconds. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Condition types that only mcm writes. A condition of such a type exists only as long as its problem exists. */
+/** Condition types that only mcm writes. mcm removes a condition of these types when its problem no longer exists. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,

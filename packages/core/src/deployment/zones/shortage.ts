@@ -9,7 +9,7 @@ import { zonesOf } from './zone-step.ts';
 /**
  * Decides which zones have no capacity for an evacuation. A zone has no capacity if one of its machines waits for
  * capacity while another zone is open. After {@link RETRY_MS}, new machines show whether the zone has capacity again.
- * The end of the evacuation ends all records.
+ * When the evacuation ends, all records are removed.
  */
 export function shortageOf(view: View): StandbyChange {
   const { deployment, now } = view;

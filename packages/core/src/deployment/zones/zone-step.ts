@@ -63,9 +63,9 @@ export function zoneStep(view: View): Step | undefined {
   return { resize: new Map([[current.name, size]]), measureProgress: false, because };
 }
 
-/** The set deletes the machines without a VM, and then creates machines in other zones. */
+/** The smaller set deletes the machines without a VM, and then creates machines in other zones. */
 const unstuck = ({ name, replicas }: SetSize, { staying, stuck }: Standing): Step => ({
-  // A set that has not yet reached its size would delete available machines.
+  // If the set has not yet reached its size, a smaller size would delete available machines.
   resize: new Map([[name, staying.length === replicas ? replicas - stuck : replicas]]),
   measureProgress: false,
   because: 'a zone has no capacity: deleting machines without a VM, and then creating machines in other zones',
