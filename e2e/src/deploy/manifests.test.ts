@@ -174,11 +174,11 @@ const alerts = installSections(DEFAULT_INSTALL)
       : [],
   );
 
-test('there are alerts', () => {
+test('the base contains alerts', () => {
   expect(alerts.length).toBeGreaterThan(10);
 });
 
-test.each(alerts)('$alert uses only existing metrics, and has a page', ({ expr, annotations }) => {
+test.each(alerts)('$alert uses only existing metrics, and has a runbook', ({ expr, annotations }) => {
   const reference = [...metricReferenceFiles().values()].join('');
   const asked = expr.match(/\b(mcm|mcc|nodejs|process|rest_client|runtime|certificate|apiserver)_[a-z_]+/g) ?? [];
   expect(asked.length).toBeGreaterThan(0);

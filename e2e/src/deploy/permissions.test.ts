@@ -91,7 +91,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
 
 const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
 
-test('deployments roll out, scale and are deleted, sets are created and deleted, machines fail', async () => {
+test('the manager may roll out, scale and delete deployments, create and delete sets, and replace failed machines', async () => {
   await inWorld({ maxSurge: 1 }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -120,7 +120,7 @@ test('deployments roll out, scale and are deleted, sets are created and deleted,
   });
 });
 
-test('nodes are updated in place', async () => {
+test('the manager may update nodes in place', async () => {
   await inWorld({ inPlace: 'Manual', maxSurge: 0, maxUnavailable: 1 }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -136,7 +136,7 @@ test('nodes are updated in place', async () => {
   });
 });
 
-test('election, certificates of webhooks, and access to metrics', async () => {
+test('the manager may elect a leader, store webhook certificates, and check access to metrics', async () => {
   await inWorld({}, async (world) => {
     const { clock } = world;
     const log = createMemoryLogger();

@@ -18,7 +18,7 @@ const idOf = (kind: string, name: string): string => `${GROUP}/${kind}/${name}`;
 const byHand = (transport: Transport, method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
   transport({ method, path, headers: { authorization: 'Bearer by-hand', ...headers } });
 
-test('incident 19: azure: NIC, OS disk and data disks are deleted when the VM does not exist, but not those of others', async () => {
+test('Azure: NIC, OS disk and data disks of a missing VM are deleted, but not those of others [incident 19]', async () => {
   const spec = azure().machineClass.providerSpec as { properties: { storageProfile: object } };
   const dataDisks = [
     { name: 'seed', lun: 0, diskSizeGB: 20, storageAccountType: 'Premium_LRS', imageRef: { id: '/i' } },
@@ -63,7 +63,7 @@ test('incident 19: azure: NIC, OS disk and data disks are deleted when the VM do
   expect(left()).toEqual([]);
 });
 
-test('incident 19: aws: volumes and NICs are deleted with the instance, also after a manual termination', async () => {
+test('AWS: volumes and NICs are deleted with the instance, also after a manual termination [incident 19]', async () => {
   const { stage, cloud, clock, wire, left } = wired(aws({ srcAndDstChecksEnabled: true }));
   const { providerId } = await stage.create();
   await stage.create({ name: 'm-2' });
@@ -88,7 +88,7 @@ test('incident 19: aws: volumes and NICs are deleted with the instance, also aft
   expect(left()).toEqual([]);
 });
 
-test('incident 19: gcp: disks are deleted with the instance, also after a manual deletion', async () => {
+test('GCP: disks are deleted with the instance, also after a manual deletion [incident 19]', async () => {
   const { stage, cloud, clock, wire, left } = wired(gcp());
   await stage.create();
   const insertion = wire.sent.find(({ method, path }) => method === 'POST' && path.includes('/instances?'));

@@ -10,7 +10,7 @@ test.each<[name: string, provider: FleetProvider<never, never>]>([
   ['aws', aws() as never],
   ['azure', azure() as never],
   ['gcp', gcp() as never],
-])('incident 16: the driver of %s lists VMs with the control cluster that created them', async (_name, provider) => {
+])('the driver of %s lists VMs with the control cluster that created them [incident 16]', async (_name, provider) => {
   const clock = new VirtualClock({ quietTurns: 8 });
   const cloud = provider.cloud({ clock, power: { on: async () => undefined, off: async () => undefined } });
   const driver = provider.driver({

@@ -64,7 +64,7 @@ describe.skipIf(!hasKubectl)('kubectl creates objects and waits for them', () =>
     expect(await cluster.run(`get ${read}`)).toBe(shown);
   });
 
-  test('run, expose, autoscale and set', async () => {
+  test('kubectl run, expose, autoscale and set change the cluster', async () => {
     expect(await cluster.run('run lone --image=web:1 --port=80 --labels=app=lone --env=A=b')).toBe('pod/lone created');
     expect(await cluster.run('expose pod lone --port=8080 --target-port=80')).toBe('service/lone exposed');
     await cluster.run('create deployment sized --image=web:1 --replicas=1');
@@ -83,7 +83,7 @@ describe.skipIf(!hasKubectl)('kubectl creates objects and waits for them', () =>
     ).toBe('b20m');
   });
 
-  test('wait for a condition, a value, a creation and a deletion', async () => {
+  test('kubectl wait ends at a condition, a value, a creation and a deletion', async () => {
     await cluster.run('run waited --image=web:1');
     expect(await cluster.run('wait --for=condition=Ready pod/waited --timeout=20s')).toBe('pod/waited condition met');
     expect(await cluster.run('wait --for=jsonpath={.status.phase}=Running pod/waited --timeout=20s')).toBe(
@@ -122,7 +122,7 @@ describe.skipIf(!hasKubectl)('kubectl creates objects and waits for them', () =>
     expect(await cluster.run('rollout status deployment stuck --timeout=20s')).toContain('successfully rolled out');
   });
 
-  test('permissions, identity, and resources of the user', async () => {
+  test('kubectl shows the permissions, the identity and the resources of the user', async () => {
     expect(await cluster.run('auth can-i --list --as=nobody')).toMatch(/selfsubjectreviews.authentication.k8s.io/);
     expect(await cluster.run('auth can-i get pods --as=system:serviceaccount:default:g')).toBe('yes');
     expect(await cluster.refused('auth can-i delete configmaps --as=nobody')).toBe('');

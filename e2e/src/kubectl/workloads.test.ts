@@ -20,7 +20,7 @@ describe.skipIf(!hasKubectl)('kubectl rolls out, drains and checks permissions',
   });
   afterAll(() => cluster.stop());
 
-  test('a deployment: create, expose, scale, set image, history, undo, restart, pause', async () => {
+  test('kubectl creates, exposes, scales, updates, undoes, restarts and pauses a deployment', async () => {
     const image = 'get deployment web -o jsonpath={.spec.template.spec.containers[0].image}';
     await cluster.run('create deployment web --image=web:1 --replicas=2');
     expect(await cluster.run('rollout status deployment/web --timeout=20s')).toContain('successfully rolled out');
@@ -52,7 +52,7 @@ describe.skipIf(!hasKubectl)('kubectl rolls out, drains and checks permissions',
   test.each([
     ['DaemonSet', 'daemonset/agents', 'agents'],
     ['StatefulSet', 'statefulset/stores', 'stores'],
-  ])('a %s: status, history and undo', async (kind, object, name) => {
+  ])('kubectl rollout shows the status and history of a %s, and undoes a revision', async (kind, object, name) => {
     const spec = kind === 'StatefulSet' ? { replicas: 2, serviceName: name } : {};
     await cluster.run('apply -f -', workload(kind, name, spec));
     await cluster.run(`rollout status ${object} --timeout=20s`);
@@ -104,7 +104,7 @@ describe.skipIf(!hasKubectl)('kubectl rolls out, drains and checks permissions',
     await cluster.run('uncordon n1');
   });
 
-  test('reviews, tokens and certificates', async () => {
+  test('kubectl creates reviews and tokens, and approves certificates', async () => {
     expect(await cluster.run('auth can-i create pods')).toBe('yes');
     await cluster.run('create serviceaccount viewer');
     const as = '--as=system:serviceaccount:default:viewer';

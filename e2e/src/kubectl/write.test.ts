@@ -15,7 +15,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
   });
   afterAll(() => cluster.stop());
 
-  test('client-side apply: objects are created, configured or unchanged, and fields that the file omits are removed', async () => {
+  test('a client-side apply creates, configures or keeps objects, and removes fields that the file omits', async () => {
     expect(await cluster.run('apply -f -', map('a', { x: '1', y: '1' }))).toBe('configmap/a created');
     const difference = await cluster.kubectl(['diff', '-f', '-'], { input: JSON.stringify(map('a', { x: '2' })) });
     expect(difference.code).toBe(1);
@@ -27,7 +27,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
     expect(await cluster.run('apply view-last-applied cm a -o json')).toContain('"x": "2"');
   });
 
-  test('server-side apply: a conflict contains the manager and the field, and can be forced', async () => {
+  test('the conflict of a server-side apply contains the manager and the field, and can be forced', async () => {
     await cluster.run('apply --server-side --field-manager=first -f -', map('b', { x: '1' }));
     const second = 'apply --server-side --field-manager=second -f -';
     expect(await cluster.refused(second, map('b', { x: '2' }))).toMatch(/conflict with "first": \.data\.x/);
@@ -58,7 +58,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
     expect(await cluster.run('get cm edited -o jsonpath={.data.a}')).toBe('after');
   });
 
-  test('patches of all types, labels and annotations', async () => {
+  test('kubectl sends patches of all types, and changes labels and annotations', async () => {
     await cluster.run('create deployment patched --image=web:1 --replicas=0');
     const container = { name: 'web', env: [{ name: 'A', value: 'b' }] };
     await cluster.run(
@@ -81,7 +81,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
     expect(await cluster.run('get deployment -l l -o name')).toBe('');
   });
 
-  test('deletion: finalizers, waiting, and the three policies for dependents', async () => {
+  test('kubectl delete waits for finalizers, and supports the three policies for dependents', async () => {
     await cluster.run('create -f -', {
       ...map('held', {}),
       metadata: { name: 'held', finalizers: ['example.org/hold'] },

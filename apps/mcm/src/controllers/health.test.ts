@@ -62,7 +62,7 @@ const alive = [lease(MANAGER, 3), lease('machine-controller', 3)];
 const managerOf = (given: ControllerSource) => assessControllers(given, NOW).find(({ name }) => name === MANAGER);
 
 describe('one reading', () => {
-  test('controllers that renew their Leases act', () => {
+  test('controllers that renew their Leases count as working', () => {
     const healths = assessControllers(source(alive), NOW);
     expect(healths.map(({ name, state }) => [name, state])).toEqual([
       [MANAGER, 'acts'],
@@ -119,11 +119,11 @@ describe('one reading', () => {
       { ...deployment(3, 2, 90), status: { conditions: [{ type: 'InvalidSpec', status: 'True' as const }] } },
     ],
     ['a change of unknown time', deployment(3, 2, 90, { managedFields: undefined })],
-  ])('%s is no evidence', (_, each) => {
+  ])('%s does not prove that a controller stopped', (_, each) => {
     expect(managerOf(source(alive, [each as MachineDeployment]))?.state).toBe('acts');
   });
 
-  test('without a Lease, the state is unknown until an object proves that nothing acts', () => {
+  test('without a Lease, the state is unknown until an unprocessed object proves that the controller stopped', () => {
     expect(managerOf(source([]))?.state).toBe('unknown');
     expect(managerOf(source([], [deployment(1, undefined, 3_600)]))).toMatchObject({
       state: 'stopped',
@@ -135,7 +135,7 @@ describe('one reading', () => {
     expect(doesAct(healths, 'machine-controller')).toBe(false);
   });
 
-  test('a Lease that the user cannot read is not evidence', () => {
+  test('a Lease that the user cannot read does not prove that a controller stopped', () => {
     const refused = new Map([[MANAGER, 'forbidden']]);
     expect(managerOf({ ...source([]), refused })).toMatchObject({
       state: 'unknown',
@@ -147,7 +147,7 @@ describe('one reading', () => {
 describe('a watched cluster', () => {
   const at = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1_000);
 
-  test('a holder whose clock is an hour behind acts as long as it renews its Lease', () => {
+  test('a holder whose clock is an hour behind counts as working while it renews its Lease', () => {
     const observer = new ControllerObserver();
     observer.assess(source([lease(MANAGER, 3_600)]), at(0));
     const states = [2, 4, 18, 20].map((second) => {

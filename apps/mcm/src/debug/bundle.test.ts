@@ -114,16 +114,19 @@ test('the values of several Secrets with the same keys are removed', async () =>
   for (const secret of [CANARY, first, second]) expect(all).not.toContain(secret);
 });
 
-test.each(['missing', 'a/b'])('a class with the Secret %j does not leave the values of other Secrets', async (name) => {
-  await client.resource<MachineClass>(machineClasses, NS).create({
-    metadata: { name: 'other', namespace: NS },
-    providerSpec: {},
-    secretRef: { name, namespace: NS },
-  } as never);
-  const files = new Map((await collect()).map((file) => [file.name, file.text]));
-  expect([...files.values()].join('')).not.toContain(CANARY);
-  expect(files.get('errors.txt')).toContain(`cannot read Secret ${name}, so its values may remain in the files: `);
-});
+test.each(['missing', 'a/b'])(
+  'a class with the Secret %j does not prevent the removal of other Secrets’ values',
+  async (name) => {
+    await client.resource<MachineClass>(machineClasses, NS).create({
+      metadata: { name: 'other', namespace: NS },
+      providerSpec: {},
+      secretRef: { name, namespace: NS },
+    } as never);
+    const files = new Map((await collect()).map((file) => [file.name, file.text]));
+    expect([...files.values()].join('')).not.toContain(CANARY);
+    expect(files.get('errors.txt')).toContain(`cannot read Secret ${name}, so its values may remain in the files: `);
+  },
+);
 
 test('the bundle lists unreadable kinds and contains the others', async () => {
   refuse = (path) => path.includes('/pods') || path.includes('/secrets');

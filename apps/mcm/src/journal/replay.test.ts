@@ -30,7 +30,7 @@ async function replay(text: string | Uint8Array, more: Partial<ReplayFlags> = {}
   return { said, code: process.exitCode };
 }
 
-test('the same decisions: exit code 0', async () => {
+test('a replay with the same decisions exits with 0', async () => {
   expect(await replay(TEXT)).toEqual({
     said: ['3 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0, 0 differ'],
     code: 0,
@@ -62,7 +62,7 @@ test('--all lists all differences, and JSON has both values', async () => {
   });
 });
 
-test('a kind of decision that no longer exists: exit code 1, and the others are repeated', async () => {
+test('a replay with an unsupported kind of decision repeats the others and exits with 1', async () => {
   const { said, code } = await replay(TEXT.replace('"kind":"overshoot"', '"kind":"astrology"'));
   expect(code).toBe(1);
   expect(said).toContain('  this version of mcm makes no decisions of this kind');

@@ -91,7 +91,7 @@ test.each([
   expect(found.shortages).toEqual([]);
 });
 
-test('a class without a price, and different currencies', () => {
+test('the costs omit classes without a price, and are unknown with different currencies', () => {
   const some = [priced('small', {}), priced('large', { [HourlyPrice]: '1' })];
   expect(costsOf({ ...input, classes: some })).toMatchObject({
     text: '0 per hour now, at most 2 per hour during the plan, 2 per hour at the end',

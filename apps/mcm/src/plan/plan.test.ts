@@ -357,7 +357,7 @@ describe('mcm plan', () => {
     expect(plans[0]?.steps.filter(({ action }) => action === 'make')).toHaveLength(3);
   });
 
-  test('machines that make no progress are named at the end, both new and terminating ones', async () => {
+  test('mcm plan names new and terminating machines that make no progress at the end', async () => {
     const refused = 'machine codes error: code = [PermissionDenied] message = [PermissionDenied: no right]';
     const status = (name: string, phase: string, description: string) => {
       const type = phase === 'Terminating' ? 'Delete' : 'Create';

@@ -194,7 +194,7 @@ describe('promote', () => {
     await expect(promote(target)).rejects.toThrow('is already promoted, because workers-b is the last good set');
   });
 
-  test('the next template has canaries again', async () => {
+  test('after a promotion, the next template has canaries again', async () => {
     const explain = await canary();
     await promote(target);
     await makeSet('workers-c', 3, 'red');
@@ -408,7 +408,7 @@ test('explain names the invalid field of a spec with a hint', async () => {
   expect(hints).toEqual(['correct spec.replicas, which must be an integer from 0 to 2147483647']);
 });
 
-test('labels select several deployments; a refused one is reported, and the others are changed', async () => {
+test('a selector changes several deployments; a refused deployment is reported', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ port: 0, clock, crds, controllers: false });
   const folder = await mkdtemp(join(tmpdir(), 'mcm-rollout-'));

@@ -17,7 +17,7 @@ test.each([
   [{ tty: false }, true],
   [{ quiet: true }, true],
   [{}, false],
-])('no live screen with %j on a terminal: %s', (flags, terminal) => {
+])('with %j on a terminal, the live screen is disabled: %s', (flags, terminal) => {
   expect(compileUpOptions(flags, terminal).live).toBe(false);
 });
 

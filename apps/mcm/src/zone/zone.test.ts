@@ -46,7 +46,7 @@ test('an evacuation and a return change all deployments with the zone, and a rep
   expect((await returnZone(target, 'b')).map(({ action }) => action)).toEqual(['unchanged', 'unchanged']);
 });
 
-test('one deployment of several', async () => {
+test('an evacuation of one deployment does not change the others', async () => {
   await create('web', zones('a', 'b'));
   await create('db', zones('a', 'b'));
   await evacuate({ ...target, deployment: 'db' }, 'a');

@@ -184,7 +184,7 @@ test.each<[what: string, code: string, variables: Readonly<Record<string, string
     `[profile p]\ncredential_process = print '${ANSWER}'`,
   ],
 ])(
-  'E1-80: keys that EC2 refuses are read again without a restart: %s, %s',
+  'keys that EC2 refuses are read again without a restart: %s, %s [E1-80]',
   async (_what, code, variables, before, after) => {
     const files = { [FILE]: before };
     const { wire, stage, signers } = open(variables, files);

@@ -210,7 +210,7 @@ describe('tokens', () => {
     await refused(stage.list(external), 'Internal', 'workload-identity/token of the workload is unreadable or empty');
   });
 
-  test('impersonation: the workload’s token is exchanged for a token of the account with its own lifetime [E1-49]', async () => {
+  test('an impersonation exchanges the workload’s token for a token of the account with its own lifetime [E1-49]', async () => {
     const { wire, stage, clock } = open();
     wire.script = cloudOf(60);
     const external = { secret: secret({ ...EXTERNAL, service_account_impersonation_url: IMPERSONATION }) };

@@ -94,7 +94,7 @@ describe('creation', () => {
     expect(keys.filter((key) => /Iops|Throughput/.test(key))).toEqual([]);
   });
 
-  test('a volume type that is missing or unknown [A9]', async () => {
+  test('a missing or unknown volume type is refused [A9]', async () => {
     const { stage } = open();
     for (const volumeType of ['', 'gp4'])
       await refused(
@@ -104,7 +104,7 @@ describe('creation', () => {
       );
   });
 
-  test('a volume size of 0 or less [A10]', async () => {
+  test('a volume size of 0 or less is refused [A10]', async () => {
     const { stage } = open();
     for (const volumeSize of [0, -5])
       await refused(
@@ -174,7 +174,7 @@ describe('creation', () => {
   const byId = { capacityReservationId: 'cr-1' };
   const byArn = { capacityReservationResourceGroupArn: 'arn:1' };
 
-  test('a capacity reservation by preference, id or arn [A21]', async () => {
+  test('a capacity reservation by preference, ID or ARN is sent to EC2 [A21]', async () => {
     const prefix = 'CapacityReservationSpecification.CapacityReservation';
     const of = async (capacityReservation: object) => open().launched({ capacityReservation });
     expect(await of(preference)).toMatchObject({ [`${prefix}Preference`]: 'open' });
@@ -187,16 +187,19 @@ describe('creation', () => {
     { ...preference, ...byArn },
     { ...byId, ...byArn },
     { ...preference, ...byId, ...byArn },
-  ])('a capacity reservation by several of them: %j [A22]', async (capacityReservation) => {
-    const { stage } = open();
-    await refused(
-      stage.create({ spec: withSpec(SPEC, { capacityReservation }) }),
-      'InvalidArgument',
-      'capacityReservation',
-    );
-  });
+  ])(
+    'a capacity reservation with two or more of preference, ID and ARN is refused: %j [A22]',
+    async (capacityReservation) => {
+      const { stage } = open();
+      await refused(
+        stage.create({ spec: withSpec(SPEC, { capacityReservation }) }),
+        'InvalidArgument',
+        'capacityReservation',
+      );
+    },
+  );
 
-  test('a missing provider spec [A23]', async () => {
+  test('every call refuses a missing provider spec [A23]', async () => {
     const { stage, cloud } = open();
     for (const call of Object.values(stage.all({ spec: undefined })))
       await refused(call(), 'Internal', 'providerSpec: is missing; add the field');
@@ -227,7 +230,7 @@ describe('creation', () => {
     expect(message).toMatch(/providerSpec\.ami: Required value.*providerSpec\.region: Required value/s);
   });
 
-  test('a failed creation of the client is Internal, and Uninitialized for initialization [A30]', async () => {
+  test('a client that cannot be created is Internal, and Uninitialized for initialization [A30]', async () => {
     const { stage, cloud } = open({}, { AWS_PROFILE: 'nobody' });
     for (const call of Object.values(stage.all({}))) await refused(call(), 'Internal');
     await refused(stage.initialize(), 'Uninitialized');
@@ -248,7 +251,7 @@ describe('creation', () => {
     expect(cloud.instances[0]?.tags).toEqual({ ...TAGS, Name: 'm-1' });
   });
 
-  test('a launch that fails [A37]', async () => {
+  test('a refused launch is Internal with the code of EC2 [A37]', async () => {
     const { stage } = open({ script: failing('RunInstances', 'InvalidParameterValue') });
     await refused(stage.create(), 'Internal', 'InvalidParameterValue');
   });
@@ -264,7 +267,7 @@ describe('creation', () => {
     'MaxIOPSLimitExceeded',
     'RouteLimitExceeded',
     'Unsupported',
-  ])('a launch without capacity: %s [A38]', async (code) => {
+  ])('a launch without capacity is ResourceExhausted: %s [A38]', async (code) => {
     const { stage, sent } = open({ script: failing('RunInstances', code, 500) });
     await refused(stage.create(), 'ResourceExhausted', code);
     expect(sent('RunInstances')).toHaveLength(1);
@@ -282,7 +285,7 @@ describe('creation', () => {
     [nic({ subnetID: '' }), 'subnetID'],
     [nic({ securityGroupIDs: [] }), 'securityGroupIDs'],
     [nic({ securityGroupIDs: ['sg-1', ''] }), 'securityGroupIDs'],
-  ])('network interfaces with missing fields: %j [A40]', async (change, field) => {
+  ])('network interfaces with missing fields are refused: %j [A40]', async (change, field) => {
     await refused(open().stage.create({ spec: withSpec(SPEC, change) }), 'InvalidArgument', field);
   });
 
@@ -290,11 +293,11 @@ describe('creation', () => {
     [nic({ interfaceType: 'invalid' }), 'interfaceType: Unsupported value'],
     [nic({ deviceIndex: -1 }), 'deviceIndex: Invalid value'],
     [nic({ networkCardIndex: -1 }), 'networkCardIndex: Invalid value'],
-  ])('network interfaces with invalid fields: %j [A41]', async (change, words) => {
+  ])('network interfaces with invalid fields are refused: %j [A41]', async (change, words) => {
     await refused(open().stage.create({ spec: withSpec(SPEC, change) }), 'InvalidArgument', words);
   });
 
-  test('metadata options [A42]', async () => {
+  test('valid metadata options are sent, and invalid ones are refused [A42]', async () => {
     const { launched, stage } = open();
     const of = (options: object) => ({ instanceMetadataOptions: options });
     expect(await launched(of({ httpPutResponseHopLimit: 32 }))).toMatchObject({
@@ -314,13 +317,13 @@ describe('creation', () => {
   });
 
   test.each([{ threadsPerCore: 2 }, { coreCount: 8 }, { coreCount: 8, threadsPerCore: 3 }, { amdSevSnp: 'invalid' }])(
-    'invalid CPU options: %j [A43]',
+    'invalid CPU options are refused: %j [A43]',
     async (cpuOptions) => {
       await refused(open().stage.create({ spec: withSpec(SPEC, { cpuOptions }) }), 'InvalidArgument', 'cpuOptions');
     },
   );
 
-  test('valid CPU options [A44]', async () => {
+  test('valid CPU options are sent to EC2 [A44]', async () => {
     const both = { coreCount: 8, threadsPerCore: 2 };
     const sent = { 'CpuOptions.CoreCount': '8', 'CpuOptions.ThreadsPerCore': '2' };
     expect(await open().launched({ cpuOptions: both })).toMatchObject(sent);
@@ -332,7 +335,7 @@ describe('creation', () => {
 });
 
 describe('initialization', () => {
-  test('a machine that needs no initialization [A45]', async () => {
+  test('a VM that needs no initialization is only read [A45]', async () => {
     const { stage, cloud } = open({ instances: [vm()] });
     expect(await stage.initialize()).toEqual({ providerId: ID, nodeName: 'ip-1.internal' });
     expect(cloud.seen.map(({ action }) => action)).toEqual(['DescribeInstances']);
@@ -343,7 +346,7 @@ describe('initialization', () => {
     await refused(stage.initialize(), 'Internal');
   });
 
-  test('a missing VM, with and without a provider ID [A47]', async () => {
+  test('the initialization of a missing VM is Uninitialized, with and without a provider ID [A47]', async () => {
     const { stage } = open();
     await refused(stage.initialize(), 'Uninitialized', 'code = [NotFound]');
     await refused(stage.initialize({ providerID: ID }), 'Uninitialized', 'code = [NotFound]');
@@ -351,14 +354,14 @@ describe('initialization', () => {
 });
 
 describe('deletion', () => {
-  test('a VM is terminated once by its provider ID [A48]', async () => {
+  test('a VM with a provider ID is terminated once [A48]', async () => {
     const { stage, sent, cloud } = open({ instances: [vm()] });
     await stage.delete({ providerID: ID });
     expect(sent('TerminateInstances')).toHaveLength(1);
     expect(cloud.instances[0]?.state).toBe('shutting-down');
   });
 
-  test('a provider ID that EC2 does not know [A49]', async () => {
+  test('a deletion with a provider ID that EC2 does not know succeeds [A49]', async () => {
     const { stage, sent } = open();
     await stage.delete({ providerID: ID });
     expect(sent('TerminateInstances')).toHaveLength(1);
@@ -370,7 +373,7 @@ describe('deletion', () => {
     expect(sent('TerminateInstances')).toEqual([]);
   });
 
-  test('without a provider ID, the one VM of the machine’s name is terminated [A51]', async () => {
+  test('without a provider ID, the only VM with the name of the machine is terminated [A51]', async () => {
     const { stage, cloud } = open({ instances: [vm(), vm({ instanceId: 'i-2', tags: { ...TAGS, Name: 'other' } })] });
     await stage.delete();
     expect(cloud.instances.map(({ state }) => state)).toEqual(['shutting-down', 'running']);
@@ -388,14 +391,14 @@ describe('status and listing', () => {
     await refused(open().stage.status({ providerID: ID }), 'NotFound');
   });
 
-  test('two VMs with one name [A55]', async () => {
+  test('two VMs with one name are OutOfRange with both IDs [A55]', async () => {
     const { stage } = open({ instances: [vm(), vm({ instanceId: 'i-2' })] });
     await refused(stage.status(), 'OutOfRange', 'i-1', 'i-2');
   });
 
   const checking = { srcAndDstChecksEnabled: false };
 
-  test('a NIC that still has its source check [A56]', async () => {
+  test('status is Uninitialized while a NIC still has its source check [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
     // The original returns this data with the error. In this project, the next initialization returns the data.
@@ -406,7 +409,7 @@ describe('status and listing', () => {
     expect(await stage.status({ spec: withSpec(SPEC, checking) })).toMatchObject({ providerId: ID });
   });
 
-  test('a missing IPv6 prefix [A57]', async () => {
+  test('status is Uninitialized while an IPv6 prefix is missing [A57]', async () => {
     const spec = withSpec(SPEC, nic({ ipv6PrefixCount: 1 }));
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec }), 'Uninitialized', 'Ipv6PrefixCount=1');
@@ -427,7 +430,7 @@ describe('status and listing', () => {
     expect(sent('DescribeInstances')).toHaveLength(2);
   });
 
-  test('ids of volumes [A61]', () => {
+  test('the driver returns the IDs of EBS volumes, and none for other volumes [A61]', () => {
     const ids = open().driver.volumeIds?.([
       { awsElasticBlockStore: { volumeID: 'aws://zone/vol-x' } },
       { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'vol-y' } },

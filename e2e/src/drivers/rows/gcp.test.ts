@@ -59,25 +59,25 @@ const failing = (on: string, status: number, code: string, message = 'ordered') 
 });
 
 describe('creation', () => {
-  test('credentials with their third name [G2]', async () => {
+  test('the driver reads the credentials under their third name [G2]', async () => {
     const { stage } = open();
     const secret = { credentialsConfig: ACCOUNT, userData: 'x' };
     expect(await stage.create({ secret })).toMatchObject({ providerId: ID });
   });
 
-  test('nested virtualization [G3]', async () => {
+  test('nested virtualization is sent to Compute Engine [G3]', async () => {
     const features = { enableNestedVirtualization: true };
     expect(await open().inserted({ advancedMachineFeatures: features })).toMatchObject({
       advancedMachineFeatures: features,
     });
   });
 
-  test('a balanced disk [G4]', async () => {
+  test('the type of a balanced disk is sent to Compute Engine [G4]', async () => {
     const { disks } = await open().inserted(disk({ type: 'pd-balanced' }));
     expect(disks).toMatchObject([{ initializeParams: { diskType: expect.stringMatching(/\/pd-balanced$/) } }]);
   });
 
-  test('a missing zone, if only the zone is needed [G7]', async () => {
+  test('calls that need only the zone refuse a missing zone without a request [G7]', async () => {
     const { stage, sent } = open();
     const { delete: remove, status, list } = stage.all({ spec: withSpec(SPEC, { zone: '' }) });
     for (const call of [remove, status, list])
@@ -85,7 +85,7 @@ describe('creation', () => {
     expect(sent).toEqual([]);
   });
 
-  test('a missing provider spec [G8]', async () => {
+  test('every call refuses a missing provider spec without a request [G8]', async () => {
     const { stage, sent } = open();
     for (const call of Object.values(stage.all({ spec: undefined })))
       await refused(call(), 'Internal', 'decodeProviderSpec', 'providerSpec: is missing; add the field');
@@ -96,7 +96,7 @@ describe('creation', () => {
     await refused(open().stage.create({ secret: {} }), 'Internal', 'validateSecret', 'serviceAccountJSON', 'userData');
   });
 
-  test('a secret without user data [G10]', async () => {
+  test('a Secret without user data is refused [G10]', async () => {
     await refused(
       open().stage.create({ secret: { serviceAccountJSON: ACCOUNT } }),
       'Internal',
@@ -105,18 +105,18 @@ describe('creation', () => {
     );
   });
 
-  test('a project id that is a number [G11]', async () => {
+  test('a project ID that is a number is refused without a request [G11]', async () => {
     const { stage, sent } = open();
     const serviceAccountJSON = JSON.stringify({ type: 'service_account', project_id: 7 });
     await refused(stage.create({ secret: { ...SECRET, serviceAccountJSON } }), 'Internal', 'project_id');
     expect(sent).toEqual([]);
   });
 
-  test('encryption without a key’s name [G15]', async () => {
+  test('disk encryption without the name of a key is refused [G15]', async () => {
     await open().bad(disk({ encryption: { kmsKeyServiceAccount: 'sa' } }), 'spec.disks[0].kmsKeyName');
   });
 
-  test('an operation that fails because of missing capacity or quota [G26]', async () => {
+  test('an operation that fails because of missing capacity or quota is ResourceExhausted [G26]', async () => {
     for (const code of ['ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS', 'QUOTA_EXCEEDED']) {
       const { stage, cloud } = open();
       cloud.faults.order({ on: '^POST instances$', failOperation: { code, message: 'no room' } });
@@ -146,7 +146,7 @@ describe('creation', () => {
     await refused(stage.create(), 'Internal', 'quota', 'something else');
   });
 
-  test('a machine type that does not exist in the zone [G28]', async () => {
+  test('a machine type that does not exist in the zone is ResourceExhausted [G28]', async () => {
     const { stage, cloud } = open();
     cloud.faults.order(failing('^POST instances$', 400, 'invalid', "Machine type 'x' does not exist in zone 'z'."));
     await refused(stage.create(), 'ResourceExhausted', 'does not exist in zone');
@@ -194,7 +194,7 @@ describe('creation', () => {
       await open().bad({ scheduling: { ...SPEC.scheduling, onHostMaintenance } }, 'onHostMaintenance');
   });
 
-  test('two stacks with the name of a range [G36]', async () => {
+  test('a dual-stack interface with a secondary range gets an alias range [G36]', async () => {
     const change = nic({
       stackType: 'IPV4_IPV6',
       ipv6accessType: 'EXTERNAL',
@@ -210,7 +210,7 @@ describe('creation', () => {
     ]);
   });
 
-  test('alias addresses with a single stack [G37]', async () => {
+  test('a single-stack interface with alias addresses gets an alias range [G37]', async () => {
     const change = nic({ useAliasIPs: true, stackType: 'IPV4_ONLY', ipCidrRange: '/24', subnetworkRangeName: 'r' });
     expect((await open().inserted(change)).networkInterfaces).toMatchObject([
       { stackType: 'IPV4_ONLY', aliasIpRanges: [{ ipCidrRange: '/24', subnetworkRangeName: 'r' }] },
@@ -224,11 +224,11 @@ describe('creation', () => {
     nic({ stackType: 'X' }),
     nic({ ipv6accessType: 'X' }),
     nic({ subnetwork: '', network: '' }),
-  ])('an invalid network interface: %j [G39]', async (change) => {
+  ])('an invalid network interface is refused: %j [G39]', async (change) => {
     await open().bad(change, 'spec.networkInterfaces');
   });
 
-  test('an external address, unless the class disables it [G40]', async () => {
+  test('a VM gets an external address, unless the class disables it [G40]', async () => {
     const [without] = (await open().inserted()).networkInterfaces as Record<string, unknown>[];
     expect(without).not.toHaveProperty('accessConfigs');
     const [wanted] = (await open().inserted(nic({ disableExternalIP: false }))).networkInterfaces as Record<
@@ -267,7 +267,7 @@ describe('creation', () => {
 });
 
 describe('deletion', () => {
-  test('a missing machine [G16]', async () => {
+  test('the deletion of a missing VM is NotFound [G16]', async () => {
     await refused(open().stage.delete(), 'NotFound');
   });
 
@@ -281,7 +281,7 @@ describe('deletion', () => {
     ).toEqual(['GET instances', 'DELETE instances/m-1', 'GET operations/o']);
   });
 
-  test('a refused listing [G18]', async () => {
+  test('a deletion whose look-up is refused deletes nothing [G18]', async () => {
     const { stage, cloud, place } = open();
     place('m-1');
     cloud.faults.order(failing('^GET instances$', 400, 'invalid'));
@@ -289,7 +289,7 @@ describe('deletion', () => {
     expect(cloud.names()).toEqual(['m-1']);
   });
 
-  test('a VM that disappears between the look-up and the deletion [G19]', async () => {
+  test('the deletion of a VM that disappears after the look-up succeeds [G19]', async () => {
     const { stage, cloud, place } = open();
     place('m-1');
     cloud.faults.order(failing('^DELETE instances$', 404, 'notFound'));
@@ -304,7 +304,7 @@ describe('status and listing', () => {
     expect(await stage.list()).toMatchObject([{ providerId: ID, machineName: 'm-1' }]);
   });
 
-  test('six instances on pages with two [G21]', async () => {
+  test('the list reads six instances on three pages [G21]', async () => {
     const { stage, place, sent } = open({ pageSize: 2 });
     for (let i = 0; i < 6; i++) place(`m-${i}`);
     expect(await stage.list()).toHaveLength(6);
@@ -330,7 +330,7 @@ describe('status and listing', () => {
     await refused(stage.status(), 'Internal');
   });
 
-  test('ids of volumes [G43]', () => {
+  test('the driver returns the names of persistent disks, and none for other volumes [G43]', () => {
     const ids = open().driver.volumeIds?.([
       { gcePersistentDisk: { pdName: 'd' } },
       { csi: { driver: 'pd.csi.storage.gke.io', volumeHandle: 'projects/p/zones/z/disks/e' } },

@@ -107,7 +107,7 @@ test.each([
 });
 
 describe('a history that cannot be verified is a failure', () => {
-  test('an action without a visible effect', async () => {
+  test('an action without a visible effect is an error', async () => {
     const varied = history(
       'birth.json',
       changing(({ states }) => {
@@ -120,7 +120,7 @@ describe('a history that cannot be verified is a failure', () => {
     ]);
   });
 
-  test('an object of an unknown kind', async () => {
+  test('an object of an unknown kind is an error', async () => {
     const varied = history(
       'birth.json',
       changing(({ states }) => {
@@ -132,7 +132,7 @@ describe('a history that cannot be verified is a failure', () => {
     for (const failure of failures) expect(failure).toContain('an object of kind Toaster; known: ');
   });
 
-  test('a file that is not a recording', () => {
+  test('a file that is not a recording is refused', () => {
     expect(() => parseHistory('x.json', '{')).toThrow('x.json is not JSON');
     expect(() => parseHistory('x.json', '{"scenario":"x"}')).toThrow('x.json is not a recording of a take-over');
   });

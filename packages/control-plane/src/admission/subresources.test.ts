@@ -77,7 +77,7 @@ const three = { metadata: { name: 'd' }, spec: { replicas: 3 } };
 const pod = () => setup.client.send('GET', `${NS}/pods/p`).then(({ body }) => body);
 
 describe('a webhook sees and changes', () => {
-  test('a Binding: the pod gets the node from the webhook, and the labels of the Binding', async () => {
+  test('a webhook changes a Binding: the pod gets the node from the webhook, and the labels of the Binding', async () => {
     await watchOver('pods/binding');
     patch = [{ op: 'replace', path: '/target/name', value: 'n2' }];
     await must('POST', `${NS}/pods/p/binding`, BINDING);
@@ -95,7 +95,7 @@ describe('a webhook sees and changes', () => {
     expect(second?.object?.target).toMatchObject({ name: 'n2' });
   });
 
-  test('a Binding before its validation', async () => {
+  test('a webhook changes a Binding before its validation', async () => {
     await watchOver('pods/binding');
     patch = [{ op: 'add', path: '/target/name', value: 'n2' }];
     await must('POST', `${NS}/pods/p/binding`, { metadata: { name: 'p' }, target: { kind: 'Node' } });
@@ -118,7 +118,7 @@ describe('a webhook sees and changes', () => {
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test('an Eviction, whose delete options apply', async () => {
+  test('a webhook changes an Eviction, and its delete options apply', async () => {
     await watchOver('pods/eviction');
     patch = [{ op: 'add', path: '/deleteOptions', value: { dryRun: ['All'] } }];
     await must('POST', `${NS}/pods/p/eviction`, EVICTION);
@@ -127,7 +127,7 @@ describe('a webhook sees and changes', () => {
     expect((await setup.client.send('POST', `${NS}/pods/p/eviction`, EVICTION)).status).toBe(409);
   });
 
-  test('a Scale, with the manager of its replicas', async () => {
+  test('a webhook changes a Scale, and the manager of its replicas stays', async () => {
     await watchOver('deployments/scale');
     patch = [{ op: 'replace', path: '/spec/replicas', value: 7 }];
     expect((await must('PUT', SCALE, three)).spec).toEqual({ replicas: 7 });
@@ -151,7 +151,7 @@ describe('a webhook sees and changes', () => {
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test('a TokenRequest, with its defaults', async () => {
+  test('a webhook gets a TokenRequest with its defaults', async () => {
     await watchOver('serviceaccounts/token');
     patch = [
       { op: 'replace', path: '/spec/audiences', value: ['changed'] },
@@ -167,7 +167,7 @@ describe('a webhook sees and changes', () => {
     expect((await setup.client.send('POST', `${NS}/serviceaccounts/robot/token`, { spec: {} })).status).toBe(422);
   });
 
-  test('the options of a connection', async () => {
+  test('a webhook gets the options of a connection', async () => {
     await watchOver('pods/exec');
     patch = [{ op: 'add', path: '/container', value: 'zzz' }];
     const answer = await setup.client.send('POST', `${NS}/pods/runs/exec?command=ls&command=-l&stdin=true&container=c`);
@@ -177,13 +177,13 @@ describe('a webhook sees and changes', () => {
     expect(seen[0]?.object).toEqual(options);
   });
 
-  test('the path of a proxy, also for an unknown target', async () => {
+  test('a webhook gets the path of a proxy, also for an unknown target', async () => {
     await watchOver('services/proxy');
     await setup.client.send('GET', `${NS}/services/none/proxy/a/b`);
     expect(seen[0]?.object).toEqual({ apiVersion: 'v1', kind: 'ServiceProxyOptions', path: '/a/b' });
   });
 
-  test('a review', async () => {
+  test('a webhook changes an access review', async () => {
     await watchOver('localsubjectaccessreviews');
     patch = [{ op: 'add', path: '/spec/groups', value: ['system:masters'] }];
     const path = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
@@ -250,7 +250,7 @@ describe('a policy', () => {
       {},
       'no corresponding type for /v1, Kind=PodExecOptions',
     ],
-  ])('cannot apply a configuration to the body of %s', async (resource, fields, path, body, message) => {
+  ])('a policy cannot apply a configuration to the body of %s', async (resource, fields, path, body, message) => {
     await mutate(resource, applying(`Object${fields}`));
     const answer = await setup.client.send('POST', path, body);
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining(message)]);
@@ -331,7 +331,7 @@ describe('the scale of a custom kind', () => {
     expect([status, body.message]).toEqual([422, `Scaler.s.dev "k" is invalid: ${why}`]);
   });
 
-  test('validates the status when the status is written', async () => {
+  test('the status of a custom kind is validated when the status is written', async () => {
     await must('POST', PATH, scaler({ n: 1 }));
     const type = { 'content-type': 'application/merge-patch+json' };
     const write = async (status: object) =>

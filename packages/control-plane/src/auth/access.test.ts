@@ -392,7 +392,7 @@ describe('access reviews', () => {
     call('POST', `/apis/authorization.k8s.io/v1${namespace}/${kind}`, { body: { spec } });
   const resourceAttributes = { verb: 'get', resource: 'pods' };
 
-  test('of a subject', async () => {
+  test('a SubjectAccessReview reports the access of a user, of groups and to a path', async () => {
     const masters = await post('subjectaccessreviews', { user: 'x', groups: ['system:masters'], resourceAttributes });
     expect(masters.body.status).toEqual({ allowed: true });
     const path = await post('subjectaccessreviews', {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { controllerNames } from './index.ts';
 import { TestPlane } from './testing.ts';
 
-test('all controllers at once: a day in which nothing happens costs no write', async () => {
+test('all controllers together send no write on a day without changes', async () => {
   await using plane = await TestPlane.start(...controllerNames);
   const apps = '/apis/apps/v1/namespaces/default';
   const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };

@@ -74,7 +74,7 @@ describe('validateCrd', () => {
     [{ type: 'object', allOf: [{ required: ['a'] }], maxProperties: 1 }, {}, 'spec.validation.openAPIV3Schema'],
     [{ type: 'object', not: { enum: ['a'] } }, undefined],
     [{ type: 'object', required: ['a'], nullable: false }, {}],
-  ])('the root %j of a schema with the status %j', (schema, status, ...fields) => {
+  ])('the root %j of a schema with the status subresource %j is accepted or refused', (schema, status, ...fields) => {
     const object = crd({
       versions: [
         version({ schema: { openAPIV3Schema: schema }, subresources: status === undefined ? {} : { status } }),

@@ -348,7 +348,7 @@ test.each<Row>([
     { rollingUpdate: { maxSurge: 1 } },
     'spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero',
   ],
-])('%s with %s as %j', async ([path, body], at, value, ...causes) => {
+])('%s with %s as %j is accepted, or refused with its causes', async ([path, body], at, value, ...causes) => {
   const answer = await send(`${path}?dryRun=All`, changed(body, at, value));
   const reported = (answer.body.details as { causes?: { field: string; message: string }[] } | undefined)?.causes ?? [];
   expect(reported.map(({ field, message }) => `${field}: ${message}`)).toEqual(causes);

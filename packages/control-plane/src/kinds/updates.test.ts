@@ -142,7 +142,7 @@ test.each([
   expect(causesOf(answer.body)).toEqual(causes);
 });
 
-test('a load balancer with another health check port', async () => {
+test('the health check port of a load balancer is immutable', async () => {
   const path = await create(SERVICES, {
     spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', loadBalancerClass: 'a/b', ports: [PORT] },
   });
@@ -190,7 +190,7 @@ test.each([
   [{ regarding: { kind: 'Node' } }, ['Invalid involvedObject']],
   [{ series: { count: 1, lastObservedTime: '2024-01-01T00:00:00.000000Z' } }, ['Invalid series.count']],
   [{ series: { count: 2, lastObservedTime: '2024-01-01T00:00:00.000000Z' } }, []],
-])('an event of the new API with %j', async (change, causes) => {
+])('a new event with %j is accepted, or refused with its causes', async (change, causes) => {
   const path = await create('/apis/events.k8s.io/v1/namespaces/default/events', {
     regarding: { kind: 'Pod', namespace: 'default', name: 'p' },
     reason: 'R',

@@ -22,7 +22,7 @@ test.each<[what: string, data: Record<string, string>, token: string | undefined
   ['its id alone', { 'token-id': 'abcdef' }, undefined],
   ['only the secret', { 'token-secret': '0123456789abcdef' }, undefined],
   ['nothing', {}, undefined],
-])('a Secret that holds %s of a token', (_what, data, token) => {
+])('a token is read only from a Secret with both parts: %s', (_what, data, token) => {
   expect(tokenOf(secret(data))).toBe(token);
 });
 

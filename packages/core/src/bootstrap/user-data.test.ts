@@ -38,7 +38,7 @@ test.each([
   ['<<BOOTSTRAP_TOKEN>>', true],
   ['x%3C%3CBOOTSTRAP_TOKEN%3E%3Ey', true],
   ['<BOOTSTRAP_TOKEN>', false],
-])('%s asks for a token: %s', (userData, asks) => {
+])('the user data %s needs a bootstrap token: %s', (userData, asks) => {
   expect(asksForToken(Buffer.from(userData))).toBe(asks);
 });
 

@@ -123,12 +123,12 @@ const PODS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => withVolume(n
 const FAST = { graceMs: 5_000, detachMs: 5_000, attachMs: 10_000 };
 
 describe('pods with volumes are evicted together as far as other nodes can attach their volumes', () => {
-  test('room for all: as fast as without limits', () => {
+  test('with room for all volumes, a drain is as fast as without limits', () => {
     const all = PODS.length;
     expect(playDrain(PODS, { ...FAST, slots: all }, 5)).toEqual(playDrain(PODS, FAST, 5));
   });
 
-  test('room for three: never more in progress than free slots, even with a larger window, then one by one', () => {
+  test('with room for three volumes, a drain never moves more volumes than there are free slots', () => {
     const free = playDrain(PODS, FAST, 5);
     const tight = playDrain(PODS, { ...FAST, slots: 3 }, 5);
     expect(free.mostUnderWay).toBeGreaterThan(2);

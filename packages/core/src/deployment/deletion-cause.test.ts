@@ -41,7 +41,7 @@ describe('the event of a deletion names its cause', () => {
     expect(await reported(world, before)).toEqual(['rollout', 'rollout']);
   });
 
-  test('a scale-down in the middle of a paused rollout, in any set', async () => {
+  test('a scale-down during a paused rollout is the cause, in any set', async () => {
     await using world = await running(3);
     const before = await namesOf(world);
     await world.changeClass('large');
@@ -60,7 +60,7 @@ describe('the event of a deletion names its cause', () => {
     expect(await reported(world, [before[0] ?? ''])).toEqual(['unhealthy']);
   });
 
-  test('a machine that the autoscaler named', async () => {
+  test('the autoscaler is the cause for a machine that it named', async () => {
     await using world = await running(3);
     const before = await namesOf(world);
     const named = before[1] ?? '';
@@ -70,7 +70,7 @@ describe('the event of a deletion names its cause', () => {
     expect(await reported(world, [named])).toEqual(['autoscaler']);
   });
 
-  test('a deleted deployment, and no cause for a machine that a user deletes', async () => {
+  test('a deleted deployment is a cause, and a machine that a user deletes has none', async () => {
     await using world = await running(2);
     const [first = '', second = ''] = await namesOf(world);
     await world.deleteMachine(first);

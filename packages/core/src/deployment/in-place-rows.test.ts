@@ -365,7 +365,7 @@ describe('selection', () => {
     expect(left({ marks: ['s'], moved: true })).toEqual([]);
   });
 
-  test('oldest set first', () => {
+  test('nodes of the oldest set are selected first', () => {
     const fleet = new Fleet();
     const old = [
       fleet.addMachines(oldSet('young', 1, 10), running(1, ['c'])),

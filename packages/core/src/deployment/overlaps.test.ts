@@ -98,7 +98,7 @@ test('after any changes the index finds the same pairs as a full comparison, and
   );
 });
 
-test('of a thousand deployments that share a label, each is compared with a few others only', () => {
+test('each of a thousand deployments that share a label is compared only with a few others', () => {
   const reported = new Reported();
   let looks = 0;
   const counted = (object: MachineDeployment) =>

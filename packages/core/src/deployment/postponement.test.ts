@@ -78,7 +78,7 @@ test('a label with a time ends without a change of the node', async () => {
   expect(namesOf(world, 'small')).toEqual([]);
 });
 
-test('the progress deadline does not run while only such nodes are left', async () => {
+test('the progress deadline does not run while only nodes that postpone are left', async () => {
   await using world = await start({ ...rolling(1, 0), progressDeadlineSeconds: 600 });
   const [node = ''] = names(world);
   await postpone(world, node);
@@ -90,7 +90,7 @@ test('the progress deadline does not run while only such nodes are left', async 
   );
 });
 
-test('an override ignores the label', async () => {
+test('a rollout ignores the label during an override', async () => {
   await using world = await start(rolling(1, 0));
   for (const node of names(world)) await postpone(world, node);
   await world.change({ metadata: { annotations: { [Annotations.RolloutOpenUntil]: '2026-02-01T00:00:00Z' } } });

@@ -18,14 +18,17 @@ const patchSet = async (world: World, metadata: object): Promise<void> => {
 };
 
 describe('keys whose presence counts', () => {
-  test.for(['false', 'False', '0', 'no', ' off '])('the value %j misleads', (value) => {
-    const labels = { [Labels.SelectedForUpdate]: value };
-    expect(presenceProblem({ metadata: { labels } }, Labels.SelectedForUpdate)).toBe(
-      `metadata.labels[node.machine.sapcloud.io/selected-for-update]: ${JSON.stringify(value)} selects the Node for an update in place, because only the presence counts; remove the label`,
-    );
-  });
+  test.for(['false', 'False', '0', 'no', ' off '])(
+    'the value %j of a key whose presence counts is misleading',
+    (value) => {
+      const labels = { [Labels.SelectedForUpdate]: value };
+      expect(presenceProblem({ metadata: { labels } }, Labels.SelectedForUpdate)).toBe(
+        `metadata.labels[node.machine.sapcloud.io/selected-for-update]: ${JSON.stringify(value)} selects the Node for an update in place, because only the presence counts; remove the label`,
+      );
+    },
+  );
 
-  test.for(['true', '', '1', 'by hand'])('the value %j does not mislead', (value) => {
+  test.for(['true', '', '1', 'by hand'])('the value %j of a key whose presence counts is not misleading', (value) => {
     const annotations = { [Annotations.Unfreeze]: value };
     expect(presenceProblem({ metadata: { annotations } }, Annotations.Unfreeze)).toBeUndefined();
     expect(presenceProblem({ metadata: {} }, Annotations.Unfreeze)).toBeUndefined();

@@ -121,7 +121,7 @@ describe('rolling update', () => {
     ]);
   });
 
-  test('back to the former template midway: its set continues with the next revision', async () => {
+  test('a return to the former template during a rollout continues its set with the next revision', async () => {
     await using world = await start({ birthMs: (m) => (m.spec.class.name === 'large' ? undefined : 100) });
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -141,7 +141,7 @@ describe('rolling update', () => {
     expect((await world.deployment()).metadata.annotations?.['deployment.kubernetes.io/revision']).toBe('3');
   });
 
-  test('a new template and new replicas at once [W-21, incident 11]', async () => {
+  test('a new template and new replicas in one write roll out together [W-21, incident 11]', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -219,7 +219,7 @@ describe('rolling update', () => {
 });
 
 describe('pause, rollback, scaling', () => {
-  test('paused: no rollout, but scaling continues, and the condition reports the pause', async () => {
+  test('a paused deployment scales, but does not roll out, and its condition reports the pause', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -235,7 +235,7 @@ describe('pause, rollback, scaling', () => {
     expect(await world.sizes()).toBe('large:4 small:0');
   });
 
-  test('paused midway: no machine is created or deleted until the user scales, with any surge left', async () => {
+  test('a rollout that is paused midway creates and deletes no machine until the user scales', async () => {
     await using world = await start();
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -265,7 +265,7 @@ describe('pause, rollback, scaling', () => {
     await world.until(async () => (await world.sizes()) === 'large:3 small:0', 600);
   });
 
-  test('rollback to the previous revision, and to a missing one [R-24]', async () => {
+  test('a rollback restores the previous revision, and a missing revision is reported [R-24]', async () => {
     await using world = await start();
     await world.deploy(2, { revisionHistoryLimit: 10 });
     await world.until(() => world.complete(), 60);
@@ -393,7 +393,7 @@ describe('ownership and deletion', () => {
 });
 
 describe('overshooting', () => {
-  test('from 6 to 2 there is one freeze and one unfreeze [F-13]', async () => {
+  test('a scale-down from 6 to 2 freezes and unfreezes the set once [F-13]', async () => {
     await using world = await start({ deathMs: () => 5_000 });
     await world.deploy(6, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } } });
     await world.until(() => world.complete(), 60);

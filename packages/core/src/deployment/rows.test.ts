@@ -108,7 +108,7 @@ describe('deployments', () => {
     await expect(world.deployment()).rejects.toMatchObject({ code: 404 });
   });
 
-  test('from 0 to 1: exactly two conditions, both True [W-20]', async () => {
+  test('a deployment that scales from 0 to 1 has exactly two conditions, both True [W-20]', async () => {
     await using world = await finished(
       0,
       {},

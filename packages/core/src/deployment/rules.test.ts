@@ -132,7 +132,7 @@ describe('deployment [1]', () => {
     ]);
   });
 
-  test('order: pause, rollback, scaling, rollout [1.3]', () => {
+  test('a pause precedes a rollback, a rollback precedes scaling, and scaling precedes a rollout [1.3]', () => {
     const annotations = { [Annotations.DesiredReplicas]: '2', [Annotations.MaxReplicas]: '3' };
     const sets = [
       former(2, { annotations: { ...annotations, [Annotations.Revision]: '1' } }),

@@ -33,7 +33,7 @@ const waiting = async (world: World) =>
 const time = (world: World): string => world.clock.now().toISOString().slice(11, 16);
 
 describe('a rolling update', () => {
-  test('begins when its window opens, and the condition says when', async () => {
+  test('a rollout begins when its window opens, and the condition reports this time', async () => {
     await using world = await start(rolling(0, 1), windows());
     await world.changeClass('large');
     await world.pass(HOUR);

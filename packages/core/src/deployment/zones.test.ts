@@ -293,7 +293,7 @@ describe('an evacuation', () => {
     expect(world.complete()).toBe(true);
   });
 
-  test('keeps preserved machines and machines with a higher priority, and moves no other machine for them', async () => {
+  test('an evacuation keeps preserved machines and machines with a higher priority, and moves no other machine for them', async () => {
     await using world = await start(6);
     const [kept, moved] = await inZone(world, 'a');
     await world.patchMachine(kept?.metadata.name ?? '', { metadata: { annotations: { [Annotations.Priority]: '5' } } });
@@ -317,7 +317,7 @@ describe('an evacuation', () => {
     expect((await inZone(world, 'a')).length).toBe(1);
   });
 
-  test('continues after the manager restarts at any time', async () => {
+  test('an evacuation continues after a restart of the manager at any time', async () => {
     await using world = await start(6, {}, { birthMs: () => 5_000, deathMs: () => 5_000 });
     await annotate(world, { [ZonesEvacuated]: 'a' });
     for (let restarts = 0; restarts < 8; restarts++) {
@@ -487,7 +487,7 @@ describe('a zone whose machines are all unreachable', () => {
     expect((await world.deployment()).metadata.annotations?.[ZonesStandby]).toBeUndefined();
   });
 
-  test('stays on standby after a restart while its failed machines are replaced, and is tried again later', async () => {
+  test('a zone stays on standby after a restart while its failed machines are replaced, and is tried again later', async () => {
     await using world = await start(6, {}, { birthMs: () => 5_000 });
     await lose(world, 'b');
     for (const { metadata } of await inZone(world, 'b')) await world.setPhase(metadata.name, 'Failed');

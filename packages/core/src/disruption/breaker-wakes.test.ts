@@ -235,7 +235,7 @@ test('a breaker is evaluated again when the first recovered machine has been sta
 test.each([
   ['in the last minute of the window', 10, 'zone a'],
   ['after the window', 11, undefined],
-])('machines that became unreachable %s', (_what, minutes, scope) => {
+])('machines that became unreachable %s open the circuit breaker, or not', (_what, minutes, scope) => {
   const { census, machines } = fixedCensus();
   const mine = one('mine', 'Unknown', -30);
   for (const each of [mine, ...['b', 'c'].map((name) => one(name, 'Unknown', -30 + minutes))]) machines.put(each);

@@ -124,7 +124,7 @@ describe('room', () => {
     expect(repairRoom(disruptionBudgetOf(input(state)), 1)).toBe(room);
   });
 
-  test('during a rollout both together keep to maxUnavailable', () => {
+  test('rollouts and replacements together keep to maxUnavailable', () => {
     // With 10 replicas and this strategy, 3 machines may be unavailable. One old machine was deleted and has no
     // replacement yet. One machine has failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];

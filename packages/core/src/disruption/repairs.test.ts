@@ -77,7 +77,7 @@ describe('how many failed machines are replaced at once', () => {
     expect(await conditions(world)).toEqual(WELL);
   });
 
-  test('together for all sets of a deployment, and with a rollout within maxUnavailable', async () => {
+  test('replacements share one limit for all sets of a deployment, and with a rollout maxUnavailable', async () => {
     await using world = await start({ safeguards: { maxUnhealthyReplacements: 4 } });
     const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 2 } };
     const machines = await born(world, 8, { strategy });
@@ -233,7 +233,7 @@ describe('a rollout and failed machines', () => {
       'more unavailable than may be replaced at once',
       { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 4 } },
     ],
-  ])('there is no deadlock: %s', async (_title, spec) => {
+  ])('a rollout and failed machines never block each other: %s', async (_title, spec) => {
     await using world = await start();
     const machines = await born(world, 6, { strategy: spec });
     await world.changeClass('large');
@@ -397,7 +397,7 @@ describe('terminating machines and the surge', () => {
     expect(seen.most).toBe(most);
   });
 
-  test('an invalid value is refused', async () => {
+  test('an invalid value of --max-unhealthy-replacements is refused', async () => {
     await using world = await start();
     await world.deploy(1, {}, { annotations: { [Annotations.CountTerminating]: 'yes' } });
     await world.pass(5);

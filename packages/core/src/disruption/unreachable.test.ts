@@ -43,16 +43,16 @@ test('two unreachable machines of two are replaced, because they are fewer than 
   expect(decide(given(unreachable), many(1, unreachable))).toBeUndefined();
 });
 
-test('the whole cluster [#12]', () => {
+test('the circuit breaker opens if the whole cluster is unreachable [#12]', () => {
   expect(decide(given(unreachable), many(5, unreachable))).toEqual({ scope: 'zone a', unreachable: 6, joined: 6 });
 });
 
-test('a zone of three, the others healthy [#13]', () => {
+test('the circuit breaker opens if one of three zones is unreachable [#13]', () => {
   const others = [...many(2, unreachable), ...many(20, { phase: 'Running', zone: 'b' })];
   expect(decide(given(unreachable), others)).toEqual({ scope: 'zone a', unreachable: 3, joined: 3 });
 });
 
-test('half of the cluster, too few in the machine’s own zone', () => {
+test('the circuit breaker opens if half of the cluster is unreachable, but few machines of the own zone', () => {
   const others = [...many(3, { ...unreachable, zone: 'b' }), ...many(4, { phase: 'Running', zone: 'c' })];
   expect(decide(given(unreachable), others)?.scope).toBe('cluster');
 });
@@ -100,7 +100,7 @@ test('successors that have not joined, and terminating machines, do not count', 
   ).toBeUndefined();
 });
 
-test('how a machine is counted', () => {
+test('the circuit breaker counts a machine', () => {
   const marksOf = (
     phase: MachinePhase,
     type: 'Create' | 'HealthCheck',
@@ -297,7 +297,7 @@ describe('a cluster with fewer machines than a breaker needs', () => {
     expect(small(given(unreachable), others, limits)).toEqual(result);
   });
 
-  test('a reachable machine needs none', () => {
+  test('a reachable machine of a small cluster is not looked up', () => {
     expect(small(given({ phase: 'Running' }), many(1, unreachable))).toBeUndefined();
   });
 

@@ -83,12 +83,15 @@ test.each([
   ['fast', 5 * second, (6 * 20 + 10) * second, 40 * second],
   // Each pod takes 105 seconds. The window stays at one pod, so the drain takes as long as a serial drain.
   ['slowly', 90 * second, (6 * 105 + 95) * second, (6 * 105 + 95) * second],
-])('incident 22: seven pods whose volumes are detached %s', (_pace, detachMs, serial, adaptive) => {
-  const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));
-  const times = { graceMs: 5 * second, detachMs, attachMs: 10 * second };
-  expect(playDrain(pods, times, 1).tookMs).toBe(serial);
-  expect(playDrain(pods, times, 5).tookMs).toBe(adaptive);
-});
+])(
+  'seven pods whose volumes are detached %s are evicted in their own time [incident 22]',
+  (_pace, detachMs, serial, adaptive) => {
+    const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));
+    const times = { graceMs: 5 * second, detachMs, attachMs: 10 * second };
+    expect(playDrain(pods, times, 1).tookMs).toBe(serial);
+    expect(playDrain(pods, times, 5).tookMs).toBe(adaptive);
+  },
+);
 
 test('a volume that is never attached again costs at most the re-attach timeout [S-DR3]', () => {
   const { tookMs } = playDrain([withVolume('a'), withVolume('b')], {
@@ -119,7 +122,7 @@ test('pods that share a volume do not wait for each other [S-DR7]', () => {
   expect(names(planDrain(look([sharing('a'), sharing('b')]), NOON).evict)).toEqual(['a', 'b']);
 });
 
-test('forced: every pod is deleted once, and nothing is awaited [S-DR10]', () => {
+test('a forced drain deletes every pod once, and waits for nothing [S-DR10]', () => {
   const pods = [withVolume('a'), pod('b', { dueAt: later(minute) }), pod('c', { budgets: [budget()] })];
   const plan = planDrain(look(pods, { forced: true }), NOON);
   expect(names(plan.remove)).toEqual(['a', 'b', 'c']);

@@ -24,11 +24,11 @@ test.each([
   [2, 2],
   [3, 3],
   [5, 5],
-])('twenty-four pods with volumes, a window of %i: never more than %i under way', (window, most) => {
+])('of twenty-four pods with volumes and a window of %i, at most %i move at the same time', (window, most) => {
   expect(playDrain(PODS, FAST, window).mostUnderWay).toBe(most);
 });
 
-test('twenty-four pods with volumes and limited room elsewhere: faster than serial as far as there is room, in its order', () => {
+test('twenty-four pods with volumes and limited room elsewhere are drained in order, and faster than one by one', () => {
   const serial = playDrain(PODS, { ...FAST, slots: 10 }, 1);
   const tight = playDrain(PODS, { ...FAST, slots: 10 }, 5);
   expect(tight.tookMs).toBeLessThan(serial.tookMs);

@@ -86,7 +86,7 @@ test('two pods with an own and a shared volume are evicted one after the other, 
   expect(tookMs).toBeGreaterThanOrEqual(10 * SECOND);
 });
 
-describe('forced while evictions would be refused [S-DR11]', () => {
+describe('a drain that is forced while evictions would be refused [S-DR11]', () => {
   const pods = [...observed(SHARING), ...['c', 'd'].map((name) => withVolume(name, { budgets: [budget()] }))];
   const blocked: Attempt = {
     at: NOON,

@@ -102,7 +102,7 @@ describe('the in-place update of a node', () => {
     expect(see('local:///a/other')).not.toContain('syncNode');
   });
 
-  test('selected and empty: the phase, and DrainSuccessful [S-I17]', () => {
+  test('a selected node without pods gets the phase and DrainSuccessful [S-I17]', () => {
     const due = plan(labelled(chosen, 'SelectedForUpdate'));
     const description = 'Machine machine-0 is undergoing an in-place update';
     expect(due?.actions[0]).toMatchObject({
@@ -114,11 +114,11 @@ describe('the in-place update of a node', () => {
     });
   });
 
-  test('drained: its agent may begin [S-I18]', () => {
+  test('the agent may update a drained node [S-I18]', () => {
     expect(reasons(labelled(chosen, 'DrainSuccessful'))).toEqual(['ReadyForUpdate']);
   });
 
-  test('ready: the machine waits for the agent [S-I19]', () => {
+  test('a machine whose node is ready for the update waits for the agent [S-I19]', () => {
     expect(plan(labelled(chosen, 'ReadyForUpdate'))?.actions ?? []).toEqual([]);
   });
 });
@@ -152,17 +152,17 @@ describe('how long a node is unresponsive before its pods are forced', () => {
     const instant = unresponsiveAt(m, undefined, MINUTES_5);
     return instant !== undefined && instant <= NOON;
   };
-  test('not ready and read-only for 6 min [S-D8]', () => {
+  test('a node that is not ready and read-only for 6 min is unresponsive [S-D8]', () => {
     expect(forcedAtNoon(condition('ReadonlyFilesystem', 'True', at(-6)), condition('Ready', 'False', at(-6)))).toBe(
       true,
     );
   });
-  test('read-only for 2 min [S-D9]', () => {
+  test('a node that is read-only for 2 min is responsive [S-D9]', () => {
     expect(forcedAtNoon(condition('ReadonlyFilesystem', 'True', at(-2)), condition('Ready', 'True', at(-6)))).toBe(
       false,
     );
   });
-  test('not read-only for 6 min [S-D10]', () => {
+  test('a node that is not read-only for 6 min is responsive [S-D10]', () => {
     expect(forcedAtNoon(condition('ReadonlyFilesystem', 'False', at(-6)), condition('Ready', 'True', at(-6)))).toBe(
       false,
     );
@@ -175,7 +175,7 @@ describe('how long a node is unresponsive before its pods are forced', () => {
     const both = machine({ status: { conditions: [since('Ready', 'False'), since('ReadonlyFilesystem', 'True')] } });
     expect(unresponsiveAt(both, undefined, limits)).toEqual(new Date(at(-5)));
   });
-  test('the threshold is an option [R47]', () => {
+  test('a flag sets the threshold of unresponsive nodes [R47]', () => {
     const m = machine({ status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: at(-6) }] } });
     expect(unresponsiveAt(m, undefined, { unresponsiveNodeMs: 600_000, readOnlyNodeMs: 0 })).toEqual(new Date(at(4)));
   });

@@ -107,7 +107,7 @@ describe('texts', () => {
       undefined,
     ]);
   });
-  test('durations', () =>
+  test('only durations in the format of Go are accepted', () =>
     expect(['30m', '1h15m', '1.5h', 'abc', '30', ''].map(isGoDuration)).toEqual([
       true,
       true,
@@ -182,7 +182,7 @@ describe('template sync', () => {
 });
 
 describe('status', () => {
-  test('how machines are counted [V-05]', () => {
+  test('available, ready and failed machines are counted by their phase [V-05]', () => {
     const machines = (['Running', 'Available', 'Pending', 'Terminating'] as const).map((phase) =>
       machine(phase, { phase, labels }),
     );

@@ -210,7 +210,7 @@ describe('trigger deletion', () => {
       [TIME]: '2026-01-01T12:00:00Z',
     });
   });
-  test('trigger deletion marks both machines [T-01]', () => {
+  test('the annotation trigger-deletion marks both of its machines [T-01]', () => {
     const plan = planTriggers(given(`a~${T},b~${T}`, T), cache(machine('a'), machine('b')), NOW);
     expect(plan.annotations).toEqual({});
     expect(plan.marks.map((mark) => [mark.machine.metadata.name, mark.annotations])).toEqual(
@@ -223,7 +223,7 @@ describe('trigger deletion', () => {
     ['T-08 failed', `m~${T}`, cache(machine('m', { phase: 'Failed' }))],
     ['deleting', `m~${T}`, cache(machine('m', { deleting: true }))],
     ['ODD-14 a machine of another deployment', `foreign~${T}`, cache(machine('m'))],
-  ])('%s: dropped, and the annotation with it', (_title, list, machines) => {
+  ])('%s: the name is dropped from the list, and the empty annotation is removed', (_title, list, machines) => {
     expect(planTriggers(given(list, T), machines, NOW)).toMatchObject({ annotations: { [LIST]: null }, marks: [] });
   });
   test('a mark does not change, and a marked machine is not written [T-09, T-10]', () => {

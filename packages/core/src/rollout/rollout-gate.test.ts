@@ -45,12 +45,12 @@ describe('annotations of a careful rollout', () => {
     ['25%', 3],
     ['100%', 10],
     ['50', 10],
-  ])('canary %s of 10', (canary, wanted) => {
+  ])('the annotation canary %s is converted to a number of ten machines', (canary, wanted) => {
     const object = annotated({ [Annotations.RolloutCanary]: canary });
     expect([rolloutSettingViolations(object), rolloutSettingsOf(object).canary]).toEqual([[], wanted]);
   });
 
-  test('everything is off by default', () => {
+  test('a deployment without annotations has no careful rollout', () => {
     expect(rolloutSettingsOf(annotated({}))).toEqual({
       canary: 0,
       soakMs: 0,

@@ -179,7 +179,7 @@ test('a VM that is kept for analysis is not adopted by a machine with its name',
   expect(await recorded(rig)).not.toBe(kept?.providerId);
 });
 
-test('killed at every write and cloud call of an adoption: one VM, and no other is created', async () => {
+test('a process that is killed at any write or cloud call of an adoption creates no second VM', async () => {
   const live = (crashes: readonly number[]) =>
     runWithCrashes(
       crashes,

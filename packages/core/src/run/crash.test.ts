@@ -29,7 +29,7 @@ function live(crashes: readonly (number | undefined)[], seed: number, initialize
 const pick = <T>(random: Random, values: readonly T[]): T => values[Math.floor(random.next() * values.length)] as T;
 
 test.each([false, true])(
-  'killed at every write and driver call, then restarted: no machine has two VMs, and none remains (initialize: %s)',
+  'a process that is killed at any write or driver call leaves no second VM and no VM (initialize: %s)',
   async (initializes) => {
     const { points } = await live([], 1, initializes);
     expect(points).toBeGreaterThan(40);
@@ -38,7 +38,7 @@ test.each([false, true])(
   300_000,
 );
 
-test('killed twice at random points, over several seeds', async () => {
+test('a process that is killed twice at random points leaves no second VM and no VM', async () => {
   for (let seed = 1; seed <= thoroughly(12, 4, 40); seed++) {
     const random = seededRandom(seed);
     const crashes = [Math.floor(random.next() * 40), Math.floor(random.next() * 40)];

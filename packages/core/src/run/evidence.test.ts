@@ -52,7 +52,7 @@ test('a machine that never joins: its console, cloud state and last conditions a
   ]);
 });
 
-test('neither the bootstrap token nor user data is in it, in any encoding of the console [incident 26, h]', async () => {
+test('evidence contains neither the bootstrap token nor user data, in any encoding of the console [incident 26, h]', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await failed(rig, 'm-0');
@@ -94,7 +94,7 @@ test('a driver whose call does not end costs at most the time limit', async () =
   expect((await readEvidence(rig.admin, NAMESPACE, 'm-0'))[0]?.missing).toMatch(/could not read/);
 });
 
-test('killed before and after keeping the evidence: kept once', async () => {
+test('a process that is killed before or after it stores evidence stores the evidence once', async () => {
   let dies = true;
   const wrap =
     (transport: Transport): Transport =>
@@ -120,7 +120,7 @@ test('killed before and after keeping the evidence: kept once', async () => {
   expect(rig.cloud.calls.evidence).toBe(before);
 });
 
-test('the oldest are deleted when a class has more than its limit; another class has its own limit', async () => {
+test('the oldest evidence is deleted when a class has more than its limit', async () => {
   const rig = await started({ controller: { evidencePerClass: 2 } });
   await rig.createClass('other', JOIN);
   await rig.createMachine('x-0', { class: { kind: 'MachineClass', name: 'other' } });
@@ -164,7 +164,7 @@ test('text that cannot be checked for secrets is omitted: the Secret is missing,
   }
 });
 
-test('refused by the server, or disabled: machines still fail', async () => {
+test('machines become Failed although the server refuses evidence, or evidence is disabled', async () => {
   const wrap =
     (transport: Transport): Transport =>
     (request) =>

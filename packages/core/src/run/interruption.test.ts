@@ -170,13 +170,13 @@ const interrupted = (crashes: readonly (number | undefined)[], seed: number) =>
     },
   );
 
-test('killed at every write and cloud call: no notice is lost, and no VM is left over', async () => {
+test('a process that is killed at any write or cloud call loses no notice and leaves no VM', async () => {
   const { points } = await interrupted([], 1);
   expect(points).toBeGreaterThan(15);
   for (let at = 0; at < points; at += thoroughly(1, 5)) expect((await interrupted([at], 1)).crashes).toBe(1);
 }, 300_000);
 
-test('killed twice at random points, over several seeds', async () => {
+test('a process that is killed twice at random points loses no notice and leaves no VM', async () => {
   for (let seed = 1; seed <= thoroughly(20, 5, 40); seed++) {
     const random = seededRandom(seed);
     await interrupted([Math.floor(random.next() * 20), Math.floor(random.next() * 20)], seed);

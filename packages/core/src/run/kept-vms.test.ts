@@ -148,7 +148,7 @@ test('the VM of a healthy machine is deleted, and any VM without the setting', a
 });
 
 /** The process stops immediately after it wrote the record, so the response is lost. */
-test('a crash between record and status: one record, one VM, and the next process continues', async () => {
+test('after a crash between record and status, the next process continues with one record and one VM', async () => {
   let kill: (() => void) | undefined;
   const wrap =
     (transport: Transport): Transport =>

@@ -373,7 +373,7 @@ test('a VM whose name an older Node has is deleted [S-C8]', async () => {
   expect(r.cloud.made).toHaveLength(1);
 });
 
-test('without a target cluster: Available, addresses, and a deletion without a drain [S-C11, S-D19]', async () => {
+test('without a target cluster, a machine is Available with addresses, and is deleted without a drain [S-C11, S-D19]', async () => {
   const { rig: r } = await started({ target: false, joinAfterMs: undefined });
   await r.createMachine('m-1');
   await r.until(async () => (await r.phase('m-1')) === 'Available');
@@ -427,7 +427,7 @@ test('deleting a Node deletes its machine', async () => {
   ]);
 });
 
-test('without changes there are no requests', async () => {
+test('a controller sends no requests while nothing changes', async () => {
   const { rig: r, requests } = await started();
   for (let i = 0; i < 5; i++) await r.createMachine(`m-${i}`);
   await r.until(async () => (await r.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));

@@ -44,7 +44,7 @@ test('a machine of a class that was never valid is deleted at once: no call for 
   expect([rig.cloud.calls.status, rig.cloud.calls.create, rig.cloud.calls.delete]).toEqual([0, 0, 0]);
 });
 
-test('the same after a restart: the Machine records that no call was sent', async () => {
+test('a machine without a create call is also deleted at once after a restart', async () => {
   const rig = await started();
   await refused(rig);
   await rig.until(() => isNoted(rig), MINUTE);

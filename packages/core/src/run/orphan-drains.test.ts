@@ -138,7 +138,7 @@ test('a renamed VM is no orphan while a machine has it on record', async () => {
   expect(await reported(rig)).toEqual([]);
 });
 
-test('--orphan-policy=report neither drains nor deletes', async () => {
+test('with --orphan-policy=report, mcm neither drains nor deletes an orphan', async () => {
   const rig = await abandoned({ controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } });
   rig.start();
   await rig.clock.advance(3 * HOUR);

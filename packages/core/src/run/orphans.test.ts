@@ -189,7 +189,7 @@ test('a VM is not deleted while the server has its machine, even if the cache do
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['new']);
 });
 
-test('limits the deletions of Nodes for each hour', async () => {
+test('mcm limits the deletions of orphaned Nodes per hour', async () => {
   const rig = await started({ controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 1 } } });
   await forcedAway(rig, 'a', 'b', 'c');
   await rig.until(async () => (await nodeNames(rig)).length === 2, 2 * HOUR);

@@ -82,7 +82,7 @@ test('a VM without a Node is kept as well, because its Node may have been younge
   expect(rig.cloud.vms).toHaveLength(2);
 });
 
-test('the next process keeps it too', async () => {
+test('the next process also keeps a VM that is younger than the backup', async () => {
   const stage = await restored();
   const { rig } = stage;
   await rejoin(stage);

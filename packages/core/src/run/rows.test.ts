@@ -97,7 +97,7 @@ describe('a deletion while updates of the node fail', () => {
     return { rig, state };
   };
 
-  test('forced by label: the VM is deleted, and the machine once its Node can be written [S-D11]', async () => {
+  test('a forced deletion deletes the VM, and the machine when its Node can be written [S-D11]', async () => {
     const { rig, state } = await refusing({ 'force-deletion': 'True' });
     await rig.until(async () => rig.cloud.vms.length === 0, MINUTE);
     expect(await rig.podNames()).toEqual([]);
@@ -105,7 +105,7 @@ describe('a deletion while updates of the node fail', () => {
     await rig.until(gone(rig), 15 * MINUTE);
   });
 
-  test('deleted three hours ago: the drain timeout has ended, and the deletion continues as if forced [S-D13]', async () => {
+  test('the deletion of a machine that was deleted three hours ago continues as if forced [S-D13]', async () => {
     const { rig } = await refusing();
     await rig.clock.advance(HOUR);
     expect(rig.cloud.vms).toHaveLength(1);
@@ -114,7 +114,7 @@ describe('a deletion while updates of the node fail', () => {
     expect(await rig.podNames()).toEqual([]);
   });
 
-  test('deleted just now: no pod is evicted from a schedulable node, the status gives the reason, and the deletion continues by itself [S-D14]', async () => {
+  test('no pod is evicted from a node that cannot be cordoned; the status has the reason, and the deletion continues later [S-D14]', async () => {
     const { rig, state } = await refusing();
     await rig.until(async () => (await rig.machine('m-0'))?.status?.lastOperation?.state === 'Failed', MINUTE);
     expect((await rig.machine('m-0'))?.status?.lastOperation).toMatchObject({
@@ -193,7 +193,7 @@ describe('the drain of a node with an in-place update', () => {
   );
 });
 
-test('two of a deployment with the same timeout: one is marked Failed, though the cache shows neither [S-PM1]', async () => {
+test('of two machines of a deployment with one timeout, only one is marked Failed, before the cache shows it [S-PM1]', async () => {
   const names = ['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5'];
   let slow = false;
   const marked: string[] = [];

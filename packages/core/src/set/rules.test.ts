@@ -63,7 +63,7 @@ test.each([
   [1, false],
   [0, true],
   [-1, true],
-])('A-08 a preservation that ends now has ended: in %i minutes', (preservedUntil, goes) => {
+])('a preservation that ends now has ended: in %i minutes [A-08]', (preservedUntil, goes) => {
   const kept = machine('m', { phase: 'Failed', preservedUntil, preserve: 'now' });
   expect(mayDeleteFailed(kept, () => ({}), NOW)).toBe(goes);
 });

@@ -26,7 +26,7 @@ test.each([
   ['5m', 15],
   ['50s', 2],
   ['10s', 0],
-])('360 retries with a drain timeout of %s are %d evictions [S-D32]', (drainTimeout, tries) => {
+])('a drain timeout of %s allows %d evictions of a pod with 360 retries [S-D32]', (drainTimeout, tries) => {
   const settings = settingsOf(machine({ spec: { drainTimeout } }), MACHINE_DEFAULTS);
   expect(evictionPeriodMs(settings)).toBe(tries * EVICTION_INTERVAL_MS);
 });

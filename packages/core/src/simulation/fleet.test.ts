@@ -56,7 +56,7 @@ test('the list of a set is created again only when one of its machines changes',
   expect(fleet.of('old')[0]?.status?.currentStatus?.phase).toBe('Failed');
 });
 
-test('the first of several machines with the same node represents it, and the next one after its deletion', () => {
+test('a node belongs to the first of several machines, and to the next one after its deletion', () => {
   const fleet = fleetOf(machine('a', { node: 'n' }), machine('b', { node: 'n' }), machine('c'));
   expect(fleet.on('n')?.metadata.name).toBe('a');
   fleet.delete('a');

@@ -96,16 +96,19 @@ describe('requests contain binary, version and component', () => {
       'application/apply-patch+yaml',
       '?fieldManager=me&force=true',
     ],
-  ] as [string, Patch, string, string][])('patch of type %s', async (_title, patch, contentType, search) => {
-    const { client, transport } = setUp();
-    await client.resource(nodes).patch('n', patch);
-    expect(transport.requests[0]).toMatchObject({
-      method: 'PATCH',
-      path: `/api/v1/nodes/n${search}`,
-      body: JSON.stringify(patch.body),
-    });
-    expect(transport.requests[0]?.headers['content-type']).toBe(contentType);
-  });
+  ] as [string, Patch, string, string][])(
+    'a patch of type %s has its content type and parameters',
+    async (_title, patch, contentType, search) => {
+      const { client, transport } = setUp();
+      await client.resource(nodes).patch('n', patch);
+      expect(transport.requests[0]).toMatchObject({
+        method: 'PATCH',
+        path: `/api/v1/nodes/n${search}`,
+        body: JSON.stringify(patch.body),
+      });
+      expect(transport.requests[0]?.headers['content-type']).toBe(contentType);
+    },
+  );
 
   test.each(['', '.', '..', 'a/b'])('the name %j is refused before a request is sent', async (name) => {
     const { client, transport } = setUp();

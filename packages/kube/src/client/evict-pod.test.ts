@@ -42,7 +42,7 @@ async function evicting(...answers: readonly Answer[]) {
 }
 
 describe('the API server has the eviction API', () => {
-  test('an accepted eviction', async () => {
+  test('an accepted eviction sends one request to policy/v1', async () => {
     const { outcome, bodies } = await evicting(ACCEPTED);
     expect(outcome).toBe('asked');
     expect(bodies).toEqual([

@@ -49,7 +49,7 @@ async function load(content: unknown, clock = new VirtualClock()) {
 }
 
 describe('kubeconfig', () => {
-  test('a token and a CA in the file', async () => {
+  test('a kubeconfig can contain a token and a CA', async () => {
     const loaded = await load(
       config({ token: 'abc' }, { 'certificate-authority-data': base64(one.cert), 'tls-server-name': 'kubernetes' }),
     );
@@ -62,7 +62,7 @@ describe('kubeconfig', () => {
     expect(await loaded.authorization?.()).toBe('Bearer abc');
   });
 
-  test('client certificates in the kubeconfig or in files next to it', async () => {
+  test('client certificates are read from the kubeconfig, or from files next to it', async () => {
     await writeFile(join(folder, 'key.pem'), one.key);
     const loaded = await load(config({ 'client-certificate-data': base64(one.cert), 'client-key': 'key.pem' }));
     expect(loaded.clientCertificate).toEqual({ certificate: one.cert, key: one.key });

@@ -486,7 +486,7 @@ describe('life', () => {
     expect(ended).toBe(true);
   });
 
-  test('idle considers waiting, delayed and running keys', async () => {
+  test('idle() is false while keys are waiting, delayed or running', async () => {
     const t = setUp(async () => {
       await sleep(t.clock, 10);
       return done;

@@ -396,6 +396,9 @@ test.each([
   ['/t', '', { target: '/t', control: '/t' }],
   ['/t', 'inClusterConfig', { target: '/t', control: 'inClusterConfig' }],
   ['none', '/c', { target: undefined, control: '/c' }],
-])('target %j and control %j', (targetKubeconfig, controlKubeconfig, expected) => {
-  expect(chooseSources({ targetKubeconfig, controlKubeconfig })).toEqual(expected);
-});
+])(
+  'the kubeconfigs of the clusters come from --target-kubeconfig=%j and --control-kubeconfig=%j',
+  (targetKubeconfig, controlKubeconfig, expected) => {
+    expect(chooseSources({ targetKubeconfig, controlKubeconfig })).toEqual(expected);
+  },
+);

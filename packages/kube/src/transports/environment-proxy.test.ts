@@ -55,7 +55,7 @@ test.each([
   ['[fd00::1]:6443', 'https://[fd00::1]:6443', true],
   ['[fd00::1]:6443', 'https://[fd00::1]', false],
   [',', 'https://cloud.example', false],
-])('NO_PROXY=%s for %s: direct %s', (noProxy, origin, direct) => {
+])('NO_PROXY=%s decides that %s is called without a proxy: %s', (noProxy, origin, direct) => {
   expect(found(origin, noProxy)).toBe(direct ? undefined : PROXY);
 });
 

@@ -87,7 +87,7 @@ test.each([
   ['U4', '50%', 2],
   ['U5', '60%', 2],
   ['U7', '10%', 1],
-])('%s maxUnavailable %s of 4', (_row, value, expected) => {
+])('%s: maxUnavailable %s is converted to a number of four nodes', (_row, value, expected) => {
   expect(maxUnavailableOf(pool('worker', value === undefined ? {} : { maxUnavailable: value }), 4)).toBe(expected);
 });
 

@@ -53,7 +53,7 @@ test.each<[what: string, text: string, inHeader: string, code: string]>([
   expect(new ArmError('GET x', 409, text, { headers: headers(inHeader) }).code).toBe(code);
 });
 
-test('errors for missing capacity or quota', () => {
+test('errors for missing capacity or quota are recognized by their code and text', () => {
   for (const code of ['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded'])
     expect(isExhausted(error(409, code))).toBe(true);
   expect(isExhausted(error(409, 'OperationNotAllowed', 'exceeding approved quota'))).toBe(true);

@@ -21,7 +21,7 @@ describe('the party that can fix an error', () => {
     expect(fromCloud(refusal(status, reason), 'list', signal).credentialsRefused).toBe(refused);
   });
 
-  test('credentials without a token', () => {
+  test('a refused or unavailable token is an error of the credentials', () => {
     expect(fromCloud(new TokenRefused('no'), 'list', signal)).toMatchObject({
       code: 'Internal',
       credentialsRefused: true,

@@ -123,12 +123,12 @@ const answering =
     return { status: code, headers: new Headers(), text: async () => text, body: null };
   };
 
-test.each(METHODS)('provider aws in %s: InvalidArgument [P1]', async (method) => {
+test.each(METHODS)('%s refuses a class of the provider aws with InvalidArgument [P1]', async (method) => {
   const { calls } = await started();
   expect(await calls({ provider: 'aws' })[method]()).toMatchObject({ code: 'InvalidArgument' });
 });
 
-test.each(METHODS)('image missing in %s: Internal [P2]', async (method) => {
+test.each(METHODS)('%s refuses a class without an image with Internal [P2]', async (method) => {
   const { rig, calls } = await started();
   expect(await calls({ spec: { namespace: PODS } })[method]()).toMatchObject({
     code: 'Internal',
@@ -240,18 +240,21 @@ test.each([
   ['without key', undefined, /data\.kubeconfig: is missing; add the kubeconfig/],
   ['no YAML', '{', /data\.kubeconfig: is not YAML/],
   ['no kubeconfig', 'a: 1', /is not a kubeconfig; check current-context, contexts, clusters/],
-])('kubeconfig %s: retried after minutes, for any method [P10]', async (_what, kubeconfig, says) => {
-  const { rig } = await started();
-  const driver = createLocalDriver({ clock: rig.clock, connect: () => Promise.reject, backend: 'pod' } as never);
-  const data = { userData: '', ...(kubeconfig === undefined ? {} : { kubeconfig }) };
-  const { machineClass } = callsOf(rig, {});
-  for (const call of METHODS) {
-    expect(() => driver.decode?.({ call, machineClass, data })).toThrow(says);
-    expect(() => driver.decode?.({ call, machineClass, data })).toThrow(
-      expect.objectContaining({ code: 'InvalidArgument' }),
-    );
-  }
-});
+])(
+  'a kubeconfig %s is an error of each method, and is retried after minutes [P10]',
+  async (_what, kubeconfig, says) => {
+    const { rig } = await started();
+    const driver = createLocalDriver({ clock: rig.clock, connect: () => Promise.reject, backend: 'pod' } as never);
+    const data = { userData: '', ...(kubeconfig === undefined ? {} : { kubeconfig }) };
+    const { machineClass } = callsOf(rig, {});
+    for (const call of METHODS) {
+      expect(() => driver.decode?.({ call, machineClass, data })).toThrow(says);
+      expect(() => driver.decode?.({ call, machineClass, data })).toThrow(
+        expect.objectContaining({ code: 'InvalidArgument' }),
+      );
+    }
+  },
+);
 
 test.each([
   ['exec', 'exec: {command: rm}'],

@@ -28,7 +28,7 @@ test('lists with commas in their texts are not confused', () => {
   expect(table.put(row('a', '', ['x', 'y']))).toBe(true);
 });
 
-test('a row that disappears is dropped once, and one that returns before the message is only put', () => {
+test('a row that disappears is removed once, and a row that returns before the message is only sent', () => {
   const table = new Table<ReturnType<typeof row>>();
   table.put(row('a', ''));
   table.put(row('b', ''));

@@ -14,7 +14,7 @@ const peer = (name: string, version: number, unreachable: readonly string[], hol
     spec: { holderIdentity: holder, leaseDurationSeconds: 15 },
   }) as unknown as Lease;
 
-test('a cluster that live replicas cannot reach has a sentence, until they reach it or end', async () => {
+test('the dashboard reports a cluster that live replicas cannot reach, until they reach it or end', async () => {
   const clock = new VirtualClock();
   let all: readonly Lease[] = [];
   const store = { list: () => all } as never;

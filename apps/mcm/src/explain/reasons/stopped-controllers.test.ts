@@ -65,12 +65,12 @@ const linesOf = (controllers: readonly ControllerHealth[]): string =>
   deploymentLines(explain(controllers), NOW).join('\n');
 
 describe('explain', () => {
-  test('announces the next step and the replacement as long as the controllers act', () => {
+  test('explain announces the next step and the replacement while the controllers work', () => {
     expect(linesOf([])).toContain('mcm scales MachineSet pool-a from 2 to 3 machines');
     expect(linesOf([])).toContain('the machine may be Failed and replaced');
   });
 
-  test('announces none of the actions of a stopped manager', () => {
+  test('explain announces no action of a stopped manager', () => {
     const lines = linesOf([stopped('machine-controller-manager')]);
     expect(lines).toContain('  next   none: machine-controller-manager is not working\n');
     expect(lines).toContain(
@@ -82,14 +82,14 @@ describe('explain', () => {
     );
   });
 
-  test('announces no deadline of a stopped machine controller', () => {
+  test('explain announces no deadline of a stopped machine controller', () => {
     const lines = linesOf([stopped('machine-controller')]);
     expect(lines).toContain('machine-controller is not working; last report: the machine is unhealthy');
     expect(lines).not.toContain('the machine may be Failed');
     expect(lines).toContain('mcm scales MachineSet pool-a from 2 to 3 machines');
   });
 
-  test('a manager that is behind with one deployment has no next step for this deployment only', () => {
+  test('explain announces no next step for the deployment that a manager is behind with', () => {
     const behind = (name: string): ControllerHealth => ({
       ...stopped('machine-controller-manager'),
       state: 'behind',

@@ -11,7 +11,7 @@ describe('creation', () => {
     expect(asked('GET', 'MarketplaceOrdering')).toEqual([]);
   });
 
-  test('a confidential VM [Z4]', async () => {
+  test('the security settings of a confidential VM are sent [Z4]', async () => {
     const body = await open().made({
       securityProfile: { securityType: 'ConfidentialVM' },
       ...storage({
@@ -35,13 +35,13 @@ describe('creation', () => {
     expect(asked('GET', '/artifacttypes/')).toEqual([]);
   });
 
-  test('an unreadable subnet [Z7]', async () => {
+  test('a creation with an unreadable subnet fails and leaves nothing [Z7]', async () => {
     const { stage, names } = open({}, [failing('^GET subnets$')]);
     await refused(stage.create(), 'Internal');
     expect(names()).toEqual([]);
   });
 
-  test('a missing or unreadable image [Z9]', async () => {
+  test('a missing image is NotFound, and an unreadable one is Internal [Z9]', async () => {
     const spec = withProperties(image({ urn: URN }));
     const absent = open({}, [failing('^GET images$', 404, 'NotFound')]);
     await refused(absent.stage.create({ spec }), 'NotFound');
@@ -50,13 +50,13 @@ describe('creation', () => {
     expect([absent.names(), broken.names()]).toEqual([[], []]);
   });
 
-  test('a missing agreement [Z10]', async () => {
+  test('a creation with an unreadable agreement fails and leaves nothing [Z10]', async () => {
     const { stage, names } = open({}, [failing('^GET agreements$')]);
     await refused(stage.create({ spec: withProperties(image({ urn: URN })) }), 'Internal');
     expect(names()).toEqual([]);
   });
 
-  test('terms that the driver cannot accept [Z12]', async () => {
+  test('a creation whose terms the driver cannot accept fails and leaves nothing [Z12]', async () => {
     const { stage, names } = open({}, [failing('^PUT agreements$')]);
     await refused(stage.create({ spec: withProperties(image({ urn: URN })) }), 'Internal');
     expect(names()).toEqual([]);
@@ -98,7 +98,7 @@ describe('creation', () => {
     expect([atOnce.names(), later.names()]).toEqual([[], []]);
   });
 
-  test('without capacity, and with a failed cleanup [Z18]', async () => {
+  test('without capacity, the error also contains the failure of the cleanup [Z18]', async () => {
     const faults = [
       failing('^PUT virtualMachines$', 409, 'ZonalAllocationFailed'),
       failing('^DELETE virtualMachines$', 400, 'Stuck'),

@@ -48,7 +48,7 @@ describe('deletion', () => {
     expect([names(), asked('PATCH', '')]).toEqual([[], []]);
   });
 
-  test('an unreadable group or VM [Z42]', async () => {
+  test('a deletion with an unreadable resource group or VM fails [Z42]', async () => {
     for (const on of ['^HEAD resourceGroups$', '^GET virtualMachines$']) {
       const { stage, names, placeVm } = open({}, [failing(on)]);
       placeVm();
@@ -80,7 +80,7 @@ describe('deletion', () => {
     expect(names()).toHaveLength(3);
   });
 
-  test('a deletion that fails after the change of the VM [Z46]', async () => {
+  test('a deletion that Azure refuses after the change of the VM is an error [Z46]', async () => {
     const { stage, cloud, placeVm } = open({}, [failing('^DELETE virtualMachines$')]);
     placeVm({ os: 'Detach' });
     await refused(stage.delete(), 'Internal');

@@ -6,7 +6,7 @@ import { at, failing, ID, open, TAGS } from './open.ts';
 /** The scenarios of Azure for status and listing. Each row of the table is a test with its name. */
 
 describe('status and listing', () => {
-  test('an existing, a missing and an unreadable VM [Z48]', async () => {
+  test('status returns an existing VM, NotFound for a missing one, and Internal for an unreadable one [Z48]', async () => {
     const { stage, placeVm } = open();
     await refused(stage.status(), 'NotFound');
     placeVm();
@@ -14,7 +14,7 @@ describe('status and listing', () => {
     await refused(open({}, [failing('^GET virtualMachines$')]).stage.status(), 'Internal');
   });
 
-  test('VMs and their remaining resources [Z49]', async () => {
+  test('the list contains VMs, and the names of machines with remaining disks and NICs [Z49]', async () => {
     const { stage, cloud } = open();
     expect(await stage.list()).toEqual([]);
     cloud.place(at.vm('vm-1'), { tags: TAGS, properties: {} });
@@ -30,7 +30,7 @@ describe('status and listing', () => {
     ]);
   });
 
-  test('tags of another cluster [Z50]', async () => {
+  test('the list omits VMs with the tags of another cluster [Z50]', async () => {
     const { stage, cloud } = open();
     cloud.place(at.vm('vm-1'), {
       tags: { 'kubernetes.io-cluster-other': '1', 'kubernetes.io-role-node': '1' },
@@ -45,13 +45,13 @@ describe('status and listing', () => {
     return opened;
   };
 
-  test('three pages [Z51]', async () => {
+  test('the list reads all three pages [Z51]', async () => {
     const { stage, asked } = three();
     expect(await stage.list()).toHaveLength(3);
     expect(asked('POST', 'ResourceGraph').map(({ body }) => 'options' in body)).toEqual([false, true, true]);
   });
 
-  test('a page with an error, and listings that end early [Z52]', async () => {
+  test('an error on a page fails the list, and a single page needs one request [Z52]', async () => {
     await refused(three({}, [{ ...failing('^POST graph$'), after: 1 }]).stage.list(), 'Internal');
     const ends = three({ pageSize: 3 });
     expect([(await ends.stage.list()).length, ends.sent.length]).toEqual([3, 1]);

@@ -49,7 +49,7 @@ describe('provider spec and secret', () => {
     { availabilitySet: set, virtualMachineScaleSet: set },
     { zone: 1, availabilitySet: set, virtualMachineScaleSet: set },
     {},
-  ])('a VM has exactly one of zone, availability set and scale set: %j [Z25]', async (change) => {
+  ])('a VM without exactly one of zone, availability set and scale set is refused: %j [Z25]', async (change) => {
     const words = 'providerSpec.properties.zone|.availabilitySet|.virtualMachineScaleSet: Forbidden';
     await refused(open().stage.create({ spec: placed(change) }), 'InvalidArgument', words);
   });
@@ -58,7 +58,7 @@ describe('provider spec and secret', () => {
     {},
     { id: '/i', urn: URN },
     { id: '/i', urn: URN, communityGalleryImageID: '/c', sharedGalleryImageID: '/s' },
-  ])('a VM has exactly one image: %j [Z26]', async (reference) => {
+  ])('a VM without exactly one image is refused: %j [Z26]', async (reference) => {
     const message = await open().bad(
       image(reference),
       'imageReference.id|.urn|.communityGalleryImageID|.sharedGalleryImageID',
@@ -68,14 +68,14 @@ describe('provider spec and secret', () => {
 
   const osDisk = (change: object) => storage({ osDisk: { ...PROPERTIES.storageProfile.osDisk, ...change } });
 
-  test('an invalid OS disk [Z28]', async () => {
+  test('an invalid OS disk is refused with its field [Z28]', async () => {
     await open().bad(osDisk({ createOption: '' }), 'osDisk.createOption');
     for (const diskSizeGB of [0, -10]) await open().bad(osDisk({ diskSizeGB }), 'osDisk.diskSizeGB');
     const managedDisk = { securityProfile: { securityEncryptionType: 'x' } };
     await open().bad(osDisk({ managedDisk }), 'osDisk.securityEncryptionType');
   });
 
-  test('invalid data disks [Z29]', async () => {
+  test('invalid data disks are refused with their fields [Z29]', async () => {
     const disk = { name: 'd', lun: 0, diskSizeGB: 10, storageAccountType: 'Premium_LRS' };
     const dataDisks = (...all: object[]) => storage({ dataDisks: all });
     await open().bad(dataDisks({ ...disk, storageAccountType: '' }), 'dataDisks.storageAccountType: Required');
@@ -84,7 +84,7 @@ describe('provider spec and secret', () => {
     expect(message.match(/dataDisks\.lun: Invalid/g)).toHaveLength(2);
   });
 
-  test('IDs of capacity reservation groups [Z30]', async () => {
+  test('the ID of a capacity reservation group is sent, and an ID of another type is refused [Z30]', async () => {
     const of = (capacityReservationGroupID: string) => ({ capacityReservation: { capacityReservationGroupID } });
     await open().bad(of('Foo/bar/baz'), 'capacityReservation');
     await open().bad(of(at.vm()), 'capacityReservation');
@@ -94,7 +94,7 @@ describe('provider spec and secret', () => {
     });
   });
 
-  test('names of clouds [Z31]', async () => {
+  test('the name of the cloud selects the endpoint, and an unknown name is refused [Z31]', async () => {
     const clouds = [
       [undefined, 'https://management.azure.com'],
       [{ name: 'AzurePublic' }, 'https://management.azure.com'],
@@ -109,7 +109,7 @@ describe('provider spec and secret', () => {
     await refused(open().stage.create({ spec }), 'InvalidArgument', 'Unsupported value');
   });
 
-  test('the keys of a Secret [Z33]', async () => {
+  test('each missing or blank key of the Secret is reported [Z33]', async () => {
     const without = async (change: Record<string, string | undefined>): Promise<number> => {
       const secret = JSON.parse(JSON.stringify({ ...SECRET, ...change }));
       const message = await refused(open().stage.create({ secret }), 'InvalidArgument', 'data.');

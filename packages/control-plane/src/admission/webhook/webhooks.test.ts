@@ -108,7 +108,7 @@ describe('the called webhooks', () => {
     ['other objects', { objectSelector: { matchLabels: { x: 'y' } } }],
     ['other data', { matchConditions: [{ name: 'c', expression: "object.data.a == '2'" }] }],
     ['other users', { matchConditions: [{ name: 'c', expression: "request.userInfo.username == 'bob'" }] }],
-  ])('no webhook for %s', async (_what, more) => {
+  ])('a webhook for %s is not called', async (_what, more) => {
     await configure('Validating', hook('a', more));
     expect((await create('x')).status).toBe(201);
     expect(asked).toEqual([]);
@@ -192,7 +192,7 @@ describe('a mutating webhook', () => {
     expect(validating).toHaveProperty('uid');
   });
 
-  test('matches the object after the patches of earlier webhooks', async () => {
+  test('a selector matches the object after the patches of earlier webhooks', async () => {
     const labelled = { objectSelector: { matchLabels: { k: 'v' } } };
     const condition = { matchConditions: [{ name: 'c', expression: '!has(object.metadata.labels)' }] };
     responders = { a: () => patchOf({ op: 'add', path: '/metadata/labels', value: { k: 'v' } }) };
@@ -252,7 +252,7 @@ describe('a mutating webhook', () => {
       'no kind "ConfigMap" is registered for version "v2"',
     ],
     ['another review’s answer', { uid: 'x' }, 'expected response.uid='],
-  ])('with %s fails', async (_what, response, message) => {
+  ])('an answer with %s fails the request', async (_what, response, message) => {
     responders = { a: () => response };
     await configure('Mutating', hook('a'));
     const answer = await create('x');
@@ -346,7 +346,7 @@ describe('failure', () => {
     expect((await create('x')).body.message).toContain('Post "https://a/?timeout=3s": context deadline exceeded');
   });
 
-  test('a missing service', async () => {
+  test('the error for a missing service names the service', async () => {
     const service = { namespace: 'default', name: 's', path: '/hook' };
     await configure('Validating', hook('a', { clientConfig: { service } }));
     expect((await create('x')).body.message).toContain(

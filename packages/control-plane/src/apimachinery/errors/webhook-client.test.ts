@@ -20,7 +20,7 @@ test.each<[url: string, ...problems: string[]]>([
   [':h', 'missing protocol scheme'],
   ['https://h/\n', 'net/url: invalid control character in URL'],
   ['https://u^@h', 'net/url: invalid userinfo'],
-])('the URL %j of a webhook', (url, ...problems) => {
+])('the URL %j of a webhook is accepted, or refused with the texts of Go', (url, ...problems) => {
   const findings = new Findings();
   webhookUrlFindings(findings, url, 'url');
   expect(findings.causes).toHaveLength(problems.length);

@@ -128,7 +128,7 @@ describe('the verb impersonate', () => {
     });
   });
 
-  test('is in the refusal for a user that used it last; other users get the first constrained mode', () => {
+  test('the refusal names the mode that the user used last, or else the first constrained mode', () => {
     const { be, asked } = who('impersonate users alice');
     expect(be(as('bob'))).toContain('cannot impersonate-on:user-info:list');
     expect(be(as('alice'))).toMatchObject({ name: 'alice' });

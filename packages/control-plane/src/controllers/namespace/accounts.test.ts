@@ -7,7 +7,7 @@ const IN = '/api/v1/namespaces/fresh';
 const namespace = (plane: TestPlane) =>
   plane.must('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fresh' } });
 
-test('every namespace has the account default, also after its deletion, but no terminating one', async () => {
+test('every namespace has the ServiceAccount default, also after its deletion; a terminating namespace gets none', async () => {
   await using plane = await TestPlane.start('serviceaccount');
   await namespace(plane);
   const path = `${IN}/serviceaccounts/default`;

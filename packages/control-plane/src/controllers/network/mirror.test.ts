@@ -65,7 +65,7 @@ test.each<[string, Fields, Fields]>([
   ['asks for none', {}, { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }],
   ['elects a leader', {}, { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } }],
   ['belongs to a service that selects pods', { selector: { a: 'b' } }, {}],
-])('no slice mirrors what %s', async (_name, spec, metadata) => {
+])('no slice mirrors an Endpoints object that %s', async (_name, spec, metadata) => {
   await using plane = await start();
   await service(plane, spec);
   await endpoints(plane, one, metadata);

@@ -10,7 +10,7 @@ test.each([
     '93f7910f45d8a99109c5b3f74144e582',
   ],
   ['', '6c62272e07bb014262b821756295c58d'],
-])('the hash of %j', (dumped, hash) => {
+])('the hash of %j equals the hash of Go', (dumped, hash) => {
   expect(fnv128a(dumped)).toBe(hash);
 });
 

@@ -42,7 +42,7 @@ test.each<[string, Facts, Facts]>([
   ['the one that was ready for half as long goes first', { ready: 20 }, { ready: 45 }],
   ['the one that was started again more often goes first', { ready: 10, restarts: 2 }, { ready: 10 }],
   ['the one of half the age goes first', { ready: 5, age: 40 }, { ready: 5, age: 100 }],
-])('comparison of two pods: %s', (_title, lesser, better) => {
+])('of two pods, one is deleted first: %s', (_title, lesser, better) => {
   for (const [a, b] of [
     ['a', 'b'],
     ['b', 'a'],

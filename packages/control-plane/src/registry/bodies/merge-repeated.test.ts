@@ -27,7 +27,7 @@ test.each<[text: string, fields: Record<string, unknown>]>([
   ['"nodeSelector":{"a":"b"},"nodeSelector":null', { nodeSelector: null }],
   ['"containers":[{"name":"c"}],"containers":null', { containers: null }],
   ['"securityContext":{"runAsUser":1},"securityContext":null', { securityContext: null }],
-])('a null after a value in a pod: %s', (text, fields) => {
+])('a null after a value keeps or removes the value of a pod, as in Go: %s', (text, fields) => {
   expect(parseMerging(`{${text}}`, definitionSchema('V1PodSpec'))).toEqual(fields);
 });
 

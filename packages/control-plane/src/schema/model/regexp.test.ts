@@ -49,7 +49,7 @@ test.each([
   ['\\x{1F600}', '😀', true],
   ['(?s).', '\n', true],
   ['.', '\n', false],
-])('%s against %j: %s, as by Go', (expression, text, matches) => {
+])('%s matches %j as in Go: %s', (expression, text, matches) => {
   expect(compiled(expression).test(text)).toBe(matches);
 });
 

@@ -37,7 +37,7 @@ describe('one write that names machines and the new count', () => {
     expect((await world.events()).filter((event) => event.reason === 'ScaleInAccepted')).toHaveLength(1);
   });
 
-  test('the same write repeated changes nothing, also after a scale-up', async () => {
+  test('a repeated scale-in request changes nothing, also after a scale-up', async () => {
     await using world = await start(4);
     const [, , , d = ''] = await names(world);
     const write = request('r1', [d], 4);
@@ -87,7 +87,7 @@ describe('one write that names machines and the new count', () => {
     },
   );
 
-  test('a count that changed after the request stays', async () => {
+  test('replicas that changed after the request stay', async () => {
     await using world = await start(3);
     const before = await names(world);
     await world.change({ ...request('r', before.slice(0, 1), 3), spec: { replicas: 4 } });
@@ -144,7 +144,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect((await world.deployment()).metadata.annotations?.[Annotations.TriggerDeletion]).toBeUndefined();
   });
 
-  test('a name alone deletes nothing: the machine is deleted when the count falls [9.3]', async () => {
+  test('a name alone deletes nothing: the machine is deleted when the replicas fall [9.3]', async () => {
     await using world = await start(3);
     const [a = '', b = '', c = ''] = await names(world);
     await world.change(scaler(world.clock.now(), [b], 3));
@@ -159,7 +159,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect(await names(world)).toEqual([a, c]);
   });
 
-  test.each(['', ' '])('an empty list %j has no effect, also on a marked machine', async (list) => {
+  test.each(['', ' '])('an empty list %j of machines has no effect, also on a marked machine', async (list) => {
     await using world = await start(3);
     const before = await names(world);
     const marks = { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: '2026-01-01T12:00:00Z' };
@@ -201,7 +201,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect(await names(world)).toEqual([a, c]);
   });
 
-  test('named and scaled down in one write: the named machine is deleted, without an event that it stays', async () => {
+  test('a machine that is named in the write of the scale-down is deleted, without an event that it stays', async () => {
     await using world = await start(3);
     const [, b = ''] = await names(world);
     const { metadata, spec } = scaler(world.clock.now(), [b], 2);

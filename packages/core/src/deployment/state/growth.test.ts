@@ -97,7 +97,7 @@ describe('a growth', () => {
     expect(added(sizes, after)).toBe(more.reduce((total, each) => total + each, 0));
   });
 
-  test('a set that shrinks adds nothing', () => {
+  test('a set that shrinks adds no machines to the growth', () => {
     expect(
       added(
         { current: size('new', 3), old: [OLD] },

@@ -181,7 +181,7 @@ describe('a class that does not exist', () => {
     expect(alone?.status?.machineSetCondition).toMatchObject([{ type: 'InvalidSpec', reason: 'ClassNotFound' }]);
   });
 
-  test('a rollout to it does not begin: the machines stay, and can be scaled down', async () => {
+  test('a rollout to a missing class does not begin: the machines stay, and can be scaled down', async () => {
     await using world = await start({ classes: ['small'] });
     await world.deploy(3);
     await world.until(() => world.complete(), 60);

@@ -66,7 +66,7 @@ describe('status', () => {
   test('a changed number of preserved failed machines is written [Q-10, BUG-11 corrected]', () => {
     expect(deploymentStatusDiffers({ preservedFailedReplicas: 0 }, { preservedFailedReplicas: 1 })).toBe(true);
   });
-  test('absent and empty are equal: no write [ODD-13]', () => {
+  test('an absent and an empty list of failed machines are equal, so nothing is written [ODD-13]', () => {
     expect(deploymentStatusDiffers({ replicas: 1 }, { replicas: 1, failedMachines: [], unavailableReplicas: 0 })).toBe(
       false,
     );
@@ -90,7 +90,7 @@ describe('progress', () => {
       lastTransitionTime: minutes(-5),
     });
   });
-  test('the deadline passes [Q-05]', () => {
+  test('a rollout without progress until its deadline has timed out [Q-05]', () => {
     const status = {
       updatedReplicas: 1,
       replicas: 1,
@@ -102,7 +102,7 @@ describe('progress', () => {
     });
     expect(progressOf(stored(3, status), sets(3, 1, 0))).toMatchObject({ status: 'True', reason: 'MachineSetUpdated' });
   });
-  test('the time at which it passes [Q-06]', () => {
+  test('the next reconcile is at the deadline of the rollout [Q-06]', () => {
     const d = deployment(3, { progressDeadlineSeconds: 600 });
     expect(progressDeadline(d, [progressing('MachineSetUpdated', 'True', minutes(-3))])).toBe(NOW.getTime() + 420_000);
   });

@@ -111,7 +111,7 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     'pod default/a',
     'the grace period ended at 2026-01-01T12:00:00.000Z; check its finalizers and the kubelet; force-deletion=true on the machine ends the wait',
   ],
-])('what a user can do, and whether an event asks for it: %s', (_what, of, failed, cause, hint) => {
+])('a blocker contains a hint for the user, and its event: %s', (_what, of, failed, cause, hint) => {
   const blocker = of();
   expect([blocker.failed, blocker.event?.cause, blocker.hint]).toEqual([failed, cause, hint]);
   const reason = cause?.startsWith('pod ') ? 'PodDoesNotEnd' : 'DeletionBlocked';

@@ -32,6 +32,6 @@ test.each<[what: string, pod: DrainPod, verdict: string, because: string]>([
     'the deletion of the node deletes the local data of the pod',
   ],
   ['any other', pod('a'), 'evict', 'the controller of the pod starts a new pod on another node'],
-])('what a drain does with a pod, and why: %s', (_what, given, verdict, because) => {
+])('a drain evicts, skips or deletes a pod with a reason: %s', (_what, given, verdict, because) => {
   expect(verdictOf(given)).toEqual({ pod: verdict, because });
 });

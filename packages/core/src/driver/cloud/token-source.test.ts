@@ -14,7 +14,7 @@ function open(livesMs: number) {
   return { clock, source };
 }
 
-test('one request for all callers, and another one five minutes before the expiry', async () => {
+test('all callers share one token request, and the next follows five minutes before the expiry', async () => {
   const { clock, source } = open(3_600_000);
   expect(await Promise.all([source.get(signal), source.get(signal)])).toEqual(['1', '1']);
   await clock.advance(3_299_999);
@@ -41,7 +41,7 @@ test('a refused token is requested again; a refusal of an older one does not rem
   expect(await source.get(signal)).toBe('2');
 });
 
-test('a failure is not kept', async () => {
+test('a failed token request is repeated by the next caller', async () => {
   const clock = new VirtualClock();
   const answers = [() => Promise.reject(new Error('not now')), () => Promise.resolve({ value: 'a', until: 9e12 })];
   const source = tokenSource(clock, () => answers.shift()?.() ?? Promise.reject(new Error('no more')));

@@ -30,7 +30,7 @@ test('a missing Secret is a problem with a hint, not silently empty [S-K3, O-16]
   });
 });
 
-test('class and Secret: its data, decoded [S-K4]', () => {
+test('the driver gets the decoded data of the Secret of the class [S-K4]', () => {
   expect(read(machineClass(), secret('user-data', { foo: 'bar' }))).toEqual({
     data: { foo: 'bar' },
     hidden: { foo: 'bar' },
@@ -74,7 +74,7 @@ test('credentials must be text; keys that no driver reads need not', () => {
   expect(found(() => false).problems).toEqual([]);
 });
 
-test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key userData: reported with the hint', () => {
+test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key userData is reported with a hint', () => {
   expect(() => userDataOf({ data: {}, hidden: {}, problems: [] }, 'm-0', machineClass())).toThrow(
     /userdata field not found in secret for machine "m-0"; add data\.userData to Secret test\/user-data$/,
   );

@@ -43,7 +43,7 @@ test('after a success no machine waits for ten minutes', async () => {
   expect(waits('m-2')).toBe(2 * MINUTE);
 });
 
-test('after a failure the next machine asks first', () => {
+test('after a failed first call, the next machine calls the cloud first', () => {
   const { first, waits } = calls();
   first.began('a', 'm-0');
   first.ended('a', 'm-0', false);

@@ -318,7 +318,7 @@ describe('a Node that the cache does not have', () => {
     expect([await actions.findsMissed(scope), stage.asked.length]).toEqual([missed > 0, missed + late]);
   });
 
-  test('cannot delay the end of a machine, but the deletion of its VM until the drain timeout', async () => {
+  test('an unreadable Node delays the deletion of the VM until the drain timeout, but not the end of a machine', async () => {
     const { actions, clock, log, scope } = await startNodeActions(() => refusal(403, 'Forbidden'));
     const before = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
     const finds = (change: Partial<Machine['metadata']>) =>

@@ -63,7 +63,7 @@ test.each([
     'ReadinessTaintsRemoved False readiness.k8s.io/network',
   ],
   ['all there', machine({ spec: PROVIDER, status: in_('Pending') }), node(), undefined],
-])('incident 26: a creation with %s', (_what, born, its, open) => {
+])('the metrics show the stage of a creation with %s [incident 26]', (_what, born, its, open) => {
   const stages = creationSteps(born, its);
   const at_ = stages.findIndex(({ status }) => status === 'False');
   const stage = stages[at_];

@@ -54,7 +54,7 @@ test.each<[what: string, observation: Partial<MachineObservation>, reason: strin
   ['a Failed machine whose Node is Ready again', { deletedForHealth: true }, 'Unhealthy'],
   ['a machine that a user deletes', { deletedForHealth: false }, 'ScaleDown'],
   ['a machine that a scale-down deletes', {}, 'ScaleDown'],
-])('the reason of a deletion with a Ready Node: %s', (_what, observation, reason) => {
+])('the Node of a deleted machine gets the reason of the deletion: %s', (_what, observation, reason) => {
   const ready = dying({ ...terminating(T1), conditions: mirrored(hc('True')) });
   const { actions } = planDeletion(see(ready, { node: node(), ...observation }), NOON);
   expect(actions).toMatchObject([{ do: 'cordon', reason }]);

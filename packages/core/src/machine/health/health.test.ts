@@ -293,7 +293,7 @@ test.each([
   ['25%', 10, 2],
   ['25%', 3, 1],
   [0, 10, 1],
-])('--max-unhealthy-replacements=%s of %i machines: %i at once', (limit, size, allowed) => {
+])('--max-unhealthy-replacements=%s of %i machines allows %i replacements at once', (limit, size, allowed) => {
   expect(replacementLimit(limit, size)).toBe(allowed);
 });
 

@@ -97,11 +97,11 @@ describe('the machine during an update', () => {
       'S-I19 ready for the update: the machine waits for the agent',
       see({ node: cordoned(['c', 's'], 'ReadyForUpdate') }),
     ],
-  ])('%s: nothing is due', (_row, o) => {
+  ])('a machine in the state "%s" needs no action', (_row, o) => {
     expect(planInPlace(o, NOON)?.actions ?? []).toEqual([]);
   });
 
-  it('selected and drained: the phase, and DrainSuccessful [S-I17]', () => {
+  it('a machine whose selected node is drained gets the phase and DrainSuccessful [S-I17]', () => {
     const o = see({ node: cordoned(['c', 's'], 'SelectedForUpdate'), drain: empty });
     const [status] = planInPlace(o, NOON)?.actions ?? [];
     expect(status).toMatchObject({
@@ -114,7 +114,7 @@ describe('the machine during an update', () => {
     expect(conditionOf(o)).toBe('DrainSuccessful: Node draining successful');
   });
 
-  it('drained: the agent may begin [S-I18]', () => {
+  it('the agent may begin when the node is drained [S-I18]', () => {
     expect(conditionOf(see({ node: cordoned(['c', 's'], 'DrainSuccessful') }))).toBe(
       'ReadyForUpdate: Node is ready for in-place update',
     );

@@ -152,7 +152,7 @@ test.each<[row: string, given: Given, value: string]>([
   ['the Node is missing and was not annotated at the end:', { last: '', node: false }, ''],
   ['the Node is missing and its last value was invalid:', { last: 'later', node: false }, ''],
   ['the Node is missing and the Machine has the value false:', { own: 'false', last: 'now', node: false }, 'false'],
-])('%s the effective value', (_row, given, value) => {
+])('%s the effective value of the preservation comes from the Node or the Machine', (_row, given, value) => {
   const o = see(given);
   expect(effectiveValue(o.machine, o.node)).toBe(value);
 });
@@ -371,7 +371,7 @@ test('an interrupted end continues anywhere: the expiry is removed last', () => 
   expect(steps).toEqual(['setNodeCondition', 'syncNode', 'annotate', 'writeStatus']);
 });
 
-test('as CB2, preserved by the controller [S-CB4]', () => {
+test('the condition of a Failed machine that mcm preserves has the reason "Preserved by MCM." [S-CB4]', () => {
   const condition = buildCondition(undefined, { value: 'auto-preserved', expiry: at(HOUR) }, 'yes', NOON);
   expect(condition).toMatchObject({ status: 'True', reason: 'Preserved by MCM.' });
 });

@@ -260,7 +260,7 @@ describe('deletion order', () => {
       (m) => m.metadata.name,
     );
 
-  test('priority, then mark, then phase [M-20]', () => {
+  test('machines are deleted by priority, then by mark, then by phase [M-20]', () => {
     const given = [
       machine('m5', { phase: 'Running', priority: '3' }),
       machine('m4', { phase: 'Running', priority: '3', marked: 1 }),
@@ -270,7 +270,7 @@ describe('deletion order', () => {
     ];
     expect(chooseForDeletion(given, 4, NOW).map((m) => m.metadata.name)).toEqual(['m1', 'm2', 'm3', 'm4']);
   });
-  test('a preserved one is the last [M-21]', () => {
+  test('a preserved machine is deleted last [M-21]', () => {
     const given = [
       machine('preserved', { phase: 'Failed', preservedUntil: 60 }),
       machine('running', { phase: 'Running' }),
@@ -311,14 +311,14 @@ describe('deletion order', () => {
       'Running',
     ]);
   });
-  test('oldest first, then by name [M-22]', () => {
+  test('the oldest machine is deleted first, then the first by name [M-22]', () => {
     expect(order(machine('young', { age: 1 }), machine('b', { age: 9 }), machine('a', { age: 9 }))).toEqual([
       'a',
       'b',
       'young',
     ]);
   });
-  test('preservation precedes health [M-25]', () => {
+  test('of preserved machines, a Failed machine is deleted before a healthy machine [M-25]', () => {
     expect(
       order(
         machine('c', { phase: 'Running', preservedUntil: 60 }),
@@ -327,7 +327,7 @@ describe('deletion order', () => {
       ),
     ).not.toContain('c');
   });
-  test('preservation precedes priority [M-26]', () => {
+  test('a preserved machine with priority 1 is deleted after a machine with priority 3 [M-26]', () => {
     const given = [machine('kept', { priority: '1', preservedUntil: 60 }), machine('goes', { priority: '3' })];
     expect(chooseForDeletion(given, 1, NOW).map((m) => m.metadata.name)).toEqual(['goes']);
   });
@@ -357,7 +357,7 @@ describe('slow start', () => {
     });
     expect(running.filter((n) => n > 0)).toEqual([1, 2, 4, 8, 16, 32, 37]);
   });
-  test('ten, two at first [M-18]', async () => {
+  test('a slow start with a first batch of two creates all ten machines [M-18]', async () => {
     expect(await slowStart(items.slice(0, 10), () => Promise.resolve(), { firstBatch: 2 })).toEqual({
       succeeded: 10,
       error: undefined,
@@ -380,7 +380,7 @@ describe('slow start', () => {
       skipped: 97,
     });
   });
-  test('one refusal, one call [M-16]', async () => {
+  test('a refused creation ends a slow start after one call [M-16]', async () => {
     let calls = 0;
     const result = await slowStart(items, async () => {
       calls++;

@@ -80,7 +80,7 @@ test.each([
   ['a server without TLS', async () => (await answering(200, '')).replace('http', 'https'), 'does not use TLS'],
   ['a port without a server', async () => 'http://127.0.0.1:1', 'no server listens at the address'],
   ['an unknown host name', async () => 'https://nowhere.invalid', 'the host name of the address'],
-])('another server instead of an API server: %s', async (_what, place, words) => {
+])('a warning explains that another server answers instead of an API server: %s', async (_what, place, words) => {
   const server = await place();
   const [sentence, ...others] = await reportedOf(server);
   expect(others).toEqual([]);

@@ -89,7 +89,7 @@ describe('certificates', () => {
     expect(assessed.endsAt).toBe(NOW.getTime() + until);
   });
 
-  test('a certificate with the key of another, and an invalid one', async () => {
+  test('a warning reports a certificate with a foreign key, and an invalid certificate', async () => {
     const [one, other] = [await issued(-DAY, 90 * DAY), await issued(-DAY, 90 * DAY)];
     expect(checkCertificate({ ...one, key: other.key }, NOW).sentence).toMatch(/and its key do not match/);
     expect(checkCertificate({ ...one, key: 'nonsense' }, NOW).sentence).toMatch(/and its key do not match/);

@@ -107,7 +107,7 @@ test.each<[string, Facts, ApiObject[], string]>([
     [pod('a', { phase: 'Failed', exitCode: 3 })],
     'PodFailurePolicy',
   ],
-])('the end of a job with %s', (_name, spec, pods, reason) => {
+])('a job with %s ends with its reason', (_name, spec, pods, reason) => {
   const job = jobWith(spec);
   expect(endOf(job, countJob(job, pods), pods, NOW)?.reason ?? '').toBe(reason);
 });
