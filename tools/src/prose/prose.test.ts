@@ -26,7 +26,7 @@ describe('check', () => {
     'The rollout goes on where it ended',
     'Who bears the finalizer is looked after by the other program',
     'what is no API server at the address of one',
-  ])('rejects the old message "%s"', (old) => {
+  ])('the prose check rejects the old message "%s"', (old) => {
     expect(rulesOf(message(old))).not.toEqual([]);
   });
 
@@ -46,11 +46,11 @@ describe('check', () => {
     expect(check(text, phrases)).toEqual([{ rule: 'phrase', line: 41, message: '"anew" → again' }]);
   });
 
-  test('finds a phrase in any case and across a line break', () => {
+  test('the prose check finds a phrase in any case and across a line break', () => {
     expect(rulesOf({ kind: 'comment', line: 1, text: 'The rollout Goes\non.' })).toEqual(['phrase']);
   });
 
-  test('limits a sentence to 25 words, and to 20 in a message', () => {
+  test('the prose check limits a sentence to 25 words, and to 20 in a message', () => {
     const words = (count: number) => `Word${' word'.repeat(count - 1)}.`;
     expect(rulesOf({ kind: 'doc', line: 1, text: `${words(25)} ${words(25)}` })).toEqual([]);
     expect(rulesOf({ kind: 'doc', line: 1, text: `${words(25)} ${words(26)}` })).toEqual(['sentence']);
@@ -124,7 +124,7 @@ describe('check', () => {
     expect(rulesOf({ kind: 'cell', line: 1, text })).toEqual(rules);
   });
 
-  test('limits a table cell to 200 characters', () => {
+  test('the prose check limits a table cell to 200 characters', () => {
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(200) })).toEqual([]);
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(201) })).toEqual(['cell']);
     const [, long = { kind: 'cell', line: 1, text: '' }] = textsOfPage(`| a |\n| - |\n| b \`${'x'.repeat(200)}\` |`);
@@ -270,7 +270,7 @@ describe('baseline', () => {
     ]);
   });
 
-  test('shrinks and follows a text that moved to another file', () => {
+  test('the baseline shrinks and follows a text that moved to another file', () => {
     const old: Counts = { 'a.ts': { phrase: 3, sentence: 1 } };
     expect(shrink({ 'a.ts': { phrase: 1, sentence: 1 }, 'b.ts': { phrase: 2 } }, old)).toEqual({
       'a.ts': { phrase: 1, sentence: 1 },
@@ -298,7 +298,7 @@ describe('sample', () => {
   const sentence = (index: number): Text => ({ kind: 'doc', line: index, text: `Sentence ${index} has five words.` });
   const texts = new Map([['a.md', Array.from({ length: 90 }, (_, index) => sentence(index))]]);
 
-  test('draws 30 different sentences of the docs, the same for a seed', () => {
+  test('the sample contains 30 different sentences of the docs, the same for a seed', () => {
     const drawn = (seed: number) => drawSample(texts, seededRandom(seed)).map((group) => group.drawn);
     const [docs = []] = drawn(7);
     expect(new Set(docs.map(({ text }) => text)).size).toBe(30);
@@ -314,7 +314,7 @@ describe('sample', () => {
     expect(drawSample(three, seededRandom(7))[0]?.drawn).toHaveLength(1);
   });
 
-  test('draws sentences with their code, and table cells with their headings', () => {
+  test('the sample contains sentences with their code, and table cells with their headings', () => {
     const texts = new Map<string, Text[]>([
       [
         'a.md',

@@ -66,7 +66,7 @@ describe('applyJsonPatch', () => {
     expect(applyJsonPatch(target, [operation])).toEqual(expected);
   });
 
-  it('does not change the target', () => {
+  it('a JSON patch does not change the target', () => {
     const before = JSON.stringify(target);
     applyJsonPatch(target, [
       { op: 'remove', path: '/data' },
@@ -92,7 +92,7 @@ describe('applyJsonPatch', () => {
     });
   });
 
-  it('refuses an invalid list of operations, and too many operations', () => {
+  it('an invalid list of operations, and too many operations, are refused', () => {
     expect(refusal({ op: 'add' })).toMatchObject({
       code: 400,
       message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
@@ -101,7 +101,7 @@ describe('applyJsonPatch', () => {
     expect(refusal(many)).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
   });
 
-  it('refuses copies as soon as their total exceeds the limit', () => {
+  it('copies are refused as soon as their total exceeds the limit', () => {
     // Each operation doubles the data, so 40 operations would need a terabyte.
     const doubled = Array.from({ length: 40 }, (_, index) => ({
       op: 'copy',
@@ -116,7 +116,7 @@ describe('applyJsonPatch', () => {
     });
   });
 
-  it('accepts copies up to the limit, counted in bytes of JSON', () => {
+  it('copies are accepted up to the limit, counted in bytes of JSON', () => {
     // The JSON of this text contains two quotes, a character of two bytes, and a character that Go writes as an escape
     // with six characters.
     const text = `${'x'.repeat(MAX_COPIED_BYTES / 2 - 10)}é<`;
@@ -128,7 +128,7 @@ describe('applyJsonPatch', () => {
     );
   });
 
-  it('never changes a prototype', () => {
+  it('a JSON patch never changes a prototype', () => {
     const patched = applyJsonPatch(target, [{ op: 'add', path: '/__proto__', value: { polluted: true } }]);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(Object.getPrototypeOf(patched)).toBe(Object.prototype);

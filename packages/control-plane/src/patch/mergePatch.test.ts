@@ -21,14 +21,14 @@ describe('applyMergePatch', () => {
     expect(JSON.stringify(target)).toBe(before);
   });
 
-  it('refuses a patch that is not an object', () => {
+  it('a merge patch that is not an object is refused', () => {
     expect(() => applyMergePatch({}, [] as unknown as JsonObject)).toThrow(
       'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
     );
     expect(() => applyMergePatch({}, null as unknown as JsonObject)).toThrow('Invalid JSON Patch');
   });
 
-  it('keeps prototype-named keys as data', () => {
+  it('a merge patch keeps keys with the names of prototypes as data', () => {
     const patched = applyMergePatch({}, JSON.parse('{"__proto__": {"polluted": 1}}'));
     expect(JSON.stringify(patched)).toBe('{"__proto__":{"polluted":1}}');
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();

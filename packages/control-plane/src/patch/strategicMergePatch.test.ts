@@ -40,7 +40,7 @@ const three: JsonObject = {
 };
 
 describe('lists that merge', () => {
-  it('match items by key, at any depth', () => {
+  it('merged lists match items by key, at any depth', () => {
     const target: JsonObject = { containers: [{ name: 'a', image: 'i', env: [{ name: 'A', value: '1' }] }] };
     expect(
       patch(target, {
@@ -68,12 +68,12 @@ describe('lists that merge', () => {
     });
   });
 
-  it('put new items first, as the server orders them', () => {
+  it('merged lists put new items first, as the server orders them', () => {
     expect(names(patch(three, { containers: [{ name: 'd' }] }))).toEqual(['d', 'a', 'b', 'c']);
     expect(patch({ finalizers: ['a', 'b'] }, { finalizers: ['c', 'a'] })).toEqual({ finalizers: ['c', 'a', 'b'] });
   });
 
-  it('lose an item by $patch: delete, and are replaced by $patch: replace', () => {
+  it('merged lists lose an item by $patch: delete, and are replaced by $patch: replace', () => {
     expect(names(patch(three, { containers: [{ name: 'b', $patch: 'delete' }] }))).toEqual(['a', 'c']);
     expect(names(patch(three, { containers: [{ $patch: 'replace' }, { name: 'z' }] }))).toEqual(['z']);
   });
@@ -109,7 +109,7 @@ describe('everything else', () => {
     });
   });
 
-  it('merges maps, removes nulls, and applies $patch to maps', () => {
+  it('a strategic merge patch merges maps, removes nulls, and applies $patch to maps', () => {
     expect(patch({ labels: { a: '1', b: '2' } }, { labels: { a: null, c: '3' } })).toEqual({
       labels: { b: '2', c: '3' },
     });

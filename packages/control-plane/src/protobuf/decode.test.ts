@@ -60,7 +60,7 @@ const meta = (name: string, ...more: Uint8Array[]): Uint8Array =>
   );
 
 describe('decodeProtobuf', () => {
-  it('reads maps, bytes and metadata, and drops empty metadata', () => {
+  it('the decoder reads maps, bytes and metadata, and drops empty metadata', () => {
     const labels = field(11, message(field(1, 'l'), field(2, '1')));
     const data = [field(2, message(field(1, 'a'), field(2, '1'))), field(2, message(field(1, 'b')))];
     expect(
@@ -76,7 +76,7 @@ describe('decodeProtobuf', () => {
     });
   });
 
-  it('reads nested lists, quantities, int-or-string and inlined structures', () => {
+  it('the decoder reads nested lists, quantities, int-or-string and inlined structures', () => {
     const quantity = field(1, message(field(1, 'cpu'), field(2, field(1, '100m'))));
     const port = field(6, message(field(1, 'http'), int(3, 8080)));
     const handler = field(1, field(2, message(field(1, '/z'), field(2, message(int(1, 1), field(3, 'http'))))));
@@ -101,7 +101,7 @@ describe('decodeProtobuf', () => {
     });
   });
 
-  it('reads times, negative numbers and plain ints of int-or-string', () => {
+  it('the decoder reads times, negative numbers and plain ints of int-or-string', () => {
     const spec = message(field(1, message(int(1, 0), int(2, 25))));
     const status = message(int(1, -1n));
     const created = field(1, message(field(1, 'x'), field(8, message(int(1, 1_700_000_000), int(2, 0)))));
@@ -123,13 +123,13 @@ describe('decodeProtobuf', () => {
     });
   });
 
-  it('skips fields that it does not know', () => {
+  it('the decoder skips unknown fields', () => {
     expect(decode(body('v1', 'ConfigMap', message(meta('x'), field(99, 'new'), int(98, 1))))).toMatchObject({
       metadata: { name: 'x' },
     });
   });
 
-  it('keeps map keys named like prototypes as data', () => {
+  it('the decoder keeps map keys with the names of prototypes as data', () => {
     const decoded = decode(body('v1', 'ConfigMap', field(2, message(field(1, '__proto__'), field(2, 'x'))))) as {
       data: object;
     };

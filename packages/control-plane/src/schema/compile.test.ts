@@ -28,32 +28,32 @@ describe('pruning', () => {
     ),
   );
 
-  it('removes unknown fields and returns their paths, sorted', () => {
+  it('pruning removes unknown fields and returns their paths, sorted', () => {
     const object = objectOf({ known: 'a', odd: 1, items: [{ a: 'x' }, { b: 'y' }], map: { k: { a: 'x', c: 1 } } });
     object.junk = true;
     expect(schema.prune(object)).toEqual(['junk', 'spec.items[1].b', 'spec.map.k.c', 'spec.odd']);
     expect(object).toEqual(objectOf({ known: 'a', items: [{ a: 'x' }, {}], map: { k: { a: 'x' } } }));
   });
 
-  it('keeps unknown fields of a preserving node, and prunes in its known fields', () => {
+  it('pruning keeps unknown fields of a preserving node, and prunes in its known fields', () => {
     const object = objectOf({ free: { any: { thing: 1 }, inner: { a: 'x', b: 1 } } });
     expect(schema.prune(object)).toEqual(['spec.free.inner.b']);
     expect(object.spec).toEqual({ free: { any: { thing: 1 }, inner: { a: 'x' } } });
   });
 
-  it('keeps apiVersion, kind and metadata of the object and of embedded resources', () => {
+  it('pruning keeps apiVersion, kind and metadata of the object and of embedded resources', () => {
     const template = { apiVersion: 'v1', kind: 'P', metadata: { anything: 1 }, more: 1 };
     const object = objectOf({ template });
     expect(schema.prune(object)).toEqual(['spec.template.more']);
   });
 
-  it('finds the same fields without changing the object', () => {
+  it('a search for unknown fields finds the pruned fields without changing the object', () => {
     const object = objectOf({ odd: 1 });
     expect(schema.unknownFields(object)).toEqual(['spec.odd']);
     expect(object.spec).toEqual({ odd: 1 });
   });
 
-  it('treats prototype-named keys as normal keys', () => {
+  it('pruning treats keys with the names of prototypes as normal keys', () => {
     const object = objectOf(JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}'));
     expect(schema.prune(object)).toEqual(['spec.__proto__', 'spec.constructor']);
     expect(Object.keys(object.spec as object)).toEqual([]);
@@ -85,12 +85,12 @@ describe('defaulting', () => {
     return object.spec;
   };
 
-  it('sets a default object and then its missing fields, but creates no parent without a default', () => {
+  it('defaulting sets a default object and then its missing fields, but creates no parent without a default', () => {
     expect(defaulted(undefined)).toEqual({ size: 1, note: 'none' });
     expect(defaulted({ deep: {}, ports: [{}] })).toMatchObject({ deep: { a: 7 }, ports: [{ protocol: 'TCP' }] });
   });
 
-  it('treats null as absent unless the schema allows it', () => {
+  it('defaulting treats null as absent unless the schema allows null', () => {
     expect(defaulted({ size: null, note: null, title: null, maybe: null })).toEqual({
       size: 1,
       note: null,
@@ -100,7 +100,7 @@ describe('defaulting', () => {
     expect(defaulted({ limits: { a: null, b: 'x' } })).toMatchObject({ limits: { b: 'x' } });
   });
 
-  it('never shares a default between objects', () => {
+  it('defaulting never shares a default between objects', () => {
     const first = defaulted(undefined) as Record<string, unknown>;
     first.size = 99;
     expect(defaulted(undefined)).toEqual({ size: 1, note: 'none' });
@@ -189,14 +189,14 @@ describe('validation', () => {
     expect(messages(fields({ a: schema }), { a: value })).toEqual([]);
   });
 
-  it('reports a fraction twice for an integer with a format, as the real server does', () => {
+  it('validation reports a fraction twice for an integer with a format, as the real server does', () => {
     expect(messages(fields({ a: { type: 'integer', format: 'int32' } }), { a: 1.5 })).toEqual([
       'spec.a: Invalid value: "float64": spec.a in body must be of type int32: "float64"',
       '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.a',
     ]);
   });
 
-  it('reports the errors of the closest of several schemas', () => {
+  it('validation reports the errors of the closest of several schemas', () => {
     const choice = fields(
       { a: { type: 'string' }, b: { type: 'string' } },
       { oneOf: [{ required: ['a'] }, { required: ['b'] }] },
@@ -210,7 +210,7 @@ describe('validation', () => {
     ]);
   });
 
-  it('reports limits that are no integers, and compares integers with them as numbers', () => {
+  it('validation reports limits that are no integers, and compares integers with these limits as numbers', () => {
     const limited = (more: JsonSchema): JsonSchema => fields({ a: { type: 'integer', ...more } });
     expect(messages(limited({ multipleOf: 0.5 }), { a: 3 })).toEqual([
       '<nil>: Invalid value: "": MultipleOf value must be of type integer (default format) in spec.a',
@@ -225,7 +225,7 @@ describe('validation', () => {
     ]);
   });
 
-  it('reports missing and wrong properties of an object with too many properties', () => {
+  it('validation reports missing and wrong properties of an object with too many properties', () => {
     const many = fields({ a: { type: 'string' }, b: { type: 'string' } }, { required: ['c'], maxProperties: 1 });
     expect(messages(many, { a: '1', b: 2 })).toEqual([
       'spec: Too many: 2: must have at most 1 item',
@@ -234,7 +234,7 @@ describe('validation', () => {
     ]);
   });
 
-  it('refuses repeated keys of a list-map and items of a set', () => {
+  it('validation refuses repeated keys of a list-map and items of a set', () => {
     const list = fields({
       ports: {
         type: 'array',
@@ -251,7 +251,7 @@ describe('validation', () => {
     ]);
   });
 
-  it('does not validate unchanged stored values again', () => {
+  it('unchanged stored values are not validated again', () => {
     const schema = fields({ a: { type: 'string', maxLength: 1 }, b: { type: 'string' } });
     expect(messages(schema, { a: 'long', b: 'new' }, { a: 'long', b: 'old' })).toEqual([]);
     expect(messages(schema, { a: 'other' }, { a: 'long' })).toEqual(['spec.a: Too long: may not be more than 1 byte']);
@@ -274,7 +274,7 @@ describe('validation', () => {
     expect(messages(plain, { k: [b, a] }, { k: [a, b] })).toEqual(late);
   });
 
-  it('supports a recursive schema', () => {
+  it('validation supports a recursive schema', () => {
     const schema: JsonSchema = { type: 'object', properties: {} };
     schema.properties = { child: schema };
     const compiled = compileSchema(schema);

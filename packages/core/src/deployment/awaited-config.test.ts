@@ -37,7 +37,7 @@ function step(
 }
 
 describe('a rollout for a machine configuration', () => {
-  test('keeps old machines until the new machine has applied its configuration, and reports it', () => {
+  test('a rollout keeps old machines until the new machine has applied its configuration, and reports the wait', () => {
     expect(step([made('m', FOR_TWO)])).toEqual({
       old: 3,
       new: 1,
@@ -46,12 +46,12 @@ describe('a rollout for a machine configuration', () => {
     expect(step([made('m', { ...FOR_TWO, [ConfigApplied]: 'true' })])).toMatchObject({ old: 2, new: 1 });
   });
 
-  test('does not wait without a pool that requests it, or for machines without a configuration', () => {
+  test('a rollout does not wait without a pool that requests it, or for machines without a configuration', () => {
     expect(step([made('m', FOR_TWO)], undefined, {})).toMatchObject({ old: 2 });
     expect(step([made('m', {})])).toMatchObject({ old: 2 });
   });
 
-  test('first deletes an old machine that never applied its configuration', () => {
+  test('a rollout first deletes an old machine that never applied its configuration', () => {
     const oldest = [...machinesOf(3, 'Running', 'old'), made('bad', FOR_TWO)];
     expect(step([], oldest)).toMatchObject({ old: 3, new: 0 });
     expect(step([], oldest, {})).toMatchObject({ old: 3, new: 0 });

@@ -74,7 +74,7 @@ describe('sets', () => {
   test.each<[string, MachineSet]>([
     ['name', ownedBy(owned, pool.metadata.uid, 'renamed')],
     ['kind', ownedBy(owned, pool.metadata.uid, 'pool', 'Dummy')],
-  ])('one whose owner has another %s concerns the deployment', (_title, renamed) => {
+  ])('a machine whose owner has another %s concerns the deployment', (_title, renamed) => {
     const { sets, woken } = world(owned);
     sets.update(owned, renamed);
     expect(woken()).toEqual([POOL]);

@@ -40,7 +40,7 @@ const deletion = { kind: 'delete', since: NOON } as const;
 const { providerID: _, ...noVm } = dying().spec;
 
 describe('a deletion without access to nodes', () => {
-  test('waits, and reports what it cannot read', () => {
+  test('a deletion without access to nodes waits, and reports what it cannot read', () => {
     const plan = planDeletion(seen(dying(), { nodesUnseen: UNSEEN }), NOON);
     expect(plan).toMatchObject({ next: { kind: 'wait' }, because: `the pods of the node cannot be read: ${UNSEEN}` });
     expect(plan.actions).toMatchObject([{ do: 'writeStatus' }]);

@@ -132,12 +132,12 @@ describe('annotations of a careful rollout', () => {
 describe('gate', () => {
   const rolloutSettings = { canary: 2, soakMs: 10 * MINUTE, pauseMs: 0, pauseOnFailure: false, undoOnFailure: false };
 
-  test('lets exactly the canaries be created', () => {
+  test('the gate allows exactly the creation of the canaries', () => {
     expect(gateOf(rolloutSettings, 0, [], NOW)?.ceiling).toBe(2);
     expect(gateOf(rolloutSettings, 1, running(50), NOW)?.ceiling).toBe(2);
   });
 
-  test('opens when all canaries have been available long enough', () => {
+  test('the gate opens when all canaries have been available long enough', () => {
     expect(gateOf(rolloutSettings, 2, running(50), NOW)).toMatchObject({ ceiling: 2, opensAt: undefined });
     expect(gateOf(rolloutSettings, 2, running(50, 4), NOW)).toMatchObject({
       ceiling: 2,
@@ -244,7 +244,7 @@ describe('the gate of a deployment', () => {
       'proven canaries, also during a pause of the user',
       { machines: running(50, 10), deployment: pool({}, { paused: true }) },
     ],
-  ])('does not delay %s', (_what, change) => {
+  ])('a closed gate does not delay %s', (_what, change) => {
     expect(gate(change)).toBeUndefined();
   });
 
@@ -261,7 +261,7 @@ describe('the gate of a deployment', () => {
     expect(gate(change)?.ceiling).toBe(ceiling);
   });
 
-  test('stays closed after a failure until the user resumes the rollout', () => {
+  test('the gate stays closed after a failure until the user resumes the rollout', () => {
     const paused = { deployment: pool(NOTE, { paused: true }), machines: running(50, 50), old: [set('old', 0)] };
     const closed = {
       ceiling: 2,
@@ -273,7 +273,7 @@ describe('the gate of a deployment', () => {
     expect(gate({ ...paused, old: [], rolling: false })).toBeUndefined();
   });
 
-  test('opens in time also during a pause of the user, and after a pause that was ended', () => {
+  test('the gate opens in time also during a pause of the user, and after a pause that was ended', () => {
     expect(gate({ deployment: pool({}, { paused: true }) })).toMatchObject({ ceiling: 2, opensAt: OPENS });
     expect(gate({ deployment: pool(NOTE) })).toMatchObject({ ceiling: 2, opensAt: OPENS });
     const object = pool();
@@ -281,7 +281,7 @@ describe('the gate of a deployment', () => {
     expect(gate({ deployment: { ...object, metadata } })).toMatchObject({ ceiling: 2, opensAt: OPENS });
   });
 
-  test('keeps failed machines during a pause, until it opens', () => {
+  test('the gate keeps failed machines during a pause, until it opens', () => {
     const closed = gate();
     expect(keptFailures(pool({}, { paused: true }), closed)).toEqual({ keeps: { until: OPENS } });
     expect(keptFailures(pool(), closed)).toEqual({});

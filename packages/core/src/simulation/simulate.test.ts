@@ -82,7 +82,7 @@ describe('a simulated rollout', () => {
     expect(simulateRollout(input)).toMatchObject({ steps: [], complete: true, lastsMs: 0, leastAvailable: 3, most: 3 });
   });
 
-  test('rolls within the bounds of its strategy, machine by machine, and reports the duration', () => {
+  test('a simulated rollout stays within the bounds of its strategy, and reports the duration', () => {
     const rolled = simulateRollout(standing(2, deployment(2, LARGE)));
     expect(reported(rolled).slice(1)).toEqual([
       ...['0 make new-<1>', '3 delete m-0', '4 make new-<2>', '7 delete m-1'],
@@ -91,14 +91,14 @@ describe('a simulated rollout', () => {
     expect(rolled.disrupted.map(({ metadata }) => metadata.name)).toEqual(['m-0', 'm-1']);
   });
 
-  test('deletes the least useful machines first when there are too many', () => {
+  test('a simulated scale-down deletes the least useful machines first', () => {
     const input = standing(4, deployment(2), ['Running', 'Pending', 'Running', 'Unknown']);
     const fewer = simulateRollout(input);
     expect(reported(fewer)).toEqual(['0 delete m-3', '0 delete m-1']);
     expect(fewer.complete).toBe(true);
   });
 
-  test('gives new machines their real names', () => {
+  test('a simulated rollout gives new machines their real names', () => {
     const more = simulateRollout(standing(2, deployment(4)));
     const names = more.steps.map(({ action, name }) => `${action} ${name}`);
     expect(names).toEqual([expect.stringMatching(/^make pool-a-[a-z0-9]{5}$/), expect.stringMatching(/^make pool-a-/)]);
@@ -106,7 +106,7 @@ describe('a simulated rollout', () => {
     expect(simulateRollout(standing(2, deployment(4))).steps).toEqual(more.steps);
   });
 
-  test('waits for the soak time of its canaries', () => {
+  test('a simulated rollout waits for the soak time of its canaries', () => {
     const annotations = {
       'rollout.machine.sapcloud.io/canary': '1',
       'rollout.machine.sapcloud.io/canary-soak': '30m',
@@ -118,7 +118,7 @@ describe('a simulated rollout', () => {
     expect(care.complete).toBe(true);
   });
 
-  test('includes the wait for its windows, also those of its class, in the duration', () => {
+  test('a simulated rollout includes the wait for its windows, also those of its class, in the duration', () => {
     const windows = { annotations: { 'rollout.machine.sapcloud.io/windows': '0 14 * * * UTC 5m' } };
     const own = simulateRollout(standing(2, deployment(2, LARGE, windows)));
     expect(reported(own).slice(1)).toEqual([
@@ -130,12 +130,12 @@ describe('a simulated rollout', () => {
     expect(reported(simulateRollout({ ...input, classes })).slice(1)).toEqual(reported(own).slice(1));
   });
 
-  test('rolls nothing while it is paused, but still scales', () => {
+  test('a simulated rollout replaces nothing while it is paused, but still scales', () => {
     expect(simulateRollout(standing(3, deployment(3, { ...LARGE, paused: true }))).steps).toEqual([]);
     expect(reported(simulateRollout(standing(3, deployment(2, { paused: true }))))).toEqual(['0 delete m-0']);
   });
 
-  test('updates in place one machine after the other, on the same machines', () => {
+  test('a simulated in-place update updates one machine after the other, on the same machines', () => {
     const inPlaceUpdate = { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' };
     const strategy = { type: 'InPlaceUpdate', inPlaceUpdate };
     const updated = simulateRollout(standing(2, deployment(2, { ...LARGE, strategy })));
@@ -159,7 +159,7 @@ describe('a simulated rollout', () => {
     expect(updated.problems).toEqual(['machine m-0 refers to node m-1, but this node belongs to machine m-1']);
   });
 
-  test('stops behind a machine that is never deleted, and reports it', () => {
+  test('a simulated rollout stops behind a machine that is never deleted, and reports this machine', () => {
     const input = standing(2, deployment(2, LARGE));
     const gone = ({ metadata }: Machine) => (metadata.name === 'm-0' ? Number.POSITIVE_INFINITY : MINUTE);
     const stuck = simulateRollout({ ...input, durations: { ...input.durations, gone } });

@@ -431,7 +431,7 @@ describe('election', () => {
       await a.end;
     });
 
-    test('renews the lease once for many callers after a suspension', async () => {
+    test('the fence renews the lease once for many callers after a suspension', async () => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(5_000);
@@ -444,18 +444,21 @@ describe('election', () => {
       await a.end;
     });
 
-    test.each(['usurper', ''])('rejects after a suspension if "%s" holds the lease now', async (holder) => {
-      const t = await setUp();
-      const a = t.candidate('a');
-      await t.clock.advance(5_000);
-      await taken(t, holder);
-      t.clock.jump(60_000);
-      await expect(a.confirm()).rejects.toThrow(/409|modified/);
-      expect((await t.spec())?.holderIdentity).toBe(holder);
-      await t.clock.advance(2_000);
-      expect(await a.end).toBe('lost');
-      await expect(a.confirm()).rejects.toThrow('the lease was lost');
-    });
+    test.each(['usurper', ''])(
+      'the fence rejects a write after a suspension if "%s" holds the lease',
+      async (holder) => {
+        const t = await setUp();
+        const a = t.candidate('a');
+        await t.clock.advance(5_000);
+        await taken(t, holder);
+        t.clock.jump(60_000);
+        await expect(a.confirm()).rejects.toThrow(/409|modified/);
+        expect((await t.spec())?.holderIdentity).toBe(holder);
+        await t.clock.advance(2_000);
+        expect(await a.end).toBe('lost');
+        await expect(a.confirm()).rejects.toThrow('the lease was lost');
+      },
+    );
 
     test('the fence of an election counts the age of a renewal from its request, not from its answer', async () => {
       const t = await setUp();
@@ -475,19 +478,22 @@ describe('election', () => {
     test.each([
       { age: '9.9 s', jumpMs: 8_900, writes: 0 },
       { age: '10.1 s', jumpMs: 9_100, writes: 1 },
-    ])('renews a lease of 15 s after its deadline of 10 s: $age cost $writes writes', async ({ jumpMs, writes }) => {
-      const t = await setUp();
-      const a = t.candidate('a');
-      await t.clock.advance(5_000);
-      t.clock.jump(jumpMs);
-      const before = Number(await version(t));
-      await a.confirm();
-      expect(Number(await version(t))).toBe(before + writes);
-      a.stop();
-      await a.end;
-    });
+    ])(
+      'the fence renews a lease of 15 s after its deadline of 10 s: $age cost $writes writes',
+      async ({ jumpMs, writes }) => {
+        const t = await setUp();
+        const a = t.candidate('a');
+        await t.clock.advance(5_000);
+        t.clock.jump(jumpMs);
+        const before = Number(await version(t));
+        await a.confirm();
+        expect(Number(await version(t))).toBe(before + writes);
+        a.stop();
+        await a.end;
+      },
+    );
 
-    test('rejects after the renew deadline without a network', async () => {
+    test('the fence rejects writes after the renew deadline without a network', async () => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(5_000);

@@ -67,7 +67,7 @@ test('a process that takes a restored Lease records the period since the backup,
   expect(Number((await lease()).metadata.resourceVersion)).toBeGreaterThan(Number(resourceVersion));
 });
 
-test('a process whose first write was not answered records it too', async () => {
+test('a process whose first write was not answered also records the period', async () => {
   const { clock, candidate } = await setUp();
   const first = candidate('first');
   await clock.advance(MINUTE);

@@ -57,7 +57,7 @@ test('a file may contain a mapping, and the error for a wrong name contains its 
   await expect(states(`--config=${file}`)).rejects.toThrow(`${file}:2: feature-gates: must be`);
 });
 
-test('the help lists each with its stage and default', async () => {
+test('the help lists each feature with its stage and default', async () => {
   const parsed = await parseFlags(program, flags, ['--help']);
   const text = parsed.kind === 'print' ? parsed.text.replaceAll(/\s+/g, ' ') : '';
   expect(text).toContain('CarefulThings (BETA, default true): things are done with care');

@@ -119,7 +119,7 @@ test.each(['', '20', 'm', '1d', '1 h', '1h-5m', 'NaN', '1e3s'])('%j is not a dur
   expect(parseDuration(text)).toBeUndefined();
 });
 
-describe('syncs by controller', () => {
+describe('the number of workers can be set by controller', () => {
   test('values per controller override the common value', async () => {
     const { values } = await run('--concurrent-syncs-by-controller=a=3, b=7');
     expect(values['concurrent-syncs-by-controller']).toEqual({ a: 3, b: 7 });

@@ -99,7 +99,7 @@ test('a variable without a flag is a warning with the nearest name', async () =>
   });
 });
 
-test('the file is missing, invalid, or too large', async () => {
+test('a file that is missing, invalid or too large is an error', async () => {
   const open = (path: string) => parseFlags(program, flags, [`--config=${path}`]);
   await expect(open(join(folder, 'none.yaml'))).rejects.toThrow(/^--config=.*none\.yaml: cannot be read: .*ENOENT/);
   await expect(open(folder)).rejects.toThrow('cannot be read');

@@ -312,7 +312,7 @@ describe('stored objects', () => {
     await t.end();
   });
 
-  test('throw when they are changed, if objects are frozen', async () => {
+  test('stored objects throw when they are changed, if objects are frozen', async () => {
     const t = setUp([list(10, [node('a', 1)])], ['never']);
     await t.clock.settle();
     const shared = t.informer.store.get('a');

@@ -34,7 +34,7 @@ function setUp() {
 }
 
 describe('the object of the newest change', () => {
-  test('is unknown after its deletion, and after a later deletion of another object', () => {
+  test('the newest object is unknown after its deletion, and after a later deletion of another object', () => {
     const { replica } = setUp();
     replica.changed(thing('a', 1));
     replica.changed(thing('b', 2));
@@ -45,14 +45,14 @@ describe('the object of the newest change', () => {
     expect(replica.newest?.metadata.resourceVersion).toBe('4');
   });
 
-  test('is unknown after the deletion of an earlier object with its name', () => {
+  test('the newest object is unknown after the deletion of an earlier object with its name', () => {
     const { replica } = setUp();
     replica.changed(thing('a', 5, { uid: 'new' }));
     replica.deleted(thing('a', 5, { uid: 'old' }));
     expect([replica.cache.size, replica.newest]).toEqual([0, undefined]);
   });
 
-  test('is the object with the newest version of a list', () => {
+  test('the newest object is the one with the newest version of a list', () => {
     const { replica } = setUp();
     const list = replica.relist();
     list.page([thing('a', 3), thing('b', 7), thing('c', 4)], '9');

@@ -215,7 +215,7 @@ describe('urgent keys', () => {
 });
 
 describe('failures', () => {
-  test('because of a fence are retried and not logged as errors', async () => {
+  test('reconciles that fail because of a fence are retried and not logged as errors', async () => {
     const t = setUp(failing(2, new KubeError('not sent', { code: 0, reason: 'ObserveOnly' })));
     t.controller.enqueue('a');
     await t.clock.advance(60_000);
@@ -224,7 +224,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('back off, longer each time, and are logged once', async () => {
+  test('failed reconciles are retried with growing delays, and are logged once', async () => {
     const t = setUp(failing(5, new Error('cloud is down')));
     t.controller.enqueue('a');
     await t.clock.advance(60_000);
@@ -277,7 +277,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('thrown synchronously are handled in the same way, and other keys are not affected', async () => {
+  test('errors that are thrown synchronously are handled like rejections, and do not affect other keys', async () => {
     const t = setUp((key) => {
       if (key === 'bad') throw new TypeError('bug');
       return Promise.resolve(done);

@@ -135,7 +135,7 @@ describe('a kubeconfig that leads to another cluster', () => {
 });
 
 describe('two replicas', () => {
-  test('share the clusters, and a new one takes only its share after the Lease was released', async () => {
+  test('replicas share the clusters, and a new replica takes only its share after the Lease was released', async () => {
     await setUp();
     await rig.replica('a');
     await rig.clock.advance(10_000);

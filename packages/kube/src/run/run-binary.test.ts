@@ -165,7 +165,7 @@ describe('a binary', () => {
     expect(requests).toEqual([]);
   });
 
-  test('from start to SIGTERM: ready line, health, lease, last events, exit 0', async () => {
+  test('a binary prints its ready line, serves health, holds a lease, sends its last events, and exits with 0 after SIGTERM', async () => {
     const { definition, began } = demo();
     const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--safety-up=5']);
     const exit = runBinary(definition, t.host);

@@ -7,7 +7,7 @@ const open = new AbortController().signal;
 const refusal = (code: string, status = 400, retryAfterMs?: number) =>
   new Refusal('RunInstances', { code, message: 'no', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 
-describe('errors of RunInstances [A38]', () => {
+describe('errors of RunInstances for missing capacity are ResourceExhausted [A38]', () => {
   test.each(['InsufficientInstanceCapacity', 'VcpuLimitExceeded', 'Unsupported', 'MaxIOPSLimitExceeded'])(
     '%s is ResourceExhausted',
     (code) => expect(fromLaunch(refusal(code), open).code).toBe('ResourceExhausted'),

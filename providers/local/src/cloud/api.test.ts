@@ -71,7 +71,7 @@ describe('the API', () => {
     expect((await call('GET', '/v1/instances?pageToken=rubbish')).body.error.message).toMatch(/^pageToken: /);
   });
 
-  test('delays the answer to a deletion until the instance is terminated', async () => {
+  test('the API delays the answer to a deletion until the instance is terminated', async () => {
     const { call, callAndWait, clock, launch } = cloudRig({ latencies: { shutdownMs: 7_000 } });
     const { id } = await launch();
     const started = clock.now().getTime();
@@ -106,7 +106,7 @@ describe('the API', () => {
 });
 
 describe('quotas', () => {
-  test('limit instances, processors and the capacity of a zone', async () => {
+  test('quotas limit instances, processors and the capacity of a zone', async () => {
     const { call, callAndWait, launch } = cloudRig();
     await call('PUT', '/v1/quotas', { instances: 3, cpus: 6, zoneCapacity: { 'local-b': 0 } });
     await launch({ machineType: 'small' });
@@ -139,7 +139,7 @@ describe('images', () => {
 });
 
 describe('volumes', () => {
-  test('attach to one instance in their zone, and cannot be deleted while they are attached', async () => {
+  test('volumes attach to one instance in their zone, and cannot be deleted while they are attached', async () => {
     const { call, clock, launch } = cloudRig({ latencies: { volumeMs: 1_000 } });
     const { id } = await launch({ zone: 'local-a' });
     const other = await launch({ zone: 'local-a' });

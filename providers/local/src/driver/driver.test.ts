@@ -181,7 +181,7 @@ describe('create', () => {
 });
 
 describe('status', () => {
-  test('finds the instance of the machine with and without a provider ID', async () => {
+  test('status finds the instance of the machine with and without a provider ID', async () => {
     const r = rig();
     const created = await r.ending(r.driver.create(r.request()));
     const { providerId } = created as { providerId: string };
@@ -228,7 +228,7 @@ describe('status', () => {
 });
 
 describe('delete', () => {
-  test('resolves when the instance is terminated, not before', async () => {
+  test('delete resolves when the instance is terminated, not before', async () => {
     const r = rig({ latencies: { shutdownMs: 70_000 } });
     const { providerId } = (await r.ending(r.driver.create(r.request()))) as { providerId: string };
     const started = r.clock.now().getTime();
@@ -245,7 +245,7 @@ describe('delete', () => {
     expect(await r.ending(r.driver.delete(r.request({ name: 'never-made' })))).toBeUndefined();
   });
 
-  test('finds an instance whose creation answer was lost, though listings are delayed', async () => {
+  test('delete finds an instance whose creation answer was lost, though listings are delayed', async () => {
     const r = rig();
     r.cloud.faults.order({ operation: 'instances.create', timeout: { after: 10 }, effect: true, count: 1 });
     r.cloud.faults.order({ operation: 'instances.list', stale: 1_500 });
@@ -371,7 +371,7 @@ describe('watchInterruptions', () => {
     expect(instances(r)[0]).toMatchObject({ state: 'terminated', stateReason: 'the cloud needs the capacity' });
   });
 
-  test('receives no notices for VMs of another namespace', async () => {
+  test('watchInterruptions receives no notices for VMs of another namespace', async () => {
     const r = rig();
     const tags = { 'machine-namespace': 'other' };
     const { id } = await r.launch({ name: 'foreign', tags });

@@ -7,7 +7,7 @@ import { condition, type JoinRigOptions, joinRig } from '../testing/join-rig.ts'
 const times = { lastHeartbeatTime: '2026-01-01T00:00:00Z', lastTransitionTime: '2026-01-01T00:00:00Z' };
 
 describe('a booting kubelet', () => {
-  test('registers its node with two requests', async () => {
+  test('a booting kubelet registers its node with two requests', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1', machineType: 'small', zone: 'local-b' });
     await rig.clock.advance(10);
@@ -81,7 +81,7 @@ describe('a booting kubelet', () => {
     expect(body.output).toMatch(/user data: taints\.0\.key: /);
   });
 
-  test('registers with the labels and taints of its user data', async () => {
+  test('a booting kubelet registers with the labels and taints of its user data', async () => {
     await using rig = await joinRig(startControlPlane);
     const userData =
       '#cloud-config\nkubelet:\n  nodeLabels: {pool: a}\n  taints: [{key: dedicated, value: x, effect: NoSchedule}]\n';
@@ -240,7 +240,7 @@ describe('a running kubelet', () => {
 });
 
 describe('a restart of the cloud’s process', () => {
-  test('resumes kubelets without creating anything again', async () => {
+  test('a restart of the cloud resumes kubelets without creating anything again', async () => {
     const store = new MemoryStore();
     await using first = await joinRig(startControlPlane, { store });
     await first.launch({ name: 'n-1' });
@@ -256,7 +256,7 @@ describe('a restart of the cloud’s process', () => {
     expect((await second.node('n-1'))?.metadata.uid).toBe(uid);
   });
 
-  test('registers again if the Node was deleted in the meantime', async () => {
+  test('a kubelet registers again after a restart if the Node was deleted in the meantime', async () => {
     const store = new MemoryStore();
     await using first = await joinRig(startControlPlane, { store });
     await first.launch({ name: 'n-1' });

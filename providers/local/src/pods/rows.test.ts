@@ -137,16 +137,19 @@ test.each(METHODS)('%s refuses a class without an image with Internal [P2]', asy
   expect(rig.requests).toEqual([]);
 });
 
-test.each(METHODS)('Secret without userData in %s: Internal; an empty one is accepted [P3]', async (method) => {
-  const { calls } = await started();
-  expect(await calls({ secret: { userData: undefined } })[method]()).toMatchObject({
-    code: 'Internal',
-    message: 'error while validating ProviderSpec secretRef.userData: Required value: userData is required',
-  });
-  expect(calls({ secret: { userData: '' } }).invoker.check(calls().machineClass)).toEqual([]);
-});
+test.each(METHODS)(
+  '%s refuses a Secret without userData with Internal, and accepts an empty value [P3]',
+  async (method) => {
+    const { calls } = await started();
+    expect(await calls({ secret: { userData: undefined } })[method]()).toMatchObject({
+      code: 'Internal',
+      message: 'error while validating ProviderSpec secretRef.userData: Required value: userData is required',
+    });
+    expect(calls({ secret: { userData: '' } }).invoker.check(calls().machineClass)).toEqual([]);
+  },
+);
 
-test('create succeeds: Pod, Secret and Service are applied; both IDs are the Pod’s name, with its addresses [P4]', async () => {
+test('create applies Pod, Secret and Service, and returns the name and the addresses of the Pod [P4]', async () => {
   const { rig, calls } = await started();
   expect(await calls().create()).toEqual({
     providerId: 'machine-m-1',
@@ -187,7 +190,7 @@ test('create succeeds: Pod, Secret and Service are applied; both IDs are the Pod
   });
 });
 
-test('create, the Pod stays Pending for ten minutes: DeadlineExceeded with its phase; the objects are kept [P7]', async () => {
+test('create fails with DeadlineExceeded if the Pod is Pending for ten minutes, and keeps the objects [P7]', async () => {
   const { rig, calls } = await started({ runs: false });
   const since = rig.clock.now().getTime();
   expect(await calls().create()).toMatchObject({
@@ -275,7 +278,7 @@ test.each([
   expect(rig.requests).toEqual([]);
 });
 
-test('get, the Pod is missing: NotFound; an error of the API: Internal [P12]', async () => {
+test('status of a missing Pod is NotFound, and an error of the API is Internal [P12]', async () => {
   const { calls } = await started();
   expect(await calls().status()).toMatchObject({ code: 'NotFound' });
   expect(await calls({ wrap: answering(/^GET/, 500) }).status()).toMatchObject({ code: 'Internal' });
@@ -285,7 +288,7 @@ test('get, the Pod is missing: NotFound; an error of the API: Internal [P12]', a
 const holdBack = (rig: PodRig, finalizers: readonly string[]): Promise<Pod> =>
   rig.admin.resource(pods, PODS).patch('machine-m-1', { type: 'merge', body: { metadata: { finalizers } } });
 
-test('delete, the Pod is gone after 12 s: ok after the third read; its objects are deleted with it [P13]', async () => {
+test('delete succeeds when the Pod is gone at the third read, and deletes its objects [P13]', async () => {
   const { rig, calls } = await started();
   await calls().create();
   await holdBack(rig, ['example.com/slow']);
@@ -300,18 +303,18 @@ test('delete, the Pod is gone after 12 s: ok after the third read; its objects a
   expect(left.items).toEqual([]);
 });
 
-test('delete, the Pod is missing: NotFound [P14]', async () => {
+test('delete of a missing Pod is NotFound [P14]', async () => {
   const { calls } = await started();
   expect(await calls().delete()).toMatchObject({ code: 'NotFound' });
 });
 
-test('delete, an error of the API: Unknown [P15]', async () => {
+test('delete reports an error of the API as Unknown [P15]', async () => {
   const { calls } = await started();
   await calls().create();
   expect(await calls({ wrap: answering(/^DELETE/, 500) }).delete()).toMatchObject({ code: 'Unknown' });
 });
 
-test('delete, the Pod is stuck for ten minutes: DeadlineExceeded [P16]', async () => {
+test('delete of a Pod that is stuck for ten minutes fails with DeadlineExceeded [P16]', async () => {
   const { rig, calls } = await started();
   await calls().create();
   await holdBack(rig, ['example.com/stuck']);
@@ -320,7 +323,7 @@ test('delete, the Pod is stuck for ten minutes: DeadlineExceeded [P16]', async (
   expect(rig.clock.now().getTime() - since).toBe(600_000);
 });
 
-test('list without a namespace in the spec: machines in the namespace of the class, never machines of other clusters [P19]', async () => {
+test('list without a namespace in the spec returns machines in the namespace of the class, and none of other clusters [P19]', async () => {
   const { rig, calls } = await started();
   await calls({ spec: { image: 'x' } }).create(machine('mine'));
   await calls({ spec: { image: 'x', namespace: 'elsewhere' } }).create(machine('theirs'));
@@ -342,7 +345,7 @@ test('an empty namespace, pool or apiVersion counts as absent', async () => {
   expect(Object.keys(without?.metadata.annotations ?? {}).filter((key) => key.includes('calico'))).toEqual([]);
 });
 
-test('volume IDs of any PVs: an empty result [P20]', async () => {
+test('the driver returns no volume IDs for any PersistentVolume [P20]', async () => {
   const { rig } = await started();
   const driver = createLocalDriver({ clock: rig.clock, connect: () => Promise.reject, backend: 'pod' } as never);
   const sources = [{ csi: { driver: 'd', volumeHandle: 'v' } }, { hostPath: { path: '/x' } }];

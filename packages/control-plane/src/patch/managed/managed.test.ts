@@ -229,7 +229,7 @@ describe('updates', () => {
 });
 
 describe('apply', () => {
-  it('creates an object and manages exactly the applied fields', () => {
+  it('an apply creates an object and manages exactly the applied fields', () => {
     const object = apply(undefined, { spec: { limits: { k: '1' }, ports: [{ port: 1 }] } }, 'a');
     expect(object.spec).toEqual({ limits: { k: '1' }, ports: [{ port: 1 }] });
     expect(fieldsOf(object, 'a')).toEqual({
@@ -240,7 +240,7 @@ describe('apply', () => {
     });
   });
 
-  it('removes fields that are no longer applied, and their container if it has no managed fields', () => {
+  it('an apply removes fields that are no longer applied, and their container if it has no managed fields', () => {
     const first = apply(undefined, { spec: { size: 1, limits: { k: '1', l: '1' } } }, 'a');
     expect(apply(first, { spec: { size: 1, limits: { k: '1' } } }, 'a').spec).toEqual({ size: 1, limits: { k: '1' } });
     expect(apply(first, { spec: { size: 1 } }, 'a').spec).toEqual({ size: 1 });
@@ -249,7 +249,7 @@ describe('apply', () => {
     expect(gone.metadata.managedFields).toBeUndefined();
   });
 
-  it('reads an owner without a uid with the default of the published schema', () => {
+  it('an apply reads an owner without a uid with the default of the published schema', () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p' }] as never;
     const object = apply(undefined, { metadata: { ownerReferences } }, 'a');
     expect(fieldsOf(object, 'a')).toEqual({
@@ -257,7 +257,7 @@ describe('apply', () => {
     });
   });
 
-  it('keeps fields that another manager also has', () => {
+  it('an apply keeps fields that another manager also has', () => {
     const first = apply(undefined, { spec: { limits: { k: '1' }, ports: [{ port: 1, name: 'n' }] } }, 'a');
     const second = apply(first, { spec: { limits: { k: '1' }, ports: [{ port: 1 }] } }, 'b');
     const third = apply(second, { spec: { size: 1 } }, 'a');
@@ -265,7 +265,7 @@ describe('apply', () => {
     expect(fieldsOf(third, 'a')).toEqual({ 'f:spec': { 'f:size': {} } });
   });
 
-  it('refuses to change a field of another applier, and takes it with force', () => {
+  it('an apply may change a field of another applier only with force', () => {
     const live = apply(undefined, { spec: { limits: { k: '1' } } }, 'a');
     expect(refusal(() => apply(live, { spec: { limits: { k: '2' } } }, 'b'))).toEqual({
       kind: 'Status',
@@ -281,7 +281,7 @@ describe('apply', () => {
     expect(forced.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['b']);
   });
 
-  it('lists conflicts by manager, the members of a level before deeper ones', () => {
+  it('an apply lists conflicts by manager, the members of a level before deeper ones', () => {
     const live = write(
       write(undefined, { spec: { size: 1, ports: [{ port: 1, name: 'a' }] } }, 'u1'),
       { spec: { size: 1, note: 'n', ports: [{ port: 1, name: 'a' }] } },
@@ -296,14 +296,14 @@ describe('apply', () => {
     );
   });
 
-  it('shares fields with equal values; a first apply without changes has no time', () => {
+  it('an apply shares fields with equal values; a first apply without changes has no time', () => {
     const live = write(undefined, { spec: { size: 1, note: 'n' } }, 'u');
     const object = apply(live, { spec: { size: 1 } }, 'a');
     expect(entryOf(object, 'a')).not.toHaveProperty('time');
     expect(fieldsOf(object, 'u')).toEqual(fieldsOf(live, 'u'));
   });
 
-  it('assigns fields without a manager to "before-first-apply"', () => {
+  it('an apply assigns fields without a manager to "before-first-apply"', () => {
     const live = objectOf({ spec: { size: 1, note: 'n' } }, { uid: 'u' });
     expect(refusal(() => apply(live, { spec: { size: 2 } }, 'a')).message).toBe(
       'Apply failed with 1 conflict: conflict with "before-first-apply" using g.example/v1: .spec.size',
@@ -312,7 +312,7 @@ describe('apply', () => {
     expect(fieldsOf(forced, 'before-first-apply')).toEqual({ 'f:spec': { '.': {}, 'f:note': {} } });
   });
 
-  it('merges items by key in order, sets by value, and replaces atomic values as one', () => {
+  it('an apply merges items by key in order, sets by value, and replaces atomic values as one', () => {
     const live = apply(
       undefined,
       { spec: { ports: [{ port: 1 }, { port: 2 }], tags: ['a', 'b'], atom: { x: 1 } } },
@@ -328,7 +328,7 @@ describe('apply', () => {
     expect(refusal(() => apply(live, { spec: { atom: { y: 2 } } }, 'b')).message).toMatch(/: \.spec\.atom$/);
   });
 
-  it('manages no status through the main resource, and no spec through the status', () => {
+  it('an apply manages no status through the main resource, and no spec through the status', () => {
     const made = apply(undefined, { spec: { size: 1 }, status: { phase: 'Up' } }, 'a');
     expect(made.status).toBeUndefined();
     expect(entryOf(made, 'a')?.fieldsV1).toEqual({ 'f:spec': { 'f:size': {} } });
@@ -337,7 +337,7 @@ describe('apply', () => {
     expect(entryOf(next, 's')?.fieldsV1).toEqual({ 'f:status': { 'f:phase': {} } });
   });
 
-  it('sets its time when it contains fields that its endpoint resets later', () => {
+  it('an apply sets its time when it contains fields that its endpoint resets later', () => {
     const live = apply(undefined, { spec: { size: 1 } }, 'a');
     const next = apply(live, { spec: { size: 1 }, status: { phase: 'Up' } }, 'b');
     expect(entryOf(next, 'b')).toHaveProperty('time');
@@ -360,13 +360,13 @@ describe('apply', () => {
     });
   });
 
-  it('accepts unknown fields below a schema that preserves unknown fields', () => {
+  it('an apply accepts unknown fields below a schema that preserves unknown fields', () => {
     const object = apply(undefined, { spec: { open: { inner: { odd: 1 }, list: [{ odd: 1 }] } } }, 'a');
     const fields = { 'f:open': { 'f:inner': { 'f:odd': {} }, 'f:list': {} } };
     expect(fieldsOf(object, 'a')).toEqual({ 'f:spec': fields });
   });
 
-  it('refuses managed fields in the configuration', () => {
+  it('an apply refuses managed fields in the configuration', () => {
     expect(refusal(() => apply(undefined, { metadata: { managedFields: [{ manager: 'a' }] } }, 'a')).code).toBe(400);
   });
 });

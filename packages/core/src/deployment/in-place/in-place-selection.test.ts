@@ -95,11 +95,11 @@ describe('a machine that was updated', () => {
     expect(plan([1, [UPDATED]], [2, [READY, READY]], { refills: true }).moved).toEqual([]);
   });
 
-  test('moves only to a free place in the current set', () => {
+  test('an updated machine moves only to a free place in the current set', () => {
     expect(plan([2, [UPDATED, UPDATED]], [2, [READY, READY]], { surge: 1 }).moved).toEqual(['old-0']);
   });
 
-  test('keeps its owners that are not controllers', () => {
+  test('a moved machine keeps its owners that are not controllers', () => {
     const [from, to] = [set('old', 1), set('new', 1)];
     const machine = machineIn(UPDATED);
     const backup = { apiVersion: 'example.com/v1', kind: 'Backup', name: 'b', uid: 'uid-b' };
@@ -109,13 +109,13 @@ describe('a machine that was updated', () => {
     });
   });
 
-  test('loses the mark of its move when its set counts it, unless it is being deleted', () => {
+  test('a moved machine loses the mark of its move when its set counts it, unless it is being deleted', () => {
     const moved: UpdateState = { moved: true };
     expect(plan([0, []], [3, [moved, READY, READY]]).moved).toEqual(['new-0']);
     expect(plan([0, []], [3, [{ ...moved, deleting: true }, READY, READY, READY]]).moved).toEqual([]);
   });
 
-  test('loses the mark of its move in every step that changes no size of its set', () => {
+  test('a moved machine loses the mark of its move in every step that changes no size of its set', () => {
     const moved: UpdateState = { moved: true };
     expect(plan([1, [CANDIDATE]], [1, [moved]])).toMatchObject({ moved: ['new-0'], resized: { new: 2 } });
     expect(plan([1, [UPDATED]], [2, [moved, READY]]).moved).toEqual(['new-0', 'old-0']);
@@ -126,11 +126,11 @@ describe('a machine that was updated', () => {
     });
   });
 
-  test('loses the mark of its move if the deployment has no place for it', () => {
+  test('a moved machine loses the mark of its move if the deployment has no place for it', () => {
     expect(plan([0, []], [3, [READY, READY, READY, { moved: true }]]).moved).toEqual(['new-3']);
   });
 
-  test('gets the labels and the owner of its new set instead of those of the former', () => {
+  test('a moved machine gets the labels and the owner of its new set instead of those of the former', () => {
     const [from, to] = [set('old', 1), set('new', 1)];
     const { labels, ownerReferences } = (movePatch(machineIn(UPDATED), from, to) as { metadata: Machine['metadata'] })
       .metadata;
@@ -142,14 +142,14 @@ describe('a machine that was updated', () => {
     });
   });
 
-  test('gets the node of another template cleaned only by its own update', () => {
+  test('the node of another template is cleaned only by its own update', () => {
     const changed = (state: UpdateState) => plan([0, []], [3, [state, READY, READY]]).changed;
     expect(changed(UPDATED)).toEqual(['new-0']);
     expect(changed({ ...UPDATED, deleting: true })).toEqual([]);
     expect(changed({ ...UPDATED, template: 'other', phase: 'InPlaceUpdating' })).toEqual([]);
   });
 
-  test('keeps taints whose key or effect differs from ours', () => {
+  test('the node keeps taints whose key or effect differs from those of mcm', () => {
     const ours = { ...Taints.PreferNoSchedule };
     const others = [
       { ...ours, effect: 'NoSchedule' as const },

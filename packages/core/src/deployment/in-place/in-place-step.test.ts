@@ -49,7 +49,7 @@ describe('failed updates', () => {
   const said = (message: string): Condition =>
     ({ type: 'RolloutBlocked', status: 'True', reason: 'InPlaceUpdateFailed', message }) as Condition;
 
-  test('a rollout without them has no such condition and no event', () => {
+  test('a rollout without failed updates has no condition RolloutBlocked and no event', () => {
     const { condition, events } = step(pool(2), [{ marks: ['candidate'] }, {}]);
     expect(condition?.reason).not.toBe('InPlaceUpdateFailed');
     expect(events).toEqual([]);
@@ -66,7 +66,7 @@ describe('failed updates', () => {
       'm0 (no reason given), m1 (no reason given), m2 (no reason given) and 2 more',
       [FAILED, FAILED, FAILED, FAILED, FAILED],
     ],
-  ])('are named with their reasons: %s', (text, states) => {
+  ])('nodes with failed updates are named with their reasons: %s', (text, states) => {
     const message = `In-place updates failed: ${text}${REST}`;
     const { condition, events } = step(pool(states.length), states);
     expect(condition).toMatchObject({ status: 'True', reason: 'InPlaceUpdateFailed', message });
@@ -157,7 +157,7 @@ describe('nodes of older machines', () => {
     expect(step(pool(2, [], 'Manual'), [CANDIDATE, CANDIDATE]).because).toBe('waiting: a user must select nodes');
   });
 
-  test('become candidates if their set has machines', () => {
+  test('nodes of older machines become candidates if their set has machines', () => {
     const sets = [newSet(0), oldSet(1), { ...oldSet(0), metadata: { ...oldSet(0).metadata, name: 'empty', uid: 'e' } }];
     const { candidates } = step(pool(1), [{}], { sets }).nodes;
     expect(candidates.map(({ metadata }) => metadata.name)).toEqual(['old']);

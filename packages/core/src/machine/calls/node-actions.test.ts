@@ -27,7 +27,7 @@ const gone = async (admin: KubeClient, finalizers: string[] = []): Promise<Node>
 };
 
 describe('a sync of a Node', () => {
-  test('writes its parts, each only if it changes, and caches the answers', async () => {
+  test('a sync writes the parts of a Node, each only if it changes, and caches the answers', async () => {
     const { actions, admin, asked, recorded, scope } = await startNodeActions();
     const node = await makeNode(admin);
     const main = { metadata: { labels: { a: 'b' } } };
@@ -66,7 +66,7 @@ describe('a sync of a Node', () => {
 describe('a read of the Node', () => {
   const labelled = machine({ metadata: { labels: { [Labels.Node]: 'n' } } });
 
-  test('finds it by its name, otherwise by the label of the machine, and counts whether the cache was stale', async () => {
+  test('a read finds the Node by its name or the label of the machine, and counts whether the cache was stale', async () => {
     const { actions, admin, asked, memory, recorded, clock, scope } = await startNodeActions();
     await actions.read(scope());
     expect([asked, actions.rechecks]).toEqual([[], { all: 0, stale: 0 }]);
@@ -90,7 +90,7 @@ describe('a cordon', () => {
   test.each([
     ['ScaleDown', 'Machine Controller is scaling down machine'],
     ['Unhealthy', 'Machine Controller is terminating failed machine'],
-  ] as const)('because of %s marks the Node with its reason and time', async (reason, message) => {
+  ] as const)('a cordon because of %s marks the Node with its reason and time', async (reason, message) => {
     const { actions, admin, asked, clock, recorded, scope } = await startNodeActions();
     const node = await makeNode(admin, { finalizers: [Finalizers.Node] });
     await actions.cordon(scope({ node }), { ...CORDON, reason });
@@ -114,7 +114,7 @@ describe('a cordon', () => {
     expect([after?.spec.unschedulable, after?.metadata.finalizers]).toEqual([true, [FOREIGN]]);
   });
 
-  test('writes only what is missing', async () => {
+  test('a cordon writes only what is missing on the Node', async () => {
     const { actions, admin, asked, scope } = await startNodeActions();
     const node = await makeNode(admin, { spec: { unschedulable: true } });
     const other = { type: 'Ready', status: 'True' } as const;
@@ -179,7 +179,7 @@ describe('attachments', () => {
     expect([...(memory.drain.detachRequested ?? [])]).toEqual([first.metadata.uid, second.metadata.uid]);
   });
 
-  test('a missing one counts as detached, without a warning', async () => {
+  test('a missing attachment counts as detached, without a warning', async () => {
     const { actions, log, memory, scope } = await startNodeActions();
     memory.drain = { ...memory.drain, cordonFailed: true };
     await actions.deleteAttachments(scope(), [{ name: 'gone', uid: 'u' }]);
@@ -284,7 +284,7 @@ describe('a Node that the cache does not have', () => {
     machine({ metadata: { labels: { [Labels.Node]: 'n' }, ...change } });
   const settings = { drainTimeoutMs: 60_000 };
 
-  test.each(['findsLate', 'findsMissed'] as const)('%s reads it and caches it', async (find) => {
+  test.each(['findsLate', 'findsMissed'] as const)('%s reads the missing Node and caches it', async (find) => {
     const { actions, admin, asked, recorded, scope } = await startNodeActions();
     expect(await actions[find](scope({ machine: dying(), settings }))).toBe(false);
     const node = await makeNode(admin);

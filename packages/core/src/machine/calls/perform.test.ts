@@ -124,7 +124,7 @@ describe('a status', () => {
 describe('the end of a machine', () => {
   const ours = [FOREIGN, Finalizers.MachineControllerManager];
 
-  test('removes the finalizer of mcm only, and the version is remembered', async () => {
+  test('the end of a machine removes only the finalizer of mcm, and the version is remembered', async () => {
     const { admin, made, memory, performer, scope } = await startPerformer();
     const machine = await made({ finalizers: ours });
     await performer.perform({ do: 'removeFinalizer' }, scope({ machine }));
@@ -140,7 +140,7 @@ describe('the end of a machine', () => {
     expect(memory.finishedVersion).toBe(machine.metadata.resourceVersion);
   });
 
-  test('waits for a Node that the cache did not show', async () => {
+  test('the end of a machine waits for a Node that the cache did not show', async () => {
     const { admin, made, memory, performer, scope } = await startPerformer();
     await admin.resource(nodes).create({ metadata: { name: 'n' }, spec: {} });
     const machine = await made({ finalizers: ours, labels: { [Labels.Node]: 'n' } });

@@ -466,7 +466,7 @@ describe('a machine with several offerings', () => {
       ...(status ? { status } : {}),
     });
 
-  test('waits for the first call of another machine', () => {
+  test('a machine with several offerings waits for the first call of another machine', () => {
     const offerings = [{ ...small, awaitsFirstCall: inMinutes(1) }, large];
     expect(planCreation(see(machine(), { calls: none, offerings }), NOON)).toMatchObject({
       actions: [],
@@ -475,7 +475,7 @@ describe('a machine with several offerings', () => {
     });
   });
 
-  test('reports and awaits the shortage of all offerings', () => {
+  test('a machine with several offerings reports and awaits the shortage of all offerings', () => {
     const offerings = [
       { ...small, shortage },
       { ...large, shortage },
@@ -488,7 +488,7 @@ describe('a machine with several offerings', () => {
     expect(planCreation(said, NOON)).toMatchObject({ actions: [], next: { instant: inMinutes(10) } });
   });
 
-  test('reports a refusal, records the next offering, and calls create with it at once', () => {
+  test('a machine with several offerings reports a refusal, records the next offering, and calls create with it at once', () => {
     const o = see(chosen('{}'), {
       calls: { ...failed('create', 'ResourceExhausted'), createSent: true },
       offerings: [{ ...small, shortage }, large],
@@ -506,7 +506,7 @@ describe('a machine with several offerings', () => {
     expect(verb(planCreation({ ...o, machine: chosen('{"zone":"b"}', status) }, NOON).actions)).toBe('call create');
   });
 
-  test('retries another error with the same offering after its delay', () => {
+  test('a machine with several offerings retries another error with the same offering after its delay', () => {
     const o = see(chosen('{}'), {
       calls: { ...failed('create', 'Internal'), createSent: true },
       offerings: [small, large],

@@ -64,7 +64,7 @@ describe('an interrupted machine', () => {
     expect(verbs(nextStep(o, minutes(13)).actions)).toEqual(['annotate', 'say']);
   });
 
-  test('takes the notice of its own Node, and not of the Node of another VM', () => {
+  test('a machine takes the notice of its own Node, and not of the Node of another VM', () => {
     const told = (providerID: string) =>
       see(running({}), {
         interruptions: true,
@@ -74,7 +74,7 @@ describe('an interrupted machine', () => {
     expect(verbs(nextStep(told('fakeID-1'), NOON).actions)).not.toContain('recordInterruption');
   });
 
-  test('takes a notice of its Node during its deletion', () => {
+  test('a machine takes a notice of its Node during its deletion', () => {
     const o = see(dying(terminating(T1)), {
       interruptions: true,
       node: node({ metadata: { annotations: stored(at(2)) } }),
@@ -86,7 +86,7 @@ describe('an interrupted machine', () => {
     ['whose deadline passed long ago', stored(at(2)), minutes(13)],
     ['from before the machine', stored(at(2), at(-1)), NOON],
     ['that is malformed', { [Annotations.Interruption]: '{"kind":"Terminate"}' }, NOON],
-  ])('ignores a notice of its Node %s', (_, annotations, now) => {
+  ])('a machine ignores a notice of its Node %s', (_, annotations, now) => {
     const o = see(running({}), { interruptions: true, node: node({ metadata: { annotations } }) });
     expect(verbs(nextStep(o, now).actions)).not.toContain('recordInterruption');
   });
@@ -96,7 +96,7 @@ describe('the drain of an interrupted machine', () => {
   const going = (deadline: string) => dying(terminating(T1), { annotations: stored(deadline) });
   const drain = look([pod('a')]);
 
-  test('waits for the successor while the notice leaves time, then begins', () => {
+  test('the drain waits for the successor while the notice leaves time, and then begins', () => {
     const o = see(going(at(30)), { interruptions: true, successor: 'awaited', drain });
     const early = planDeletion(o, minutes(1));
     expect(described(early.actions)).toBe(
@@ -113,12 +113,12 @@ describe('the drain of an interrupted machine', () => {
     expect(verbs(planDeletion(o, minutes(15)).actions)).toEqual(['evict']);
   });
 
-  test('begins when the successor runs', () => {
+  test('the drain begins when the successor runs', () => {
     const o = see(going(at(30)), { interruptions: true, successor: 'running', drain });
     expect(verbs(planDeletion(o, minutes(1)).actions)).toEqual(['evict']);
   });
 
-  test('begins at once after a short notice', () => {
+  test('the drain begins at once after a short notice', () => {
     const o = see(going(at(2)), { interruptions: true, successor: 'awaited', drain });
     expect(verbs(planDeletion(o, NOON).actions)).toEqual(['evict']);
   });

@@ -123,7 +123,7 @@ describe('a config of version 2 that its decoder refuses', () => {
     ],
     ['2.2.0', withFilesystemFiles({ overwrite: 7 }, 'x'), '$.storage.files.0.overwrite'],
     ['2.2.0', withFilesystemFiles({ mode: 'x' }, [{ mode: 1 }]), '$.storage.files.0.mode'],
-  ])('is one of an unknown version if an older decoder reads it: %s %j', (version, config, path) => {
+  ])('a refused config has an unknown version if an older decoder reads it: %s %j', (version, config, path) => {
     const error = errorOf(version, config);
     expect(error.message).toMatch(UNKNOWN);
     expect(error.issues.map((issue) => issue.path)).toEqual([path]);
@@ -134,7 +134,7 @@ describe('a config of version 2 that its decoder refuses', () => {
     ['2.0.0', disk({ size: -1 })],
     ['2.0.0', { passwd: { groups: [{ name: 'g', gid: -1 }] } }],
     ['2.0.0', user({ create: { uid: -1 } })],
-  ])('names the retry if only a newer decoder reads it: %s %j', (version, config) => {
+  ])('the error of a refused config names the retry if only a newer decoder reads it: %s %j', (version, config) => {
     expect(errorOf(version, config).message).toMatch(RETRIED);
   });
 
@@ -145,7 +145,7 @@ describe('a config of version 2 that its decoder refuses', () => {
     ['2.1.0', { passwd: { users: [{ create: { uid: 'x' } }] } }],
     ['2.2.0', withFilesystemFiles({ mode: 'x' }, 'x')],
     ['2.2.0', withFilesystemFiles({ mode: 'x' }, [{ mode: -1 }])],
-  ])('has a report if no decoder reads it: %s %j', (version, config) => {
+  ])('the error of a refused config has a report if no decoder reads it: %s %j', (version, config) => {
     expect(errorOf(version, config).message).toMatch(REPORTED);
   });
 
@@ -155,7 +155,7 @@ describe('a config of version 2 that its decoder refuses', () => {
     ['2.1.0', file({ contents: { source: 'http://%zz' } }), 'unable to parse url'],
     ['2.1.0', hash('x'), 'malformed hash specifier'],
     ['2.0.0', hash('md5-x'), 'unrecognized hash function'],
-  ])('differs from a config that only the validation refuses: %s %j', (version, config, message) => {
+  ])('the error of a refused config differs from that of an invalid config: %s %j', (version, config, message) => {
     const error = errorOf(version, config);
     expect(error.message).toMatch(REPORTED);
     expect(error.message).toContain(message);
@@ -168,14 +168,14 @@ describe('text after the name of a section', () => {
     networkd: { units: [{ name: 'a.link', contents, dropins: [{ name: 'a.conf', contents }] }] },
   });
 
-  test.each([0, 1, 2])('appears as bytes in a report of version 2.%i', (minor) => {
+  test.each([0, 1, 2])('text after the name of a section appears as bytes in a report of version 2.%i', (minor) => {
     const found = problems(unit('[Unit] "é \nA=b'), minor).split('\n');
     expect(found.length).toBeGreaterThanOrEqual(3);
     for (const line of found)
       expect(line).toMatch(/: invalid unit content: found garbage after section name : \[34 195 169\]$/);
   });
 
-  test('appears quoted in a report of version 3', () => {
+  test('text after the name of a section appears quoted in a report of version 3', () => {
     const config = {
       ignition: { version: '3.5.0' },
       systemd: { units: [{ name: 'a.service', contents: '[Unit] x' }] },

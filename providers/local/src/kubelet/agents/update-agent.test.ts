@@ -51,7 +51,7 @@ describe('the agent that updates a machine in place', () => {
     expect((await rig.node('n-1'))?.metadata.annotations?.[Annotations.UpdateFailedReason]).toBeUndefined();
   });
 
-  test('hangs until another request, and needs the requested time', async () => {
+  test('the update agent hangs until another request, and needs the requested time', async () => {
     await using rig = await joinRig(startControlPlane, { defaults: { update: 'hang', updateDelay: 300_000 } });
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(5_000);
@@ -65,7 +65,7 @@ describe('the agent that updates a machine in place', () => {
     expect(await result(rig, 'n-1')).toBe('successful');
   });
 
-  test('restarts when its process was stopped', async () => {
+  test('the update agent restarts when its process was stopped', async () => {
     const store = new MemoryStore();
     const first = await joinRig(startControlPlane, { store, defaults: { updateDelay: 30_000 } });
     await first.launch({ name: 'n-1' });

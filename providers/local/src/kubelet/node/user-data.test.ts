@@ -23,7 +23,7 @@ kubelet:
   expect(parseUserData(text)).toEqual({ ...expected, behaviour: {} });
 });
 
-test('contains the other settings of a kubelet', () => {
+test('the user data contains the other settings of a kubelet', () => {
   const text = JSON.stringify({ nodeName: 'n', nodeLabels: { a: 'b' }, behaviour: { joinDelay: '3s' } });
   expect(parseUserData(text)).toEqual({ nodeName: 'n', nodeLabels: { a: 'b' }, behaviour: { joinDelay: 3_000 } });
 });

@@ -33,7 +33,7 @@ const until = (signal: AbortSignal, error: unknown): Promise<never> =>
   });
 const never = (): Promise<never> => new Promise(() => undefined);
 
-test('aborts the signal at the deadline and fails with DeadlineExceeded, for any error of the library', async () => {
+test('a call aborts its signal at the deadline and fails with DeadlineExceeded, for any error of the library', async () => {
   const { clock, end } = begin((signal) => until(signal, new DOMException('aborted', 'AbortError')));
   await clock.advance(60 * SECOND - 1);
   expect(end()).toBeUndefined();
@@ -41,13 +41,13 @@ test('aborts the signal at the deadline and fails with DeadlineExceeded, for any
   expect(end()).toBe('DeadlineExceeded: create of machine m took longer than 60 s');
 });
 
-test('keeps a MachineError that the driver throws after the abort', async () => {
+test('a call keeps a MachineError that the driver throws after the abort', async () => {
   const { clock, end } = begin((signal) => until(signal, new MachineError('ResourceExhausted', 'no room')));
   await clock.advance(60 * SECOND);
   expect(end()).toBe('ResourceExhausted: no room');
 });
 
-test('aborts the signal at once and fails with Canceled when the process stops', async () => {
+test('a call aborts its signal at once and fails with Canceled when the process stops', async () => {
   const { clock, stop, end } = begin((signal) => until(signal, new Error('aborted')));
   await clock.advance(SECOND);
   stop.abort();
@@ -55,7 +55,7 @@ test('aborts the signal at once and fails with Canceled when the process stops',
   expect(end()).toBe('Canceled: create of machine m was canceled, because the process stops');
 });
 
-test('starts no call after the process stops', async () => {
+test('no call starts after the process stops', async () => {
   const stop = new AbortController();
   stop.abort();
   let begun = 0;
@@ -65,7 +65,7 @@ test('starts no call after the process stops', async () => {
   expect(begun).toBe(0);
 });
 
-test('stops waiting 30 s after the deadline when the driver ignores its signal and no callback is set', async () => {
+test('without a callback, a call that ignores its signal ends 30 s after the deadline', async () => {
   const { clock, end } = begin(never);
   await clock.advance(90 * SECOND - 1);
   expect(end()).toBeUndefined();
@@ -73,7 +73,7 @@ test('stops waiting 30 s after the deadline when the driver ignores its signal a
   expect(end()).toBe('DeadlineExceeded: create of machine m took longer than 60 s');
 });
 
-test('with a callback, reports an overdue call once and waits for its result', async () => {
+test('with a callback, an overdue call is reported once, and its result is awaited', async () => {
   const finished = Promise.withResolvers<string>();
   const { clock, overdue, end } = begin(() => finished.promise, true);
   await clock.advance(3_600 * SECOND);
@@ -84,7 +84,7 @@ test('with a callback, reports an overdue call once and waits for its result', a
   expect(end()).toBe('made after all');
 });
 
-test('stops waiting for an overdue call 30 s after the process stops', async () => {
+test('an overdue call ends 30 s after the process stops', async () => {
   const { clock, stop, end } = begin(never, true);
   await clock.advance(3_600 * SECOND);
   stop.abort();
@@ -92,7 +92,7 @@ test('stops waiting for an overdue call 30 s after the process stops', async () 
   expect(end()).toContain('DeadlineExceeded');
 });
 
-test('does not report a call as overdue if it ends within the grace period', async () => {
+test('a call that ends within the grace period is not reported as overdue', async () => {
   const finished = Promise.withResolvers<string>();
   const { clock, overdue, end } = begin(() => finished.promise, true);
   await clock.advance(70 * SECOND);
