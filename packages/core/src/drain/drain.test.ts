@@ -122,7 +122,7 @@ test('pods that share a volume do not wait for each other [S-DR7]', () => {
   expect(names(planDrain(look([sharing('a'), sharing('b')]), NOON).evict)).toEqual(['a', 'b']);
 });
 
-test('a forced drain deletes every pod once, and waits for nothing [S-DR10]', () => {
+test('a forced drain deletes every pod once, and does not wait [S-DR10]', () => {
   const pods = [withVolume('a'), pod('b', { dueAt: later(minute) }), pod('c', { budgets: [budget()] })];
   const plan = planDrain(look(pods, { forced: true }), NOON);
   expect(names(plan.remove)).toEqual(['a', 'b', 'c']);
