@@ -26,6 +26,7 @@ const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/')
 const LONGEST = [
   'README.md',
   'apps/mcm/README.md',
+  'docs/dashboard.md',
   'docs/drains.md',
   'docs/hooks.md',
   'docs/how-to.md',
@@ -33,6 +34,12 @@ const LONGEST = [
   'docs/local.md',
   'docs/machine-config-walkthrough.md',
   'docs/migrate-from-go-mcm.md',
+  'docs/preservation.md',
+  'docs/reference/conditions.md',
+  'docs/runbooks/McmDeploymentUnavailable.md',
+  'docs/runbooks/McmMachineFailed.md',
+  'docs/runbooks/McmMachineTerminatingLong.md',
+  'docs/runbooks/McmReplacementHeld.md',
 ];
 const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].flatMap((page) =>
   blocksOf(page, readFileSync(join(ROOT, page), 'utf8')),
