@@ -153,6 +153,17 @@ describe('a user cannot grant permissions without having them', () => {
     expect((await post('clusterrolebindings', binding('writer'))).status).toBe(201);
   });
 
+  test('the server checks the permissions of the user before it validates the fields', async () => {
+    const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'], nonResourceURLs: ['/x'] }];
+    expect((await post('clusterroles', { metadata: { name: 'e' }, rules })).status).toBe(403);
+    await create(`${RBAC}/clusterroles`, { metadata: { name: 'e' } });
+    const headers = { ...as('mallory'), 'content-type': 'application/merge-patch+json' };
+    expect((await call('PATCH', `${RBAC}/clusterroles/e`, { body: { rules }, headers })).status).toBe(403);
+    const binding = { metadata: { name: 'e' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', name: 'writer' } };
+    const refused = await post('clusterrolebindings', binding);
+    expect(refused.body).toMatchObject({ code: 500, message: 'unsupported role reference kind: ""' });
+  });
+
   test('a user cannot grant permissions by aggregation without having them', async () => {
     const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { x: 'y' } }] };
     const refused = await post('clusterroles', { metadata: { name: 'e' }, aggregationRule });

@@ -118,6 +118,8 @@ export class Repeats {
 export interface AdmissionPlugin {
   readonly name: string;
   readonly admit?: (attributes: AdmissionAttributes) => undefined | ApiObject | Promise<ApiObject | undefined>;
+  /** Checks the object after all mutating plugins and before the validation of its fields. */
+  readonly check?: (attributes: AdmissionAttributes) => undefined;
   readonly validate?: (attributes: AdmissionAttributes) => undefined | Promise<undefined>;
 }
 
@@ -129,8 +131,14 @@ export class AdmissionChain {
     this.#plugins.push(plugin);
   }
 
-  /** Runs all mutating plugins, and returns the resulting object. */
+  /** Runs all mutating plugins, then the checks of their result, and returns the resulting object. */
   async admit(attributes: AdmissionAttributes): Promise<ApiObject | undefined> {
+    const object = await this.#mutate(attributes);
+    for (const { check } of this.#plugins) check?.({ ...attributes, object });
+    return object;
+  }
+
+  async #mutate(attributes: AdmissionAttributes): Promise<ApiObject | undefined> {
     const reinvocation = new Reinvocation();
     let object = attributes.object;
     for (;;) {

@@ -3,6 +3,7 @@ import { goQuote } from '../../apimachinery/errors/schema-causes.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 import type { Authorizer } from '../../apimachinery/users/authorizer.ts';
 import { MASTERS } from '../../apimachinery/users/user.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
@@ -62,6 +63,9 @@ function granted({ object, namespace, served }: AdmissionAttributes, security: S
   }
   const roleRef = look(object, 'roleRef');
   const role = { kind: text(roleRef, 'kind'), name: text(roleRef, 'name') };
+  if (role.kind !== 'Role' && role.kind !== 'ClusterRole') {
+    throw new StatusError({ code: 500, message: `unsupported role reference kind: ${goQuote(role.kind)}` });
+  }
   const rules = security.rbac.rulesOfRole(role, namespace);
   if (rules === undefined) throw notFound(served.kind, role.name);
   return rules;
@@ -118,7 +122,7 @@ function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean
  */
 export const escalationCheck = (security: Security): AdmissionPlugin => ({
   name: 'RbacEscalation',
-  validate(attributes) {
+  check(attributes) {
     const { served, user, namespace, name, operation, object, old } = attributes;
     if (served.kind.group !== RBAC_GROUP || (operation !== 'CREATE' && operation !== 'UPDATE')) return undefined;
     if (user.groups.includes(MASTERS)) return undefined;
