@@ -164,3 +164,11 @@ it('wraps to 32 bits in an apply or a strategic patch, as in the real server', a
     await send('PATCH', `${services}/w`, '{"spec":{"leaseTransitions":4294967305}}', 'application/merge-patch+json'),
   ).toContain('cannot unmarshal number 4294967305');
 });
+
+it('a quantity beyond 64 bits keeps its digits in a merge patch', async () => {
+  const path = '/api/v1/namespaces/default/resourcequotas';
+  await send('POST', path, '{"metadata":{"name":"q"},"spec":{"hard":{"pods":"5"}}}');
+  const patch = '{"spec":{"hard":{"requests.cpu":9223372036854775808}}}';
+  const patched = await send('PATCH', `${path}/q`, patch, 'application/merge-patch+json');
+  expect(patched).toContain('"requests.cpu":"9223372036854775808"');
+});

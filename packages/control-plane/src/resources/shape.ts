@@ -324,11 +324,15 @@ const readTime =
 const SPACES =
   /^[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+|[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+$/g;
 
+/** The digits of a number. A large double has more digits than its shortest text. */
+const digitsOf = (value: number | bigint): string =>
+  typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
+
 function readQuantity(value: unknown, _owner: string, path: string): unknown {
   const isNumber = typeof value === 'number' || typeof value === 'bigint';
   // In the JSON text, white space other than a space is escaped, so Go trims only spaces.
   const text = isNumber
-    ? (oddNumber(value, path) ?? String(value))
+    ? (oddNumber(value, path) ?? digitsOf(value))
     : typeof value === 'string'
       ? value.replace(SPACES, '')
       : value;

@@ -53,3 +53,22 @@ test.each<[what: string, status: object, spec: object, code: number]>([
   expect(answer.status).toBe(code);
   await setup.plane.close();
 });
+
+test('a condition in the pod failure policy of a CronJob gets the status True', async () => {
+  const { client, plane } = await startTestPlane();
+  const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
+  const rules = [{ action: 'Count', onPodConditions: [{ type: 'DisruptionTarget' }] }];
+  const jobTemplate = { spec: { template, podFailurePolicy: { rules } } };
+  const spec = { schedule: '* * * * *', jobTemplate };
+  const path = '/apis/batch/v1/namespaces/default/cronjobs';
+  const { status, body } = await client.send('POST', path, { metadata: { name: 'c' }, spec });
+  await plane.close();
+  expect(status).toBe(201);
+  expect(body).toMatchObject({
+    spec: {
+      jobTemplate: {
+        spec: { podFailurePolicy: { rules: [{ onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] } },
+      },
+    },
+  });
+});

@@ -26,6 +26,9 @@ const UNLIMITED_BACKOFF = 2_147_483_647;
 /** @param template whether the spec belongs to a CronJob. Some defaults do not apply to a CronJob */
 function defaultJobSpec(spec: Plain, template: boolean): void {
   defaultTemplate(spec);
+  for (const rule of items(spec.podFailurePolicy, 'rules')) {
+    for (const pattern of items(rule, 'onPodConditions')) preset(pattern, 'status', 'True');
+  }
   if (template) return;
   if (spec.completions === undefined && spec.parallelism === undefined) {
     spec.completions = 1;
@@ -37,9 +40,6 @@ function defaultJobSpec(spec: Plain, template: boolean): void {
   spec.suspend ??= false;
   spec.manualSelector ??= false;
   spec.podReplacementPolicy ??= spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
-  for (const rule of items(spec.podFailurePolicy, 'rules')) {
-    for (const pattern of items(rule, 'onPodConditions')) preset(pattern, 'status', 'True');
-  }
 }
 
 const OWN_LABELS = ['batch.kubernetes.io/controller-uid', 'controller-uid'];
