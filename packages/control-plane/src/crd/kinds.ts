@@ -1,5 +1,10 @@
-import { isRecord, own } from '../apimachinery/objects/json-value.ts';
-import type { JsonSchema, KindDefinition, PrinterColumn } from '../apimachinery/objects/kind.ts';
+import { equalJson, isRecord, own } from '../apimachinery/objects/json-value.ts';
+import {
+  apiVersionOf,
+  type JsonSchema,
+  type KindDefinition,
+  type PrinterColumn,
+} from '../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { compileJsonPath } from '../table/jsonPath.ts';
 import { type Fields, record, records, text, texts } from './schema/fields.ts';
@@ -126,10 +131,20 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   };
 }
 
-export const kindsOfCrd = (crd: ApiObject): CustomKindDefinition[] =>
-  records(record(crd.spec).versions)
-    .filter(({ served }) => served === true)
-    .map((version) => kindOfVersion(crd, version));
+/** Returns the served versions of a CRD. */
+export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
+  const versions = records(record(crd.spec).versions);
+  const kinds = versions.map((version) => kindOfVersion(crd, version));
+  const byVersion = new Map(kinds.map((kind) => [apiVersionOf(kind), kind]));
+  const stored = kinds.find(({ storage }) => storage);
+  const related = (kind: CustomKindDefinition): CustomKindDefinition => ({
+    ...kind,
+    inVersion: (apiVersion) => byVersion.get(apiVersion),
+    ...(stored !== undefined && !equalJson(stored.schema, kind.schema) ? { stored } : {}),
+  });
+  const served = kinds.filter((_kind, at) => versions[at]?.served === true);
+  return kinds.length === 1 ? served : served.map(related);
+}
 
 /** Returns the kind in which the objects of a CRD are stored. The server may not serve the version of this kind. */
 export function storedKindOfCrd(crd: ApiObject): CustomKindDefinition | undefined {

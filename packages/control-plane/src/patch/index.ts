@@ -5,6 +5,7 @@ export { isTyped } from './managed/fields/typed.ts';
 export { layOver, typedProblems } from './managed/lay-over.ts';
 export { parentEntries, type ReplicasPath, scaleEntries } from './managed/replicas.ts';
 export { trackUpdate } from './managed/update.ts';
+export type { VersionOf } from './managed/versions.ts';
 export { applyMergePatch } from './mergePatch.ts';
 export { patchProblem } from './patchProblem.ts';
 export { goPlain } from './strategic/directives.ts';

@@ -18,10 +18,13 @@ export class ServedKind {
    * Objects that were stored before this revision have an older schema. A read prunes these objects and sets defaults.
    */
   readonly #since: number;
+  /** The stored version, if its schema differs from the schema of this version. */
+  readonly #stored: ServedKind | undefined;
 
   constructor(kind: KindDefinition, since = 0) {
     this.kind = kind;
     this.#since = since;
+    this.#stored = kind.stored === undefined ? undefined : new ServedKind(kind.stored);
     this.apiVersion = apiVersionOf(kind);
     this.resource = kind.storedAs?.resource ?? resourceId(kind);
   }
@@ -51,21 +54,27 @@ export class ServedKind {
     return subresource === '' ? (this.kind.shownAs?.(text) ?? text) : text;
   }
 
-  /** Returns the stored text in this version. With the conversion strategy `None`, only the apiVersion differs. */
+  /**
+   * Returns the stored text in this version. With the conversion strategy `None`, only the apiVersion differs. Fields that
+   * this version does not have are pruned.
+   */
   storedTextOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
     if (decode !== undefined) return stringifyJson(decode(parseJson(record.json) as ApiObject));
     if (record.revision < this.#since) return this.#renew(record);
     const start = `{"apiVersion":"${this.apiVersion}",`;
     if (record.json.startsWith(start)) return record.json;
+    if (this.#stored !== undefined) return this.#renew(record);
     return `${start}${record.json.slice(record.json.indexOf('"kind":'))}`;
   }
 
   #renew(record: StoredRecord): string {
     const object = parseJson(record.json) as ApiObject;
+    const stored = this.#stored ?? this;
+    stored.schema?.prune(object);
+    stored.schema?.setDefaults(object);
     object.apiVersion = this.apiVersion;
-    this.schema?.prune(object);
-    this.schema?.setDefaults(object);
+    if (stored !== this) this.schema?.prune(object);
     return renderObject(object, undefined);
   }
 }

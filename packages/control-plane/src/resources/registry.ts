@@ -156,6 +156,10 @@ export class Registry {
   isWrittenAnyway(served: ServedKind, record: StoredRecord): boolean {
     const { storedAs } = served.kind;
     if (this.#lacking.has(record)) return true;
+    if (served.kind.stored !== undefined) {
+      const { object } = this.#inStorageVersion(served, this.parse(served, record));
+      return !jsonEquals(parseJson(record.json), object);
+    }
     return storedAs !== undefined && !jsonEquals(parseJson(record.json), storedAs.encode(this.parse(served, record)));
   }
 

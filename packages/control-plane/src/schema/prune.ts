@@ -1,6 +1,8 @@
 import { isRecord } from '../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from './model/node.ts';
+import type { JsonSchema } from '../apimachinery/objects/kind.ts';
+import { nodeOf, type SchemaNode } from './model/node.ts';
 
+const NO_FIELDS: JsonSchema = { type: 'object' };
 const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
@@ -14,9 +16,11 @@ export function pruneValue(
   options: { path: string; resource: boolean; keep: boolean; found: string[] },
 ): void {
   if (Array.isArray(value)) {
-    if (node.items === undefined) return;
+    if (node.items === undefined && (node.preserve || node.additionalAllowed)) return;
+    // A list in place of another type loses all fields of its items.
+    const items = node.items ?? nodeOf(NO_FIELDS);
     for (let i = 0; i < value.length; i++) {
-      pruneValue(value[i], node.items, { ...options, path: `${options.path}[${i}]`, resource: node.items.embedded });
+      pruneValue(value[i], items, { ...options, path: `${options.path}[${i}]`, resource: items.embedded });
     }
     return;
   }

@@ -138,6 +138,10 @@ export interface KindDefinition {
   readonly deprecationWarning?: string;
   /** The versions of a custom kind, including versions that the server does not serve. */
   readonly versions?: readonly string[];
+  /** Finds another version of a custom kind by its apiVersion, including versions that the server does not serve. */
+  readonly inVersion?: (apiVersion: string) => KindDefinition | undefined;
+  /** The version in which objects of a custom kind are stored. The field is absent if this version has the same schema. */
+  readonly stored?: KindDefinition;
   /** The storage version of a custom kind, if it differs from this version. */
   readonly storageVersion?: string;
   /** Whether a PUT without a resourceVersion is refused (custom kinds, leases). */

@@ -81,10 +81,11 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
  */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
-  if (managedFields !== undefined && managedFields !== null) {
+  if (Array.isArray(managedFields)) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
-  const copy: ApiObject = { ...applied, metadata };
+  // The reader refuses a value that is not a list, because its type does not match the schema.
+  const copy: ApiObject = { ...applied, metadata: managedFields == null ? metadata : { ...metadata, managedFields } };
   // Older versions of kubectl wrote `creationTimestamp: null` into every manifest.
   if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;
   return copy;
@@ -183,7 +184,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     result.metadata = withSystemFields(result.metadata ?? {}, current.metadata, applied.metadata);
   }
 
-  const changesIn = changesByVersion(current, result, kind, (of) => scopeOf(of, subresource), input.versionOf);
+  const changesIn = changesByVersion(current, result, kind, (of) => scopeOf(of, subresource, kind), input.versionOf);
   const conflicts = conflictsOf(others, changesIn);
   if (conflicts.length > 0 && !input.force) {
     const takeable = manager === KUBECTL && live !== undefined ? takeableFields(live, node, scope) : EMPTY_SET;

@@ -2,7 +2,15 @@ import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../apimac
 import type { ApiObject, ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
 import { nodeOf } from '../../schema/model/node.ts';
 import type { Scope } from './compare.ts';
-import { entryTime, isReset, isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
+import {
+  entryTime,
+  isReadable,
+  isReset,
+  isSameManager,
+  type Ownership,
+  readEntries,
+  writeEntries,
+} from './fields/entries.ts';
 import { difference, EMPTY_SET, isEmptySet, union } from './fields/fieldSet.ts';
 import { emptyObject } from './fields/skeleton.ts';
 import { isTyped } from './fields/typed.ts';
@@ -54,8 +62,12 @@ const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
 ]);
 
-/** The fields that an endpoint does not write. A write to the endpoint sets no managers for these fields. */
-export function scopeOf(kind: KindDefinition, subresource: string): Scope {
+/**
+ * The fields that an endpoint does not write, in the version `kind`. A write to the endpoint sets no managers for these
+ * fields. As in the real server, the main endpoint of a custom kind ignores the status only in the version of the request.
+ */
+export function scopeOf(kind: KindDefinition, subresource: string, requested: KindDefinition = kind): Scope {
+  if (kind.custom && kind !== requested && subresource === '') return { ignored: NOTHING };
   const id = `${kind.group}/${kind.plural}`;
   if (subresource === 'status')
     return kind.custom ? { ignored: ALL_META } : (STATUS_RESETS.get(id) ?? { ignored: SPEC });
@@ -74,7 +86,8 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
   const sent = input.updated.metadata.managedFields;
   if (input.subresource !== '' || sent === undefined || sent === stored) return stored;
   if (isReset(sent)) return [];
-  return readEntries(sent).length > 0 ? sent : stored;
+  // The server ignores the sent entries if it cannot read one of them.
+  return sent.length > 0 && sent.every(isReadable) ? sent : stored;
 }
 
 /** Built-in kinds that also existed in the group `extensions`. */
@@ -119,6 +132,22 @@ export function recordUpdate(
 }
 
 /**
+ * Whether a custom object matches its schema in the API version of each manager. The real server converts the object to
+ * these versions. A failed conversion removes all managers.
+ */
+function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: readonly Ownership[]): boolean {
+  if (!kind.custom) return true;
+  const versions = new Set(owners.map(({ apiVersion }) => apiVersion));
+  versions.delete(apiVersionOf(kind));
+  return [...versions].every((apiVersion) => {
+    const schema = versionOf?.(apiVersion)?.schema;
+    if (schema === undefined) return true;
+    const node = nodeOf(schema);
+    return isTyped(live, node, true, true) && isTyped(updated, node, true, true);
+  });
+}
+
+/**
  * The managedFields of an object after a write that is not an apply. Equal parts are not compared. After a write without
  * changes, the stored entries are returned.
  */
@@ -135,11 +164,13 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
-  const scope = (of: KindDefinition): Scope => scopeOf(of, input.subresource);
+  const scope = (of: KindDefinition): Scope => scopeOf(of, input.subresource, kind);
   const changesIn = changesByVersion(live ?? emptyObject(kind), updated, kind, scope, input.versionOf);
   const changes = changesIn(apiVersionOf(kind));
   const before = readEntries(entries);
-  if (changes.changed === undefined && changes.removed === undefined) {
+  if (!isTypedInAll(input, before)) return [];
+  const isForeign = kind.inVersion !== undefined && before.some(({ apiVersion }) => apiVersion !== apiVersionOf(kind));
+  if (changes.changed === undefined && changes.removed === undefined && !isForeign) {
     // The server checks the types of all fields, including fields that this endpoint does not write.
     if (input.subresource !== '' && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);

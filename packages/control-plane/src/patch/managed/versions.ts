@@ -35,10 +35,13 @@ export function changesByVersion(
     let changes = known.get(apiVersion);
     if (changes === undefined) {
       const other = versionOf(apiVersion);
-      changes =
-        other === undefined || (other.storedAs === undefined && kind.storedAs === undefined)
-          ? own
-          : compare(other, converted(old, kind, other), converted(next, kind, other));
+      // In another version of a custom kind, only the apiVersion of an object differs.
+      if (other?.custom === true) changes = compare(other, old, next);
+      else
+        changes =
+          other === undefined || (other.storedAs === undefined && kind.storedAs === undefined)
+            ? own
+            : compare(other, converted(old, kind, other), converted(next, kind, other));
       known.set(apiVersion, changes);
     }
     return changes;

@@ -230,8 +230,13 @@ export async function listRecords(registry: Registry, target: Target, options: L
   const isFull = last !== undefined && page.records.length === limit;
   // As in the real server, the next page may be empty: the server does not check whether a remaining object matches.
   const next = { namespace: namespaceOf(target), revision: at, after: last, limit: 1, left: 1 };
+  // As in the real server, a list of one name has no further page.
+  const isSingle =
+    token === undefined && namespaceOf(target) !== undefined && where.some(({ field }) => field === 'metadata.name');
   const more =
-    isFull && (page.remaining > 0 || (!all && find(registry, token, served.resource, next).records.length > 0));
+    isFull &&
+    !isSingle &&
+    (page.remaining > 0 || (!all && find(registry, token, served.resource, next).records.length > 0));
   const left = all ? page.remaining : undefined;
   return {
     records: page.records,

@@ -1,10 +1,10 @@
 import { alreadyExists, badRequest, internal, invalid, shownKind } from '../../apimachinery/errors/errors.ts';
 import { keepEmpties } from '../../apimachinery/objects/empties.ts';
-import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
+import type { KindDefinition, StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
 import { formatTime, tidyMeta } from '../../apimachinery/objects/object-text.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { isTyped, trackUpdate } from '../../patch/index.ts';
+import { isTyped, trackUpdate, type VersionOf } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
@@ -57,6 +57,12 @@ export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 
  * Records the manager of a write in the managedFields, even for kinds without a schema. A status that the write keeps
  * gets no manager.
  */
+/** Returns a function that finds the kind in the API version of a manager. */
+export const versionsOf = (registry: Registry, kind: KindDefinition): VersionOf =>
+  kind.custom
+    ? (apiVersion) => kind.inVersion?.(apiVersion)
+    : (apiVersion) => registry.kinds.byKind(apiVersion, kind.kind)?.kind;
+
 export function track(
   registry: Registry,
   served: ServedKind,
@@ -68,7 +74,8 @@ export function track(
   const { kind } = served;
   const ignoresStatus = subresource === '' && kind.subresources?.status === true;
   const seen = (object: ApiObject): ApiObject => {
-    if (!ignoresStatus || object.status === undefined) return object;
+    // The endpoint writes the status of other versions of a custom kind.
+    if (!ignoresStatus || object.status === undefined || kind.inVersion !== undefined) return object;
     const { status: _status, ...rest } = object;
     return keepEmpties(rest, object);
   };
@@ -84,7 +91,7 @@ export function track(
     subresource,
     now: registry.now(),
     kind,
-    ...(kind.custom ? {} : { versionOf: (apiVersion) => registry.kinds.byKind(apiVersion, kind.kind)?.kind }),
+    versionOf: versionsOf(registry, kind),
   });
 }
 

@@ -21,6 +21,7 @@ import { checkPatched, normalize, strictMessage } from '../bodies/decode.ts';
 import { duplicateFields, repeatedField, unknownField } from '../bodies/duplicate-fields.ts';
 import { isOfResource, parseApiVersion, sameVersion, typeMetaProblem, unconvertible } from '../bodies/type-meta.ts';
 import { parseYamlText, repeatedKeys, yamlProblems } from '../bodies/yaml-body.ts';
+import { versionsOf } from './create.ts';
 import { nameless, type Transformation, updateObject } from './update.ts';
 
 export type PatchType =
@@ -407,9 +408,7 @@ function applyObject(
       subresource: target.subresource,
       now: registry.now(),
       kind: served.kind,
-      ...(served.kind.custom
-        ? {}
-        : { versionOf: (apiVersion) => registry.kinds.byKind(apiVersion, served.kind.kind)?.kind }),
+      versionOf: versionsOf(registry, served.kind),
     });
     if (!isChecked) checkRepeatedKeys(bytes, options, call);
     isChecked = true;

@@ -37,7 +37,8 @@ export function schemaCauses(
   if (!served.kind.custom || served.schema === undefined) return [];
   const scale = [
     ...scaleCauses(served.kind.subresources?.scale, object, subresource),
-    ...embeddedCauses(object, served.schema.node),
+    // As in the real server, a write of the status does not validate embedded resources.
+    ...(subresource === 'status' ? [] : embeddedCauses(object, served.schema.node)),
   ];
   const ofSchema = causesOfSchema(served, object, old, meta, scale, warn);
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;

@@ -1,6 +1,6 @@
 import { equalJson } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonObject, ManagedFieldsEntry } from '../../../apimachinery/objects/object.ts';
-import { type FieldSet, formatFields, isEmptySet, parseFields, union } from './fieldSet.ts';
+import { type FieldSet, formatFields, isEmptySet, isReadableFields, parseFields, union } from './fieldSet.ts';
 
 /** The fields of one manager, for an entry of `metadata.managedFields`. */
 export interface Ownership {
@@ -44,6 +44,14 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
   }
   return owners;
 }
+
+/** Whether the server can read an entry from a client. */
+export const isReadable = ({ operation, apiVersion, fieldsType, fieldsV1 }: ManagedFieldsEntry): boolean =>
+  (operation === 'Apply' || operation === 'Update') &&
+  apiVersion !== undefined &&
+  apiVersion !== '' &&
+  fieldsType === 'FieldsV1' &&
+  (fieldsV1 === undefined || isReadableFields(fieldsV1));
 
 /** Whether the entries are `[{}]`. A client removes all managers with this value. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../apimachinery/objects/json.ts';
 import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonObject } from '../../../apimachinery/objects/object.ts';
 
@@ -108,6 +109,34 @@ function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number):
     else children.set(key, parse(isRecord(below) ? below : {}, false, depth + 1));
   }
   return fieldSet(self, children);
+}
+
+/** Whether a text is JSON. The keys and values of list items are JSON texts. */
+function isJson(text: string): boolean {
+  try {
+    parseJson(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the server can read a path element. The server skips elements of unknown types. */
+function isElement(key: string): boolean {
+  if (key === '.') return true;
+  if (key[1] !== ':') return false;
+  const body = key.slice(2);
+  if (key[0] === 'i') return /^[+-]?\d+$/.test(body);
+  return (key[0] !== 'k' && key[0] !== 'v') || isJson(body);
+}
+
+/** Whether the server can read a `fieldsV1`. The server skips the content of unknown elements. */
+export function isReadableFields(fields: unknown): boolean {
+  if (fields === null) return true;
+  if (!isRecord(fields)) return false;
+  return Object.entries(fields).every(
+    ([key, below]) => isElement(key) && (!/^[fkvi]:/.test(key) || isReadableFields(below)),
+  );
 }
 
 const parsed = new WeakMap<object, FieldSet>();

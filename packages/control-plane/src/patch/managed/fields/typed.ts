@@ -30,16 +30,20 @@ const hasKeys = (item: unknown, list: SchemaNode): boolean =>
 /**
  * Whether the field manager can read a value with its schema: all values have the right types, and items of associative
  * lists have their keys. Null is valid for every type.
+ * @param isClosed whether fields that the schema does not have are refused
  */
-export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false): boolean {
+export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false, isClosed = false): boolean {
   if (value === undefined || value === null) return true;
   if (node !== undefined && !fits(value, node)) return false;
   if (Array.isArray(value)) {
     if (node?.items === undefined) return true;
     const { items } = node;
-    return value.every((item) => hasKeys(item, node) && isTyped(item, items));
+    return value.every((item) => hasKeys(item, node) && isTyped(item, items, false, isClosed));
   }
   if (!isRecord(value)) return true;
   const embedded = isResource || node?.embedded === true;
-  return Object.keys(value).every((key) => isTyped(value[key], fieldType(node, key, embedded).node));
+  return Object.keys(value).every((key) => {
+    const field = fieldType(node, key, embedded);
+    return (field.known || !isClosed) && isTyped(value[key], field.node, false, isClosed);
+  });
 }
