@@ -159,3 +159,21 @@ test('the deletion of machines that have not joined makes room for another set w
     expect.stringMatching(/the rollout had 2 unavailable: the limit is 1/),
   ]);
 });
+
+test('an unreachable machine of an old set may be deleted while new machines join, if enough machines remain', () => {
+  const deletes = (phase: string, replicas: number) => {
+    const verifier = new RepairVerifier(clock);
+    stands(verifier, [
+      ['a', 'old', 'Running'],
+      ['b', 'old', phase],
+      ['c', 'old', 'Running'],
+      ['d', 'new', 'Pending'],
+    ]);
+    const shrinks = { ...allowance({ old: 1, new: 1 }), replicas: [replicas] };
+    verifier.changed(machine('a', 'old', 'Running'), machine('a', 'old', 'Running', true), shrinks);
+    return verifier.changed(machine('b', 'old', phase), machine('b', 'old', phase, true), shrinks);
+  };
+  expect(deletes('Unknown', 3)).toBeUndefined();
+  expect(deletes('Unknown', 4)).toMatch(/the rollout had 2 unavailable/);
+  expect(deletes('Running', 3)).toMatch(/the rollout had 2 unavailable/);
+});

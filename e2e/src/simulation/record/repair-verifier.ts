@@ -92,7 +92,8 @@ export class RepairVerifier {
     // Deletions from a set with the whole size of the deployment do not let another set grow.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
     // A machine that has not joined yet was not available before, so its deletion does not count.
-    if (decided && !refills && !carries && !this.#isJoining(before)) this.#given++;
+    const wasAway = this.#isJoining(before) || this.#isUnreachable(before, allowance);
+    if (decided && !refills && !carries && !wasAway) this.#given++;
     const repaired = decided && refills && phaseOf(before) === 'Failed';
     if (repaired) {
       const { name: failed, uid } = machine.metadata;
@@ -120,6 +121,15 @@ export class RepairVerifier {
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} of them updated in place)` : '';
     return `mcm replaced ${names.join(' and ') || 'nothing'} while the rollout had ${unavailable} unavailable${where}: the limit is ${allowed}`;
+  }
+
+  /**
+   * Whether the machine was unreachable, and enough machines remain if all of them become available. In old sets, a
+   * rollout deletes unavailable machines first, because this deletion makes no machine unavailable.
+   */
+  #isUnreachable(before: Machine, { replicas, maxUnavailable }: Allowance): boolean {
+    const remaining = [...this.#machines.values()].filter((machine) => !isGoing(machine)).length;
+    return phaseOf(before) === 'Unknown' && remaining >= Math.min(...replicas) - maxUnavailable;
   }
 
   #isJoining(machine: Machine): boolean {
