@@ -240,7 +240,7 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (this.#isFresh()) return;', 'if (this.#renewed) return;'],
     ['this.#renewed.ms < this.timings.renewDeadlineMs;', 'this.#renewed.ms < 3 * this.timings.leaseMs;'],
     [
-      "if (record !== undefined && record.holder !== '' && !mine && this.#isValid(record)) {",
+      "if (record !== undefined && record.holder !== '' && !mine && this.#validForMs(record) > 0) {",
       'if (!record && !mine && record) {',
     ],
   ),

@@ -52,6 +52,23 @@ test('a lease that a user edits is renewed, keeps the edit, and is no evidence o
   expect(t.client.history.rollbacks).toBe(0);
 });
 
+test('a holder creates its lease again if the server answers the renewal with 404', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  await t.resource.delete('lock');
+  t.network.answer = (send) => (request) => (request.method === 'PUT' ? refusing(404)()(request) : send(request));
+  expect(await t.candidate.renew(never)).toBe('mine');
+  expect((await t.lease()).spec).toMatchObject({ holderIdentity: 'a' });
+});
+
+test('a process that continues after a long stop and takes its own lease records no period without a holder', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  await t.clock.advance(600_000);
+  expect(await t.candidate.tryOnce(never)).toBe('mine');
+  expect((await t.lease()).metadata.annotations).toBeUndefined();
+});
+
 test('a lease that a user deletes is created again by its holder, and is no evidence of a restore', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);

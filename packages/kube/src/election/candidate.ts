@@ -42,7 +42,7 @@ export class Candidate {
   async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
     const record = await this.#look(signal);
     const mine = record?.holder === this.#options.identity;
-    if (record !== undefined && record.holder !== '' && !mine && this.#isValid(record)) {
+    if (record !== undefined && record.holder !== '' && !mine && this.#validForMs(record) > 0) {
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
@@ -115,9 +115,9 @@ export class Candidate {
     if (!this.#follows || this.#lease === undefined) return false;
     const { clock, lease } = this.#options;
     const expired = new AbortController();
-    const expiry = (): Timer => clock.setTimeout(() => expired.abort(), this.#validForMs);
+    const expiry = (held: Lease): Timer => clock.setTimeout(() => expired.abort(), this.#validForMs(readRecord(held)));
     const began = clock.monotonic();
-    let timer = expiry();
+    let timer = expiry(this.#lease);
     try {
       const events = this.#resource.watch({
         fieldSelector: `metadata.name=${lease.name}`,
@@ -130,7 +130,7 @@ export class Candidate {
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
-        timer = expiry();
+        timer = expiry(event.object);
       }
       // Servers end watches after some minutes, and the next watch starts immediately. The next watch starts with a
       // delay only after a very short watch.
@@ -195,12 +195,8 @@ export class Candidate {
     this.#observedAt = earlier?.spec === spec ? earlier.atMs : this.#options.clock.monotonic();
   }
 
-  #isValid(record: ElectionRecord): boolean {
-    return this.#options.clock.monotonic() < this.#observedAt + record.leaseDurationSeconds * 1000;
-  }
-
-  get #validForMs(): number {
-    return this.#observedAt + (this.#lease?.spec?.leaseDurationSeconds ?? 0) * 1000 - this.#options.clock.monotonic();
+  #validForMs({ leaseDurationSeconds }: ElectionRecord): number {
+    return this.#observedAt + leaseDurationSeconds * 1000 - this.#options.clock.monotonic();
   }
 
   async #write(record: ElectionRecord, signal: AbortSignal | undefined): Promise<void> {
@@ -226,11 +222,10 @@ export class Candidate {
           ),
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
-    const holds = this.#renewed !== undefined;
     // If the response to the first write was lost, that write may have acquired the Lease. The candidate then records
     // the vacancy in a separate write.
-    if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
-    this.#holds = holds;
+    if (!this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
+    this.#holds = this.#renewed !== undefined;
   }
 
   /** The API server refuses a new finalizer while the Lease is being deleted. */
@@ -244,10 +239,6 @@ export class Candidate {
     return { finalizers: wanted ? [...others, finalizer.name] : others };
   }
 
-  get #isOurs(): boolean {
-    return this.#lease !== undefined && readRecord(this.#lease).holder === this.#options.identity;
-  }
-
   /**
    * The leader adds its version and its flags, and the period in which no process held the Lease. A released Lease has
    * no version and no flags.
@@ -255,9 +246,11 @@ export class Candidate {
   #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
     const { version, settings, annotations, identity, clock } = this.#options;
     if (holder !== identity) return {};
+    const former = this.#lease;
+    const isOurs = former === undefined || readRecord(former).holder === identity;
     const added = {
       ...annotations,
-      ...(this.#lease === undefined || this.#isOurs ? {} : vacancyAnnotation(this.#lease, clock.now())),
+      ...(isOurs ? {} : vacancyAnnotation(former, clock.now())),
       ...withoutUndefined({
         [LeaseAnnotations.HolderVersion]: version === undefined ? undefined : `${version} ${holder}`,
         [LeaseAnnotations.HolderSettings]: settings === undefined ? undefined : `${holder} ${JSON.stringify(settings)}`,

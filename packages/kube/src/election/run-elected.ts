@@ -133,7 +133,7 @@ export async function runElected(
   const over = new AbortController();
   const lost = new AbortController();
   const follow = (): void => term.abort(options.signal.reason);
-  options.signal.addEventListener('abort', follow, { once: true });
+  options.signal.addEventListener('abort', follow);
   if (options.signal.aborted) follow();
   const kept = keep(candidate, options, over.signal).then((end) => {
     if (end === 'lost') {
