@@ -46,8 +46,8 @@ export interface NamedNode {
 /** A machine of a node group, as an autoscaler sees it. */
 export interface GroupInstance {
   /**
-   * The `spec.providerID` of the Node. For a machine without a Node, `id` is the `spec.providerID` of the machine, or
-   * {@link requestedId}.
+   * The `spec.providerID` of the Node. If the machine has no Node, `id` is the `spec.providerID` of the machine. If the
+   * machine has no VM, `id` is its {@link requestedId}.
    */
   readonly id: string;
   readonly state: 'running' | 'creating' | 'deleting';
@@ -110,7 +110,10 @@ export class NodeGroups {
     return templateNode(deployment, this.#caches.classes.store.get(key));
   }
 
-  /** @throws AutoscalerError */
+  /**
+   * Increases the size of the group.
+   * @throws AutoscalerError
+   */
   async increase(id: string, delta: number): Promise<void> {
     if (!Number.isSafeInteger(delta) || delta <= 0)
       throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a positive integer, not ${delta}`);
@@ -151,8 +154,8 @@ export class NodeGroups {
 
   /**
    * Removes the machines of the given nodes, and reduces the size of the group by their number. The promise resolves
-   * when the manager has accepted the scale-in. Requests that arrive while a request is in progress become one write. A
-   * repeated request to remove nodes changes nothing.
+   * when the manager has accepted the scale-in. Requests that arrive while another request is in progress are combined
+   * into one write. A repeated request to remove nodes changes nothing.
    * @throws AutoscalerError
    */
   remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
@@ -296,7 +299,7 @@ export class NodeGroups {
     if (requested !== undefined) return this.#caches.machines.store.get(requested);
     const named = this.#caches.machines.store.byIndex(BY_NODE, name);
     if (named.length === 1) return named[0];
-    // For an instance without a registered Node, the autoscaler sends only the provider ID.
+    // If an instance has no registered Node, the autoscaler sends only the provider ID.
     const id = providerID || name;
     return [...this.#caches.machines.store.list()].find(({ spec }) => isInstance(spec.providerID, id));
   }

@@ -4,8 +4,8 @@ import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts'
 import { AutoscalerError } from './problem.ts';
 
 /**
- * Maximum time to wait until the manager processes a scale-in. By default, the autoscaler waits 5 seconds for an
- * answer, and then repeats the request.
+ * Maximum time to wait until the manager processes a scale-in. The time is shorter than the 5 seconds after which the
+ * autoscaler repeats its request by default.
  */
 const PATIENCE_MS = 4_000;
 
@@ -13,7 +13,7 @@ const PATIENCE_MS = 4_000;
 export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
   metadata.annotations?.[Annotations.ScaleIn];
 
-/** Returns true if an accepted scale-in contains the name of the machine, so that its deletion follows. */
+/** Returns true if an accepted scale-in contains the name of the machine. The machine will then be deleted. */
 export const isAccepted = (deployment: MachineDeployment, machine: string): boolean =>
   scaleInResults(deployment).some(
     ({ outcome, message }) => outcome === 'Accepted' && message.split(/[ ,:]+/).includes(machine),

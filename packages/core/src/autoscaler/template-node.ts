@@ -17,12 +17,12 @@ export interface TemplateNode {
   };
 }
 
-/** The kubelet's default for the number of pods, for a class that does not set `pods`. */
+/** The default of the kubelet for the number of pods, which applies if the class does not set `pods`. */
 const PODS = '110';
 
 /**
- * Returns the Node that a new machine of the deployment would have. The autoscaler simulates this Node to decide
- * whether a scale-up helps pending pods, even if the group has no machines.
+ * Returns the Node that a new machine of the deployment would have. With this Node, the autoscaler decides whether a
+ * scale-up helps pending pods, even if the group has no machines.
  * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. After this error, the autoscaler
  *   simulates an existing node of the group.
  */

@@ -1,12 +1,12 @@
 import type { LabelSelector } from '@mcm/api';
 import type { PodDisruptionBudget } from '@mcm/kube';
 
-/** Index key for budgets whose selector requires no exact label. No label of a pod is equal to this key. */
+/** Index key for budgets whose selector requires no exact label. No label of a pod equals this key. */
 const ANY = '*';
 
 /**
- * Returns one of the labels that the selector of a budget requires. With this index, the search for the budgets of a
- * pod needs one step for each label of the pod.
+ * Returns one of the labels that the selector of a budget requires. The label is an index key, so a search for the
+ * budgets of a pod needs one step for each label of the pod.
  */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});

@@ -46,8 +46,8 @@ export interface TargetCaches {
   /** The cache of budgets has the index `term`, see {@link budgetTerm}. */
   readonly budgets: Informer<PodDisruptionBudget>;
   /**
-   * Limits of the CSI drivers. The controller does not wait until this informer has synced. Without permission to read
-   * CSINodes, attach limits are unknown.
+   * The attach limits of the CSI drivers. The controller does not wait for the first list of this informer. Without
+   * permission to read CSINodes, attach limits are unknown.
    */
   readonly csiNodes: Informer<CsiNode>;
 }
@@ -69,7 +69,7 @@ export interface Caches {
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
   readonly census: UnreachableCensus;
-  /** `target` is undefined with `--target-kubeconfig=none`. */
+  /** The caches of the target cluster, or undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
   readonly attachLimits: AttachLimits | undefined;
   /**
@@ -94,11 +94,13 @@ export interface CacheOptions {
   readonly namespace: string;
   readonly runtime: InformerRuntime;
   readonly region?: CensusSources['region'];
-  /** Opens the caches that only drains need for the time of the drains. By default, all caches are always open. */
+  /** Opens the caches that only drains need, while drains are in progress. By default, all caches are always open. */
   readonly onDemand?: boolean | undefined;
 }
 
-/** The caches of drains stay open for this time, because a rollout drains one node after the other. */
+/**
+ * The time for which the caches of drains stay open after a drain, because a rollout drains one node after the other.
+ */
 const DRAIN_LINGER_MS = 5 * 60_000;
 
 export function createCaches({
@@ -137,8 +139,8 @@ export function createCaches({
 }
 
 /**
- * Field selectors can limit the caches to some nodes and pods. With `demand`, all caches except the Nodes are open only
- * while they have users.
+ * Creates the caches of the target cluster. Field selectors can limit the caches to some nodes and pods. With `demand`,
+ * all caches except the cache of Nodes are open only while a drain uses them.
  */
 export const targetCaches = (
   client: KubeClient,
@@ -160,7 +162,8 @@ export const targetCaches = (
     demand: only.demand,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
-    // A pod has 7 kB or more, so the page size determines the peak memory of this process.
+    // The size of a page in lists of pods. A pod has 7 kB or more, so the page size determines the peak memory of this
+    // process.
     pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, demand: only.demand, project: projectClaim }),

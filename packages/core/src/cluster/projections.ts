@@ -13,7 +13,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Projections of objects in the target cluster. The fields that the caches keep determine the memory of this process.
+ * Reduces objects of the target cluster to the fields that the controller uses, because the cached fields determine the
+ * memory of this process.
  */
 
 /** Many pods contain equal strings, so each string is stored only once. */
@@ -48,7 +49,7 @@ const volume = ({ name, persistentVolumeClaim, emptyDir, ephemeral }: PodVolume)
   return ephemeral ? { name, ephemeral: {} } : undefined;
 };
 
-/** Returns the fields of a pod that drains read. */
+/** Returns a pod with only the fields that drains read. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const owners = owner(pod);
@@ -116,7 +117,7 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
   spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
 });
 
-/** Fields of a volume's spec that do not describe the volume source. */
+/** Fields in the spec of a volume that do not describe the source of the volume. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
 /** Keeps the volume source of any kind, because CSI drivers derive volume IDs from it. */

@@ -101,15 +101,15 @@ export interface NodeAccess {
 /** The dependencies that the deployment, set and overshoot controllers share. */
 export interface ControllerContext {
   readonly client: KubeClient;
-  /** The only namespace that the controllers read. */
+  /** The namespace of the machine objects. The controllers read no other namespace. */
   readonly namespace: string;
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
   /**
-   * Number of machines whose creation the server has not confirmed; the deployment controller of the same process reads
-   * this number.
+   * Counts machines whose creation the server has not confirmed. The set controller counts these machines, and the
+   * deployment controller reads the number.
    */
   readonly creations: CreationsUnderWay;
   readonly disruptions: DisruptionsUnderWay;
@@ -128,7 +128,7 @@ export interface ControllerContext {
   readonly rollouts?: RolloutPermit | undefined;
 }
 
-/** Returns the deployment of the set or the warm machine, if the cache contains it. */
+/** Returns the deployment that owns the set or the warm machine, if the cache contains the deployment. */
 export function deploymentOf(
   set: MachineSet | Machine,
   { deployments }: Pick<ControllerContext, 'deployments'>,
@@ -157,7 +157,7 @@ export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolea
 const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. A controller must not delete the
- * children of an orphaned object before the garbage collector has removed their owner references.
+ * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. Until the garbage collector has
+ * removed the owner references, a controller must not delete the children of this object.
  */
 export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Counts create requests that the server has not answered, by the UID of the set. The server still creates these
+ * Counts create requests that the server has not answered, by the UID of the set. The server can still create these
  * machines after a scale-down of their set. The deployment controller adds the unanswered requests to the machines of
  * the set, so that no second set creates the same machines.
  */
@@ -38,15 +38,15 @@ const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
  *   deleted machine stays in this class until the watch shows the deletion.
  * - Created machines need no entry, because the response to a create request updates the cache at once. A create
  *   request without a response is repeated with the same name (see machine-names.ts).
- * - The original counts expected events and forgets them after five minutes without verification (BUG-3). Entries of
- *   `PendingDeletions` do not expire.
+ * - The original counts expected events and forgets them after five minutes without verification (BUG-3). In mcm, the
+ *   UIDs do not expire.
  */
 export class PendingDeletions {
   readonly #uids = new Map<string, DeletionState>();
   readonly #versions = new Map<string, string>();
   readonly #shared: Set<string>;
 
-  /** @param shared a second set that receives each UID, for decisions about several MachineSets */
+  /** @param shared Receives a copy of each UID, for decisions about several MachineSets. */
   constructor(shared = new Set<string>()) {
     this.#shared = shared;
   }

@@ -3,18 +3,18 @@ import { createdAt, formerLostState, isAvailable, isFailed, isTerminating } from
 
 /** The numbers of a set that affect the disruption budget. */
 export interface BudgetSet {
-  /** `spec.replicas`. */
+  /** The value of `spec.replicas` of the set. */
   readonly replicas: number;
   /** `machines` includes machines that are being deleted. */
   readonly machines: readonly Machine[];
   /**
-   * Number of replicas that lost their machine and have no replacement yet. `lost` is by default the number of machines
-   * that are being deleted.
+   * Number of replicas that lost their machine and have no replacement yet. The default is the number of machines that
+   * are being deleted.
    */
   readonly lost?: number;
   /**
-   * Returns true if this controller created the machine. Only this controller marks replacements, so it does not know
-   * why another controller created a machine. By default, this controller created all machines.
+   * Returns true if mcm created the machine. Only mcm marks replacements, so it is unknown why another controller
+   * created a machine. Without this function, all machines count as created by mcm.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }
@@ -22,7 +22,7 @@ export interface BudgetSet {
 /** The input for the budget of a deployment, or of a set without a deployment. */
 export interface BudgetInput {
   readonly replicas: number;
-  /** `maxUnavailable` as a number. */
+  /** The number of machines that `maxUnavailable` allows. */
   readonly unavailable: number;
   readonly current: BudgetSet | undefined;
   readonly old: readonly BudgetSet[];
@@ -30,10 +30,7 @@ export interface BudgetInput {
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
   /** Returns true if the node of the machine is selected for an in-place update, which makes the machine unavailable. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
-  /**
-   * `finished` is true if the last rollout is known to be complete. By default, `finished` is true if no old machine
-   * exists.
-   */
+  /** `finished` is true if the last rollout is known to be complete. The default is true if no old machine exists. */
   readonly finished?: boolean;
   readonly now: Date;
 }
@@ -44,24 +41,24 @@ export interface BudgetInput {
  */
 export interface DisruptionBudget {
   readonly replicas: number;
-  /** Number of machines that may be unavailable. */
+  /** Number of machines of the deployment that may be unavailable. */
   readonly unavailable: number;
   /**
-   * Available machines within the replicas of their set. Machines above the replicas do not count, because the set
-   * deletes them.
+   * Number of available machines. If a set has more machines than replicas, the additional machines do not count,
+   * because the set deletes them.
    */
   readonly available: number;
-  /** Failed machines whose replacement has not started. */
+  /** Number of failed machines whose replacement has not started. */
   readonly failed: number;
   readonly unreachable: number;
-  /** Machines whose creation started less than {@link joinPatienceMs} ago, and that have not joined. */
+  /** Number of machines whose creation started less than {@link joinPatienceMs} ago, and that have not joined. */
   readonly joining: number;
   /**
-   * Machines whose creation started more than {@link joinPatienceMs} ago, and that have not joined. Rollouts and
-   * replacements do not wait for late machines.
+   * Number of machines whose creation started more than {@link joinPatienceMs} ago, and that have not joined. Rollouts
+   * and replacements do not wait for late machines.
    */
   readonly late: number;
-  /** Machines with an in-place update that is selected, in progress or failed. */
+  /** Number of machines whose in-place update is selected, in progress or failed. */
   readonly updating: number;
   readonly leaving: number;
   readonly missing: number;
@@ -71,16 +68,17 @@ export interface DisruptionBudget {
    */
   readonly underWay: number;
   /**
-   * Replicas that lost their machine and whose replacement has not joined yet.
+   * Number of replicas that lost their machine and whose replacement has not joined yet.
    * - An annotation marks the replacement, because the former machine may already be removed.
-   * - Machines that an old set creates count without the annotation.
+   * - Machines that an old set creates are replacements even without the annotation.
    * - Machines that another controller created count as replacements. After a take-over, a replacement by the original
    *   cannot be distinguished from a step of a rollout.
    */
   readonly repairing: number;
   /**
-   * The part of `repairing` that delays the next replacement of a machine that never joined. A replica does not count
-   * if its former machine never joined and is removed, and the replacement exists. Such a replica has no pods to move.
+   * The number of replicas in `repairing` that delay the next replacement of a machine that never joined. A replica
+   * does not count if its former machine never joined and is removed, and the replacement exists. Such a replica has no
+   * pods to move.
    */
   readonly holding: number;
   /** `rolling` is true if machines of an older template exist, or if the rollout is not complete yet. */
@@ -117,13 +115,14 @@ interface Tally {
   late: number;
   updating: number;
   /**
-   * The part of `updating` whose in-place update failed. Failed in-place updates no longer use the disruption budget.
+   * The number of machines in `updating` whose in-place update failed. Failed in-place updates no longer use the
+   * disruption budget.
    */
   failedUpdates: number;
   leaving: number;
-  /** The part of `joining` that replaces other machines. */
+  /** The number of machines in `joining` that replace other machines. */
   successors: number;
-  /** The part of `successors` whose former machine never joined. */
+  /** The number of machines in `successors` whose former machine never joined. */
   ofUnjoined: number;
   alive: number;
   /** The time at which the first joining machine becomes late, in milliseconds since 1970. */
@@ -195,8 +194,8 @@ function holds(set: BudgetSet, tally: Tally): number {
 }
 
 /**
- * Unavailable machines that are neither being replaced nor updated. A set with more machines than replicas first
- * deletes unavailable machines, so the surplus is subtracted.
+ * Returns the number of unavailable machines that are neither being replaced nor updated. A set with more machines than
+ * replicas first deletes unavailable machines, so the surplus is subtracted.
  */
 function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
@@ -265,9 +264,9 @@ export const repairAllowance = (
 
 /**
  * Returns the number of failed machines that may be replaced now.
- * - During a rollout, the result is at most the free part of the disruption budget. While a failed machine waits for
- *   its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the new machine joins
- *   or fails (incident 14).
+ * - During a rollout, the result is at most the part of the disruption budget that is not in use. While a failed
+ *   machine waits for its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the
+ *   new machine joins or fails (incident 14).
  * - Without a rollout, changes by the user always leave room for one replacement.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {

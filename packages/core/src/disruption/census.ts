@@ -22,9 +22,9 @@ export interface Source<T extends KubeObject> extends Pick<Informer<T>, 'onChang
 export interface CensusSources {
   readonly machines: Source<Machine>;
   readonly classes: Source<MachineClass>;
-  /** `nodes` is undefined without a target cluster. */
+  /** The cache of Nodes, or undefined if there is no target cluster. */
   readonly nodes: Source<Node> | undefined;
-  /** The clusters of the same region. `region` is absent outside of a fleet. */
+  /** Returns the state of the other clusters in the region of this cluster. Outside of a fleet, `region` is absent. */
   readonly region?: (() => RegionReach | undefined) | undefined;
 }
 
@@ -67,14 +67,14 @@ export class UnreachableCensus {
     });
     sources.classes.onChange(({ object }) => {
       this.#refile(this.#byClass.get(object.metadata.name));
-      // A changed annotation of the class may override the circuit breaker.
+      // A changed annotation of the class can override the circuit breaker, so waiting machines are checked again.
       this.#notify(classScope(object.metadata.name));
     });
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // A machine keeps the zone of its deleted Node. The deletion of a Node can be a sign that the machine is
-      // unreachable.
+      // A machine keeps the zone of its deleted Node. The zone is still needed, because the machine of a deleted Node
+      // can count as unreachable.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
   }
@@ -142,8 +142,8 @@ export class UnreachableCensus {
 
   /**
    * Returns the zone of a machine from the labels of its node template, its class, or its Node. For an alternative
-   * class, the zone of the Node takes precedence, because the node template may name a different zone. A machine whose
-   * Node was deleted keeps its former zone.
+   * class, the zone of the Node takes precedence, because the node template may contain a different zone. A machine
+   * whose Node was deleted keeps its former zone.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
@@ -161,8 +161,8 @@ export class UnreachableCensus {
   /**
    * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, the circuit breaker
    * counts machines that became unreachable at about the same time. For a reachable machine, the circuit breaker counts
-   * every group that became unreachable together, and recently recovered machines. Source: incidents 12 and 13. In a
-   * fleet, the circuit breaker also counts the clusters of the region.
+   * all machines that became unreachable at about the same time, and recently recovered machines. Source: incidents 12
+   * and 13. In a fleet, the circuit breaker also counts the clusters of the region.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;

@@ -3,7 +3,7 @@ import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './unreachable.ts';
 
-/** The safeguard flags must have the same values in the manager and in the machine controller. */
+/** The flags that limit replacements. The values must be equal in the manager and in the machine controller. */
 export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
@@ -43,7 +43,7 @@ export const checkSafeguardFlags = (flags: Values): readonly string[] =>
 
 const countOrPercent = (text: string): number | string => (text.endsWith('%') ? text : Number(text));
 
-/** Returns the settings from parsed flags. */
+/** Converts parsed flags to safeguard settings. */
 export const safeguardsOf = (flags: Values): Omit<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'> => ({
   maxUnhealthyReplacements: countOrPercent(flags['max-unhealthy-replacements']),
   breaker: {

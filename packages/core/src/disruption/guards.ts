@@ -4,16 +4,19 @@ import type { OpenBreaker } from './unreachable.ts';
 
 /** Settings and states outside of a deployment that affect decisions about the deployment. */
 export interface Guards {
-  /** `--max-unhealthy-replacements`. */
+  /** The value of the flag `--max-unhealthy-replacements`. */
   readonly maxUnhealthyReplacements: number | string;
-  /** `--count-terminating-towards-surge`. */
+  /** The value of the flag `--count-terminating-towards-surge`. */
   readonly countTerminating: boolean;
   /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments are used. */
   readonly rolloutAnnotations: boolean;
-  /** `breakerOf` returns undefined if no circuit breaker is open, or if an annotation overrides it. */
+  /**
+   * Returns the open circuit breaker of a machine. The result is undefined if no circuit breaker is open, or if an
+   * annotation overrides it.
+   */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly hasClass: (name: string) => boolean;
-  /** The rollout budget of a fleet, if it does not allow disruptions by rollouts. */
+  /** The rollout budget of the fleet, if the budget currently stops rollouts. */
   readonly budgetClosed?: ClosedBudget | undefined;
   /** Returns the annotations of a MachineClass, or undefined if they are unknown. */
   readonly classAnnotations?: (

@@ -9,7 +9,7 @@ import type { SafeguardSettings } from './safeguards.ts';
 export interface FleetReading {
   readonly machines: readonly Machine[];
   readonly classes: readonly MachineClass[];
-  /** `nodes` is undefined if the caller cannot read the Nodes. */
+  /** The Nodes, or undefined if the caller cannot read them. */
   readonly nodes: readonly Node[] | undefined;
 }
 
@@ -25,7 +25,10 @@ function reported<T extends KubeObject>(objects: readonly T[]): Source<T> {
 /** Returns the guards that the controllers use with given settings at a given time. */
 export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
-/** Returns the guards of the controllers from caches, at a cost that does not depend on the size of the fleet. */
+/**
+ * Returns the guards of the controllers. The data comes from caches, so the cost does not depend on the size of the
+ * fleet.
+ */
 export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']): GuardsAt {
   const census = new UnreachableCensus(sources);
   const classOf = ({ metadata, spec }: Machine) =>

@@ -8,21 +8,23 @@ import { type BudgetInput, type DisruptionBudget, disruptionBudgetOf, repairAllo
 import { replacementLimit } from './replacements.ts';
 import type { OpenBreaker } from './unreachable.ts';
 
-/** The state that decides which failed machines of one deployment, or of a set without a deployment, are replaced. */
+/**
+ * The input for the decision which failed machines are replaced, for a deployment or for a set without a deployment.
+ */
 export interface RepairSnapshot extends BudgetInput {
-  /** `limit` is `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
+  /** The value of `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /**
-   * `unsettled` is true while a set of the deployment shrinks and the result is unknown. While `unsettled` is true, no
-   * replacement starts.
-   */
+  /** True while a set of the deployment shrinks and the result is unknown. During this time, no replacement starts. */
   readonly unsettled?: boolean;
   /**
    * `keeps` is set if the rollout is paused while its template is not proven. The failed machines of the current set
-   * are kept at least until the time `keeps`.
+   * are kept at least until the time `until`.
    */
   readonly keeps?: { readonly until: Date | undefined };
-  /** `breakerOf` returns undefined if no circuit breaker is open, or if an annotation overrides it. */
+  /**
+   * Returns the open circuit breaker of a machine. The result is undefined if no circuit breaker is open, or if an
+   * annotation overrides it.
+   */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
 }
@@ -42,7 +44,7 @@ export interface RepairPlan {
   readonly go: readonly Machine[];
   /** Failed machines that wait until other replacements have ended. */
   readonly waiting: readonly Machine[];
-  /** Failed or unreachable machines that a circuit breaker keeps from being replaced. */
+  /** Failed or unreachable machines that are not replaced because of a circuit breaker. */
   readonly held: readonly HeldMachine[];
   /** Failed machines that are kept because the rollout is paused while its template is not proven. */
   readonly kept: readonly Machine[];
@@ -61,9 +63,9 @@ const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined 
 const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
 
 /**
- * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment
- * computes the same list, and deletes only its own machines. The number of machines in the lists of all sets together
- * does not exceed the limit.
+ * Decides which failed machines of a deployment are replaced now. The function has no side effects. Each set of the
+ * deployment computes the same list, and deletes only its own machines. The number of machines in the lists of all sets
+ * together does not exceed the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
@@ -117,12 +119,14 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
-/** While failed machines wait for their replacement, a rollout deletes no available machine. */
+/**
+ * Returns true if failed machines are being replaced or wait. During this time, a rollout deletes no available machine.
+ */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
 /**
- * Returns the reason why failed machines wait, as a sentence for users. `whyWaiting` returns undefined if no failed
- * machine waits.
+ * Returns the reason why failed machines wait, as a sentence for users. The result is undefined if no failed machine
+ * waits.
  */
 export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;

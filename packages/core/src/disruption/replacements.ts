@@ -4,9 +4,9 @@ import { isUndrained } from '../objects/machines.ts';
 import { after } from '../values/timestamps.ts';
 
 /**
- * Returns the group of machines that share one limit of replacements: the MachineDeployment in the label `name`, or the
- * owner if there is no label. A machine without label and owner is the only member of its group. The original does not
- * limit machines without the label.
+ * Returns the key of the machine's group. The machines of a group share one limit for replacements. The group is the
+ * MachineDeployment in the label `name`, or the owner if there is no label. A machine without label and owner is the
+ * only member of its group. The original does not limit machines without the label.
  */
 export const replacementGroup = (machine: Machine): string => {
   const { labels, ownerReferences, namespace = '' } = machine.metadata;
@@ -16,7 +16,7 @@ export const replacementGroup = (machine: Machine): string => {
   return owner ? `${namespace}/owner/${owner.uid}` : `${namespace}/machine/${machine.metadata.name}`;
 };
 
-/** In these phases, a machine runs no pods yet. */
+/** The phases in which a machine runs no pods yet. */
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff', 'Available']);
 
 /**

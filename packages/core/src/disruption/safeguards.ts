@@ -8,17 +8,17 @@ import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './unreac
 
 /** Settings with which an operator limits the replacement of failed machines. */
 export interface SafeguardSettings {
-  /** `--max-unhealthy-replacements`: a count or a percentage such as `10%`. */
+  /** The value of `--max-unhealthy-replacements`: a count, or a percentage such as `10%`. */
   readonly maxUnhealthyReplacements: number | string;
   /** Limits of the circuit breaker, from the flags `--silence-*`. */
   readonly breaker: BreakerLimits;
-  /** `--count-terminating-towards-surge`: the default for deployments without the annotation. */
+  /** The value of `--count-terminating-towards-surge`, which is the default for deployments without the annotation. */
   readonly countTerminating: boolean;
   /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments are used. */
   readonly rolloutAnnotations: boolean;
 }
 
-/** Default settings. */
+/** The default safeguard settings. */
 export const SAFEGUARD_DEFAULTS: SafeguardSettings = {
   maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
   breaker: BREAKER_DEFAULTS,
@@ -41,7 +41,10 @@ export class Safeguards {
     this.#census = new UnreachableCensus(sources);
   }
 
-  /** `breakerOf` returns undefined if no circuit breaker is open, or if an annotation overrides it. */
+  /**
+   * Returns the open circuit breaker of a machine. The result is undefined if no circuit breaker is open, or if an
+   * annotation overrides it.
+   */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
     return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
@@ -68,7 +71,7 @@ export const isReplicaOf = (
 ): ((machine: Machine) => boolean) =>
   countsTerminating(deployment, settings) ? () => true : (machine) => !isUndrained(machine);
 
-/** The annotation of the deployment takes precedence over the flag. */
+/** Returns true if terminating machines count. The annotation of the deployment takes precedence over the flag. */
 export function countsTerminating(
   { metadata }: MachineDeployment,
   { countTerminating, rolloutAnnotations }: Pick<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'>,

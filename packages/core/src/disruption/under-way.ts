@@ -1,25 +1,25 @@
 import type { Machine, MachineSet } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
-/** A set for which a write with fewer replicas was decided. */
+/** A set whose replicas will be reduced by a write that the manager has already decided. */
 interface Shrinking {
   readonly replicas: number;
   /**
-   * Resource version of the set at the decision. When the version of the set changes, the cache shows the result of the
-   * write.
+   * Resource version of the set at the decision. When the cache contains another version of the set, the cache shows
+   * the result of the write.
    */
   readonly resourceVersion: string | undefined;
   readonly deployment: string;
 }
 
 /**
- * Decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements from the
- * same caches. Without this class, both controllers could use the same part of the disruption budget.
+ * Records decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements from
+ * the same caches. Without this class, both controllers could use the same part of the disruption budget.
  */
 export class DisruptionsUnderWay {
   readonly leaving = new Set<string>();
   readonly #shrinking = new Map<string, Shrinking>();
-  /** Resource versions of nodes that will be selected for an in-place update, by name. */
+  /** The nodes that will be selected for an in-place update: the resource version by the name of the node. */
   readonly #selecting = new Map<string, string | undefined>();
   readonly #listeners: ((deploymentUid: string) => void)[] = [];
 
@@ -62,7 +62,10 @@ export class DisruptionsUnderWay {
     return false;
   }
 
-  /** Calls `listener` with the UID of a deployment whose number of started disruptions may have decreased. */
+  /**
+   * Registers a listener. The listener is called with the UID of a deployment when fewer of its disruptions may be in
+   * progress.
+   */
   onSettled(listener: (deploymentUid: string) => void): void {
     this.#listeners.push(listener);
   }

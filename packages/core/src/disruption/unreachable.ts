@@ -2,12 +2,15 @@ import type { Machine } from '@mcm/api';
 import type { RegionReach } from '@mcm/kube';
 import { millis } from '../values/timestamps.ts';
 
-/** Times are rounded to the minute, so the count for a time window needs only a few lookups. */
+/** Length of a time bucket. Times are rounded to the minute, so a count for a time window needs only a few lookups. */
 const BUCKET_MS = 60_000;
 
 export const CLUSTER = 'cluster';
 
-/** Start of the description of a machine's last operation if its Node is gone. The original writes the same text. */
+/**
+ * The start of the description of a machine's last operation if its Node no longer exists. The original writes this
+ * text too.
+ */
 const NODE_LOST = 'Node object went missing';
 
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
@@ -33,8 +36,8 @@ export function isUnreachable(machine: Machine): boolean {
 }
 
 /**
- * Returns true if the last change of the phase was a recovery. A recovered machine no longer shows why it was
- * unhealthy.
+ * Returns true if the machine has just recovered: the last change of its phase was a recovery. A recovered machine no
+ * longer shows why it was unhealthy.
  */
 function hasRecovered(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
@@ -63,7 +66,7 @@ export const reachabilityMarks = (machine: Machine): readonly string[] => [
 /** Returns the number of machines in a scope that have this mark, see {@link reachabilityMarks}. */
 export type CountMarks = (scope: string, mark: string) => number;
 
-/** Limits above which many unreachable machines are treated as one outage. Durations are in milliseconds. */
+/** The limits above which mcm treats many unreachable machines as one outage. Durations are in milliseconds. */
 export interface BreakerLimits {
   /** The circuit breaker counts machines together if they became unreachable within this time. */
   readonly windowMs: number;
@@ -73,8 +76,8 @@ export interface BreakerLimits {
    */
   readonly thresholdPercent: number;
   /**
-   * If fewer machines than this number are unreachable, mcm replaces them. Exception to `minimumCount`: all machines of
-   * the cluster are unreachable, and the cloud reports that their VMs run.
+   * If fewer machines than this number are unreachable, mcm replaces them. There is one exception: all machines of the
+   * cluster are unreachable, and the cloud reports that their VMs run.
    */
   readonly minimumCount: number;
   /** A recovered machine counts as unreachable for this time, so that an unstable network causes no replacement. */
@@ -97,8 +100,8 @@ export interface OpenBreaker {
   /** The objects that `unreachable` and `joined` count. The default is `machines`. */
   readonly counted?: 'machines' | 'clusters' | undefined;
   /**
-   * The time at which a recovered machine no longer counts as unreachable. `lookAgainAt` is undefined if only events
-   * can change the circuit breaker.
+   * The time at which a recovered machine no longer counts as unreachable. If only events can change the circuit
+   * breaker, `lookAgainAt` is undefined.
    */
   readonly lookAgainAt?: Date | undefined;
 }
@@ -127,8 +130,8 @@ export function openBreaker(
 const REGION_LOOK_MS = 60_000;
 
 /**
- * Returns the open circuit breaker of a region, if many of its clusters do not respond. The network is then the likely
- * cause. The limits for clusters are equal to the limits for machines.
+ * Returns the open circuit breaker of a region, if many of its clusters do not respond. The likely cause is the
+ * network. The limits for clusters are equal to the limits for machines.
  */
 export function regionBreaker(
   reach: RegionReach | undefined,

@@ -28,7 +28,7 @@ export interface KeeperOptions {
   /** The bootstrap tokens. Without a target cluster, machines get no token, so `tokens` is undefined. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
-  /** Maximum number of stored failures for each class; 0 stores none. */
+  /** Maximum number of stored failures for each class. The value 0 stores none. */
   readonly perClass: number;
   readonly wake: (machine: Machine) => void;
 }
@@ -81,7 +81,7 @@ export class EvidenceKeeper {
   async #keep(machine: Machine, failure: Failure, leave: () => void): Promise<void> {
     const { control, invoker, log } = this.#options;
     const client = control.resource(configMaps, machine.metadata.namespace);
-    // An earlier process may have stored the evidence, and stopped before it marked the machine as Failed.
+    // The evidence may already exist, because an earlier process stopped before it marked the machine as Failed.
     if (await ignoreNotFound(client.get(evidenceName(machine, failure)))) return;
     const gaps: string[] = [];
     const { secrets, tokens } = await this.#known(machine, gaps);
@@ -155,7 +155,7 @@ export class EvidenceKeeper {
   }
 }
 
-/** Adds the user data in two forms: as a template, and as rendered for this machine. */
+/** Adds the user data to the secrets, as a template and with the values of this machine. */
 function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
   const value = secrets[USER_DATA_KEY];
   if (value === undefined) return secrets;

@@ -14,9 +14,9 @@ import { Lane } from '../flow/lane.ts';
 
 /** Limits for VMs of failed machines that are kept after their machines are deleted. */
 export interface KeptVmOptions {
-  /** Maximum number of kept VMs for each MachineClass; 0 keeps none. */
+  /** Maximum number of kept VMs for each MachineClass. The value 0 keeps none. */
   readonly perClass: number;
-  /** Duration in milliseconds, from the time at which the VM would have been deleted. */
+  /** Time in milliseconds for which a VM is kept. The time starts when the VM would have been deleted. */
   readonly forMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface KeptVm {
   readonly uid: string;
   readonly machine: string;
   readonly providerID: string;
-  /** The end of the time for which the VM is kept. If the stored value is invalid, the record is expired. */
+  /** The end of the time for which the VM is kept. If the stored value is invalid, the record counts as expired. */
   readonly until: Date;
 }
 
@@ -62,7 +62,7 @@ export interface KeptVmsOptions extends KeptVmOptions {
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
-  /** Records are created one at a time, so that two machines cannot use the last free slot. */
+  /** Records are created one at a time, so that two machines cannot both use the last permitted record. */
   readonly #lane = new Lane(1);
   #running = 0;
 
@@ -79,8 +79,8 @@ export class KeptVms {
   }
 
   /**
-   * Creates the record of a kept VM, and then reconciles the machine. `settled` gets the record, or undefined if the
-   * limit is reached or an error occurred.
+   * Creates the record of a kept VM, and then reconciles the machine. `settled` is called with the record, or with
+   * undefined if the limit is reached or an error occurred.
    */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
@@ -102,7 +102,7 @@ export class KeptVms {
     const client = this.#client();
     const draft = this.#draft(machine, machineClass, now);
     const { name } = draft.metadata;
-    // An earlier process may have created the record, and stopped before it wrote the status of the machine.
+    // The record may already exist, because an earlier process stopped before it wrote the status of the machine.
     const made = await ignoreNotFound(client.get(name));
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);
@@ -155,7 +155,7 @@ export class KeptVms {
   }
 }
 
-/** Returns the records of the VMs of a machine that is deleted or being deleted. */
+/** Returns the records of kept VMs for a machine that is deleted or being deleted. */
 export async function readKeptVms(client: KubeClient, namespace: string, machine: string): Promise<readonly KeptVm[]> {
   const labelSelector = `${KeptVmLabels.Machine}=${labelOf(machine)}`;
   const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });

@@ -5,8 +5,8 @@ export const mayHaveHappened = (error: unknown): boolean =>
   error instanceof KubeError && (error.code === 0 || error.code === 504);
 
 /**
- * Returns the result, or undefined after a failure. Use this function only if the caller throws an earlier failure
- * anyway.
+ * Returns the result of a promise, or undefined if the promise fails. Use this function only if the caller throws
+ * another error anyway.
  */
 export const settled = async <T>(promise: Promise<T>): Promise<T | undefined> => {
   const [result] = await Promise.allSettled([promise]);

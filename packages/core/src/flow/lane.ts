@@ -7,7 +7,7 @@ export class Lane {
     this.#free = limit;
   }
 
-  /** Runs a task. `work` may release its slot before it ends. */
+  /** Runs a task. By calling `leave`, the task can let the next task start before its own end. */
   async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -10,10 +10,7 @@ export class Pace {
     this.#intervalMs = intervalMs;
   }
 
-  /**
-   * Returns the time until the object may be written again, in milliseconds. Returns 0 if the object may be written
-   * now.
-   */
+  /** Returns the time until the object may be written again, in milliseconds, or 0 if it may be written now. */
   waitMs(key: string, now: Date): number {
     const last = this.#lastMs.get(key);
     return last === undefined ? 0 : Math.max(last + this.#intervalMs - now.getTime(), 0);

@@ -6,9 +6,7 @@ export interface SlowStart {
 
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /**
-   * `wanted` is called before each batch. If `wanted` returns false, the remaining items are skipped without a failure.
-   */
+  /** Called before each batch. If the result is false, the remaining items are skipped without an error. */
   readonly wanted?: () => boolean;
 }
 
@@ -39,7 +37,8 @@ export async function slowStart<T>(
 }
 
 /**
- * Runs `task` for every item, at most `limit` at the same time. The function continues after errors and returns them.
+ * Runs `task` for every item, at most `limit` at the same time. The function continues after an error, and returns all
+ * errors.
  */
 export async function inParallel<T>(
   items: readonly T[],

@@ -7,7 +7,7 @@ export class WaitingLists {
   readonly #waiting = new Map<string, Set<Key>>();
   readonly #causes = new Map<Key, readonly string[]>();
 
-  /** The new causes replace the causes of an earlier call. */
+  /** Sets the causes for which an object waits. The new causes replace the causes of an earlier call. */
   set(key: Key, causes: readonly string[]): void {
     const before = this.#causes.get(key) ?? NO_KEYS;
     if (before.length === 0 && causes.length === 0) return;

@@ -12,7 +12,7 @@ const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 /** Maximum time between the forced drain and the end of the VM. */
 const LONGEST_MARGIN_MS = 10_000;
 
-/** If a VM still exists this long after the deadline, its interruption no longer has an effect. */
+/** The time after the deadline at which an interruption ends, if the VM still exists. */
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {

@@ -7,13 +7,14 @@ import { type Interruption, interruptionIn, interruptionOf, isOnlyReported } fro
 export type Verdict =
   | { readonly do: 'record'; readonly interruption: Interruption }
   | { readonly do: 'report' }
-  /** mcm records the interruption if the VM has ended. */
+  /** The result `confirm`: mcm records the interruption only if the VM has ended. */
   | { readonly do: 'confirm'; readonly interruption: Interruption }
   | { readonly do: 'wait' }
   | { readonly do: 'drop'; readonly because: 'unknown' | 'duplicate' | 'stale' | 'invalid' };
 
 /**
- * A notice about an unknown VM is kept for this time, because the provider ID of its machine may not be recorded yet.
+ * The time for which a notice about an unknown VM is kept, because the provider ID of its machine may not be recorded
+ * yet.
  */
 const UNKNOWN_VM_MS = 120_000;
 
@@ -22,11 +23,11 @@ const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => 
 /**
  * Decides about a notice. The decision depends only on its arguments, so notices may be repeated, late, or in the wrong
  * order.
- * - A notice about an unknown VM, such as one of another cluster, has no effect.
- * - A notice from before the creation of the machine is about an earlier VM of the same name.
+ * - A notice about an unknown VM, for example a VM of another cluster, has no effect.
+ * - A notice that is older than the machine is about an earlier VM with this name.
  * - If several notices arrive, the notice with the earliest deadline is used.
- * - After the deadline, the notice is valid only if the VM has ended. If the VM has not ended by then, the notice is
- *   outdated, and the VM was restarted.
+ * - After the deadline, the notice is valid only if the VM has ended. If the VM still runs after the deadline, the
+ *   notice is outdated, because the VM was restarted.
  * @param machine Undefined if no machine has the VM
  */
 export function decideNotice(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
@@ -39,7 +40,7 @@ export function decideNotice(notice: InterruptionNotice, machine: Machine | unde
   if (known && known.deadline <= interruption.deadline) return drop('duplicate');
   if (interruption.kind !== 'Ended' && now <= interruption.deadline) return { do: 'record', interruption };
   if (powerOf(machine)) return drop('stale');
-  // The deletion of the VM has started, or the recorded interruption will start the deletion.
+  // The notice adds nothing: the deletion of the VM has started, or the recorded interruption will start it.
   if (known || machine.metadata.deletionTimestamp !== undefined) return drop('duplicate');
   return { do: 'confirm', interruption };
 }

@@ -4,8 +4,8 @@ import { millis } from '../values/timestamps.ts';
 import { interruptionOf } from './notice.ts';
 
 /**
- * Returns whether the replacement of an interrupted machine is Running. Each Running machine of the set that was
- * created after the interruption replaces one interrupted machine, in the order of their deletions.
+ * Returns the state of the replacement of an interrupted machine: Running, or awaited. Each Running machine of the set
+ * that was created after the interruption replaces one interrupted machine, in the order of their deletions.
  * @param group Machines of the set, and possibly of other sets.
  * @returns undefined for a machine without a set, because mcm creates no replacement for this machine
  */

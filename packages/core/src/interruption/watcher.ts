@@ -37,12 +37,12 @@ export interface WatcherOptions {
 
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
 
-/** Minimum time between two calls of a driver that returns immediately. */
+/** Minimum time between two calls of a driver, for a driver that returns immediately. */
 const SHORTEST_WAIT_MS = 1_000;
 
 /**
  * Waits for notices of all sources, and records the notices on Machines. When a notice is recorded, the driver removes
- * it from its queue.
+ * the notice from the queue of the cloud.
  */
 export class InterruptionWatcher {
   readonly #options: WatcherOptions;

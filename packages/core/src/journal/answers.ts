@@ -14,7 +14,10 @@ export const remembering =
     return answer;
   };
 
-/** @throws NotRecorded if the result was not recorded */
+/**
+ * Returns a function that returns recorded results.
+ * @throws NotRecorded if the result was not recorded
+ */
 export const recalling =
   <K, V>(answers: ReadonlyMap<K, V>, what: string): ((key: K) => V) =>
   (key) => {

@@ -31,11 +31,11 @@ export interface Decided {
   readonly kind: DecisionKind;
   readonly subject: Subject;
   readonly at: Date;
-  /** Everything that the decision read. */
+  /** All data that the decision has read. */
   readonly input: object;
   readonly decision: unknown;
   readonly because: string;
-  /** `actions` is empty if the object waits. */
+  /** The actions of the decision, or an empty list if the object waits. */
   readonly actions: readonly string[];
 }
 
@@ -44,10 +44,10 @@ export interface Decided {
  * decision.
  */
 export interface JournalEntry extends Decided {
-  /** The time of the first of the equal decisions. */
+  /** The time of the first decision in the record. */
   readonly firstAt: Date;
   readonly count: number;
-  /** `outcome` is `running` while the actions have not ended. */
+  /** The result of the actions. Until the actions end, the value is `running`. */
   readonly outcome: string;
 }
 
@@ -55,8 +55,8 @@ export interface JournalEntry extends Decided {
 export interface JournalLimits {
   readonly perObject: number;
   /**
-   * Maximum number of records in total. The oldest records are removed first. Half of the records are reserved for
-   * decisions without actions, so that many idle objects do not displace the other records.
+   * Maximum number of records in total. The oldest records are removed first. Decisions without actions use at most
+   * half of the records, so that many idle objects do not displace all other records.
    */
   readonly total: number;
 }
@@ -157,7 +157,10 @@ export class Journal {
     };
   }
 
-  /** Returns the records, sorted by their last time. The records of one object keep the order of its decisions. */
+  /**
+   * Returns the records, sorted by the time of their last decision. The records of one object stay in the order of its
+   * decisions.
+   */
   entries(): readonly JournalEntry[] {
     return [...this.#byObject.values()]
       .flatMap((slots) => slots.map(({ entry }) => entry))

@@ -12,7 +12,7 @@ interface HookSources {
 
 const LABELS = ['stage', 'hook', 'owner'];
 
-/** Registers the number of waiting machines for each hook. A hook without a waiting machine has no series. */
+/** Registers the number of waiting machines for each hook. A hook without a waiting machine has no time series. */
 export function registerHookMetrics(meters: Meters, { machines, classOf, clock }: HookSources): void {
   const perHook = (counts: (pending: PendingHook, now: Date) => boolean): Sample[] => {
     const now = clock.now();

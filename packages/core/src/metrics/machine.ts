@@ -6,26 +6,26 @@ import type { SuspectCounts } from '../safety/orphans/orphans.ts';
 import { registerHookMetrics } from './hooks.ts';
 import { createdAt, named, perBlock, perCondition, perObject, type Source } from './sources.ts';
 
-/** Sources of the machine controller's metrics. */
+/** The data from which the metrics of the machine controller are computed. */
 export interface MachineSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
-  /** Number of suspected orphans that the last search found. */
+  /** Returns the number of suspected orphans that the last search found. */
   readonly suspects: () => SuspectCounts;
   /**
-   * Number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its machine changes
-   * often.
+   * Returns the number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its
+   * machine changes often.
    */
   readonly rechecks: () => Rechecks;
-  /** Number of labels and annotations with the drift policy `Yield` that mcm did not apply. */
+  /** Returns the number of labels and annotations that mcm did not apply because of the drift policy `Yield`. */
   readonly yields?: () => number;
   readonly shortages: () => Iterable<OfferingShortage>;
   readonly clock: Clock;
   readonly alsoReported?: StageObserver | undefined;
 }
 
-/** A part of a machine's life whose duration is measured. */
+/** A stage in the life of a machine. The metrics contain the duration of each stage. */
 export type Stage = 'create' | 'initialize' | 'join' | 'drain' | 'delete';
 
 /** Receives the duration of a stage, at the end of the stage. */
@@ -185,7 +185,7 @@ const phaseValue = (machine: Machine): number =>
 
 /**
  * Registers a histogram of stages, and the machine controller's metrics under the names of the original.
- * @returns the observer for the stages create, initialize and delete, which only the caller can measure
+ * @returns the observer for the stages create, initialize and delete, whose duration only the caller can measure
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
   const { machines, frozen, suspects, rechecks } = sources;

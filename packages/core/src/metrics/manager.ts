@@ -5,7 +5,7 @@ import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
 import { createdAt, named, perBlock, perCondition, perObject, type Source } from './sources.ts';
 
-/** The caches that each scrape of the manager's metrics reads. */
+/** The caches from which the metrics of the manager are computed at each scrape. */
 export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
@@ -76,7 +76,7 @@ const SET: Values<MachineSet> = [
     ({ status }) => status?.fullyLabeledReplicas ?? 0,
   ],
   ['status_ready_replicas', 'Number of machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
-  // The original reports readyReplicas under this name.
+  // In the original, the metric with this name reports readyReplicas.
   ['status_replicas', 'Number of machines of the MachineSet', ({ status }) => status?.replicas ?? 0],
 ];
 
@@ -148,7 +148,7 @@ function* deploymentInfo({ store }: Source<MachineDeployment>): Generator<Sample
 
 function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   for (const object of store.list()) {
-    // The original reads only the deprecated reference, so its labels are always empty.
+    // The original reads only the deprecated reference to a class, so these labels are always empty in the original.
     const reference = object.spec.machineClass ?? object.spec.template.spec.class;
     const labels = {
       ...named(object),
@@ -174,7 +174,7 @@ function* warmOf({ store }: Source<Machine>): Generator<Sample> {
   yield* counts.values();
 }
 
-/** Deployments without zones have no series. */
+/** Returns the series of the zones. Deployments without zones have no series. */
 function* zonesOf({ deployments, sets, machines }: ManagerSources): Generator<Sample> {
   const zoned = new Map(
     deployments.store.list().flatMap((one) => {
@@ -201,8 +201,8 @@ const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.object.status.lastOperation?.type === 'HealthCheck';
 
 /**
- * Registers the manager's metrics with the names of the original. Each scrape reads the gauges from the caches, so a
- * deleted object has no series.
+ * Registers the manager's metrics with the names of the original. The values of gauges are read from the caches at each
+ * scrape, so a deleted object has no series.
  */
 export function registerManagerMetrics(meters: Meters, { deployments, sets, machines }: ManagerSources): void {
   common(meters, 'mcm_machine_deployment', deployments, DEPLOYMENT, ({ status }) => status?.conditions);

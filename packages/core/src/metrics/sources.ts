@@ -31,7 +31,7 @@ interface Condition {
   readonly status: string;
 }
 
-/** The metric values of the condition states; all states without an entry have the value 2. */
+/** The metric value for each status of a condition. A status that is not in this list has the value 2. */
 const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
 export function* perCondition<T extends Named>(

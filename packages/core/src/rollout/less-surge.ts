@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import type { Limits } from '../objects/limits.ts';
 import { isTerminating } from '../objects/machines.ts';
 
-/** Returns true if a machine has no VM, because the cloud refused its capacity. */
+/** Returns true if a machine has no VM because the cloud has no capacity. */
 export const waitsForCapacity = (machine: Machine): boolean =>
   !machine.spec.providerID &&
   !isTerminating(machine) &&

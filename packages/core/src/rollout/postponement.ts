@@ -3,7 +3,7 @@ import type { Node } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 import { compareText } from '../values/integers.ts';
 
-/** Pattern of seconds since 1970, at most in the year 5138. */
+/** Matches a number of seconds since 1970. The largest number is in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
 /** Returns true if the value is a valid postponement. The value `false` has the same meaning as no label. */
@@ -11,7 +11,7 @@ export const isPostponement = (value: string): boolean => /^(true|false)$/.test(
 
 export interface Postponement {
   /**
-   * The time from which the label has no effect. `until` is undefined if a user or a workload must remove the label.
+   * The time from which the label has no effect. If a user or a workload must remove the label, `until` is undefined.
    */
   readonly until: Date | undefined;
 }

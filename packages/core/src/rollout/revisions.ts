@@ -3,7 +3,10 @@ import { createdAt } from '../objects/machines.ts';
 import { compareText, parseInteger } from '../values/integers.ts';
 import { sameTemplate } from './template-hash.ts';
 
-/** Returns the revision of a set: 0 without the annotation, and undefined if its value is not an integer. */
+/**
+ * Returns the revision of a set. The result is 0 if the annotation is absent, and undefined if its value is not an
+ * integer.
+ */
 export function revisionOf(object: MachineSet | MachineDeployment): number | undefined {
   const text = object.metadata.annotations?.[Annotations.Revision];
   return text === undefined ? 0 : parseInteger(text);
@@ -13,7 +16,7 @@ export function revisionOf(object: MachineSet | MachineDeployment): number | und
 export const highestRevision = (sets: readonly MachineSet[]): number =>
   Math.max(0, ...sets.map((set) => revisionOf(set) ?? 0));
 
-/** Returns true if the set has machines, or has recorded the number of a machine that it created. */
+/** Returns true if the set has machines, or if its annotation shows that it has created a machine. */
 export const hadMachines = ({ metadata, status }: MachineSet): boolean =>
   (status?.replicas ?? 0) > 0 || metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
 
@@ -28,7 +31,7 @@ export interface Sets {
   readonly old: readonly MachineSet[];
 }
 
-/** Splits the sets into the set with the deployment's template and all other sets. */
+/** Separates the set with the deployment's template from all other sets. */
 export function splitSets(deployment: MachineDeployment, sets: readonly MachineSet[]): Sets {
   const sorted = sets.toSorted(oldestFirst);
   const current = sorted.find((set) => sameTemplate(set.spec.template, deployment.spec.template));

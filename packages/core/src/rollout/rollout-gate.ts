@@ -14,9 +14,9 @@ import { parseInstant } from '../values/integers.ts';
 
 /** Settings from the rollout annotations. By default, all rollout settings are off. */
 export interface RolloutSettings {
-  /** Number of canaries, the first machines of the new template. 0 disables canaries. */
+  /** Number of canaries, which are the first machines of the new template. The value 0 disables canaries. */
   readonly canary: number;
-  /** Soak time in milliseconds, for which canaries must be available before the rollout continues. */
+  /** Soak time in milliseconds. Canaries must be available for this time before the rollout continues. */
   readonly soakMs: number;
   /**
    * Pause between batches in milliseconds. After a batch, the rollout continues when all machines of the new template
@@ -24,8 +24,8 @@ export interface RolloutSettings {
    */
   readonly pauseMs: number;
   /**
-   * The surge that the rollout needs while the cloud has no capacity. If `minSurge` is absent, the rollout needs
-   * `maxSurge`.
+   * The minimum surge with which the rollout continues while the cloud has no capacity. If `minSurge` is absent, the
+   * rollout needs `maxSurge`.
    */
   readonly minSurge?: number | undefined;
   readonly pauseOnFailure: boolean;
@@ -55,11 +55,11 @@ export const hasRolloutSettings = (rolloutSettings: RolloutSettings): boolean =>
 export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSettings): boolean =>
   pauseOnFailure || undoOnFailure;
 
-/** A limit of the size of the current set. A gate applies while the template of the current set is not proven. */
+/** A limit for the size of the current set. The limit applies while the template of this set is not proven. */
 export interface Gate {
-  /** The maximum number of machines. */
+  /** The maximum number of machines in the current set. */
   readonly ceiling: number;
-  /** The time at which the set may grow further if no event allows the growth earlier. */
+  /** The time at which the set may grow further. An event can allow the growth earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
 }
@@ -139,7 +139,7 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => formatDurationMs(Math.ceil(ms / 1000) * 1000);
 
 /**
- * Returns the limit of the size of the current set. The limit depends only on the machines of the current set, so a
+ * Returns the limit for the size of the current set. The limit depends only on the machines of the current set, so a
  * restart does not change the limit. When an unhealthy machine recovers, its soak time starts again, so unstable
  * canaries delay the rollout.
  * @param replicas Number of machines of the current set, including machines that will be created.
@@ -193,7 +193,7 @@ export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | 
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
 /**
- * Returns the gate of a deployment whose template is not proven, or undefined if there is no such gate. During a pause,
+ * Returns the limit for a deployment whose template is not proven, or undefined if there is no limit. During a pause,
  * the current set keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even if
  * the current set has no machines.
  */
@@ -216,8 +216,8 @@ export function closedGate({ deployment, rolloutSettings, current, ...rest }: Ga
       because: `waiting: ${notedNames(note)} failed with the new template`,
     };
   }
-  // The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the new
-  // template.
+  // The creation of a deployment is not a rollout. If all old machines are deleted, the rollout is still in progress
+  // until all machines have the new template.
   const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
   const gate = isRollout ? gateOf(rolloutSettings, replicas, machines, now) : undefined;
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
@@ -245,14 +245,14 @@ export const failuresOf = (current: readonly Machine[], old: readonly Machine[])
 ];
 
 /**
- * The reason of an automatic pause. The note of a pause lists the failed machines, so that the same failures do not
- * pause the rollout again.
+ * The reason of an automatic pause. The note lists the failed machines, so that these failures do not pause the rollout
+ * a second time.
  */
 export interface AutomaticPause {
   /** Value of the annotation with the note: the failed machines as `name~uid`. */
   readonly note: string;
   readonly message: string;
-  /** `undoTo` is set if the rollout returns to this revision instead of a pause. */
+  /** The revision to which the rollout returns. If `undoTo` is undefined, the rollout is paused instead. */
   readonly undoTo?: number;
 }
 
@@ -278,7 +278,7 @@ export const notedNames = (note: string): string =>
     .join(', ');
 
 /**
- * Returns the automatic pause after failures that have not paused the rollout before.
+ * Returns the automatic pause for new failures, which have not paused the rollout before.
  * @param undoTo The revision of the last good template, if the rollout returns to it
  */
 export function pauseOn(

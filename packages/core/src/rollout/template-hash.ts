@@ -8,7 +8,8 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 /**
  * Returns the value of `machine-template-hash` for a template, as decimal text. Any stable hash is compatible with the
  * original: the hash is only used in names of sets, and {@link sameTemplate} compares templates.
- * @param collisionCount `status.collisionCount`, which changes the hash if another template has the name.
+ * @param collisionCount The value of `status.collisionCount`. The count changes the hash if another template already
+ *   uses the name.
  */
 export function templateHash(template: MachineTemplateSpec, collisionCount: number | undefined): string {
   let hash = fnv1a(canonicalJson(withoutHashLabel(template)));
@@ -36,7 +37,7 @@ function identity(template: MachineTemplateSpec): unknown {
   const { class: machineClass, ...spec } = template.spec;
   const { kind: _kind, ...reference } = machineClass;
   const rest = Object.fromEntries(Object.entries(spec).filter(([field]) => !IN_PLACE.has(field)));
-  // Typed clients write `creationTimestamp: null` into templates.
+  // The field `creationTimestamp: null` is ignored, because typed clients write it into templates.
   const { creationTimestamp: _time, ...metadata } = { creationTimestamp: null, ...withoutHashLabel(template).metadata };
   return { metadata, spec: { ...rest, class: reference } };
 }

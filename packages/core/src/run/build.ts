@@ -17,20 +17,22 @@ export interface MachineController {
   readonly controllers: readonly Controller[];
   /** Returns true if the controller could not reach an API server for too long, so that it checks no health. */
   readonly frozen: () => boolean;
-  /** Number of suspected orphans that the last search found. */
+  /** Returns the number of suspected orphans that the last search found. */
   readonly suspects: () => SuspectCounts;
   readonly shortages: () => Iterable<OfferingShortage>;
   /**
-   * Number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its machine changes
-   * often.
+   * Returns the number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its
+   * machine changes often.
    */
   readonly rechecks: () => Rechecks;
-  /** Number of labels and annotations of Nodes that other clients own. */
+  /**
+   * Returns the number of labels and annotations of Nodes that mcm does not apply, because another client owns them.
+   */
   readonly yields: () => number;
   run(signal: AbortSignal): Promise<void>;
   /** Runs only the controllers. The caller runs the informers. */
   runControllers(signal: AbortSignal): Promise<void>;
-  /** Returns true if no key and no driver call is being processed or due within `withinMs`. */
+  /** Returns true if the controller is idle: no key and no driver call is in progress or due within `withinMs`. */
   idle(withinMs?: number): boolean;
 }
 

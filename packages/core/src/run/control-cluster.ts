@@ -31,8 +31,8 @@ export interface ControlClusterOptions {
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
   /**
-   * Client of the cluster with the nodes, if it differs from the control cluster. If `target` is undefined, no Lease in
-   * the target cluster is needed.
+   * Client of the cluster with the nodes, or undefined if this cluster is also the control cluster. In the latter case,
+   * no Lease in the target cluster is needed.
    */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
@@ -47,9 +47,9 @@ const isForbidden = (error: unknown): boolean => error instanceof KubeError && e
 
 /**
  * Ensures that only one control cluster manages the machines of a namespace in a target cluster. After the move of a
- * control plane, copies of its Machines stay in the old control cluster. A controller of these copies must not delete
- * the VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue. The
- * holder is the control cluster, so processes of the same control cluster do not wait for each other.
+ * control plane, copies of its Machines stay in the old control cluster. A controller that finds these copies must not
+ * delete the VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue.
+ * The holder is the control cluster, so processes of the same control cluster do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -116,8 +116,8 @@ export class ControlCluster {
   }
 
   /**
-   * Repeats `ask` until it succeeds. The result is undefined without permission, and mcm then assumes that no other
-   * control cluster exists.
+   * Repeats `ask` until it succeeds. Without permission, the result is undefined, and mcm assumes that no other control
+   * cluster exists.
    */
   async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;

@@ -81,7 +81,9 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
   };
 }
 
-/** In observe mode, mcm calls no webhooks, because the active process calls them. */
+/**
+ * Returns the caller of hook webhooks. In observe mode, mcm calls no webhooks, because the active process calls them.
+ */
 function hooksOf(
   { hookWebhooks, observe, control, interruptions, fence, clock, random, log, recorder, queueMetrics }: Settings,
   { caches, invoker }: Parts,

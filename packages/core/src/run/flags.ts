@@ -203,7 +203,7 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
   ...checkSafeguardFlags(flags),
 ];
 
-/** Returns the defaults for every machine from parsed flags. */
+/** Converts parsed flags to the defaults for machines. */
 export const machineDefaultsOf = (flags: MachineFlagValues & WithFeatures): MachineDefaults => ({
   creationTimeoutMs: flags['machine-creation-timeout'],
   healthTimeoutMs: flags['machine-health-timeout'],

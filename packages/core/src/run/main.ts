@@ -83,8 +83,8 @@ export interface ConfiguredDriver<Spec, Credentials> {
 /** The flags of a provider, and the function that configures its driver with them. */
 export interface ProviderSettings<F extends Flags, Spec, Credentials> {
   /**
-   * The flags appear in `--help` under "Cloud". These flags can be set in the environment and in the file of
-   * `--config`, like all flags.
+   * The flags of the cloud, which `--help` lists under "Cloud". Like all flags, they can be set in the environment and
+   * in the file of `--config`.
    */
   readonly flags: F;
   /**
@@ -111,7 +111,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   const name = `${NAME}-${driver.name}`;
   let configured: ConfiguredDriver<Spec, Credentials> = { driver };
   let webhooks: readonly HookWebhook[] = [];
-  /** In the fleet mode, each cluster has its own driver, so that no credentials are shared between clusters. */
+  /** In fleet mode, each cluster has its own driver, so that no credentials are shared between clusters. */
   const driverOf = async ({ cluster, flags }: BinaryContext<MachineFlags>) =>
     cluster === undefined || !provider ? configured.driver : (await provider.configure(flags as FlagValues<F>)).driver;
   return {
@@ -156,7 +156,10 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   };
 }
 
-/** @returns the observer of the stages of machines */
+/**
+ * Registers the metrics of the machine controller.
+ * @returns the observer for the stages of machines
+ */
 function stagesOf(
   controller: MachineController,
   meters: Meters,
@@ -300,8 +303,8 @@ export const processContext = (): DriverContext => ({
 });
 
 /**
- * The process continues after an unhandled promise rejection in driver code, because the end of the process would
- * affect the machines of all classes. The error may contain secrets, so the log contains only its type.
+ * Logs unhandled promise rejections in driver code. The process continues, because its end would affect the machines of
+ * all classes. The error may contain secrets, so the log contains only its type.
  */
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
@@ -337,7 +340,7 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exit(0);
   }
-  // Limits the memory of the process. Without a limit, a first list of 20,000 pods enlarges V8's young generation,
+  // Limits the memory of the process. Without this flag, the first list of 20,000 pods enlarges V8's young generation,
   // which never shrinks again. The enlarged process uses 233 MB of memory instead of 170 MB.
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);

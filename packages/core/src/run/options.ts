@@ -63,7 +63,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
    * `evictionRequests` is true if drains use EvictionRequests when the target cluster serves them. The default is true.
    */
   readonly evictionRequests?: boolean;
-  /** Maximum number of evidence records for a class. The default is 10, and 0 stores none. */
+  /** Maximum number of evidence records for a class. The default is 10, and the value 0 stores no evidence. */
   readonly evidencePerClass?: number;
   /** Limits for VMs that are kept after their failed machines are deleted. By default, no VM is kept. */
   readonly keptVms?: KeptVmOptions;
@@ -72,7 +72,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly observeApi?: ObserveApi;
   readonly observeWait?: ObserveWait;
   /**
-   * Returns the control cluster of this process, see `OWNER_TAG`. If this function is absent, VMs do not get this tag.
+   * Returns the control cluster of this process, see `OWNER_TAG`. If this function is absent, VMs get no tag of a
+   * control cluster.
    */
   readonly owner?: (() => string | undefined) | undefined;
   /**
@@ -80,12 +81,9 @@ export interface MachineControllerOptions<Spec, Credentials> {
    * is undefined.
    */
   readonly fence?: Fence | undefined;
-  /** The clusters of the same region of a fleet. */
+  /** Returns the state of the other clusters in the region of this cluster, for a fleet. */
   readonly region?: (() => RegionReach | undefined) | undefined;
-  /**
-   * `onDemand` is true if the caches of pods, budgets and volumes are open only while a Node is drained. The default is
-   * false.
-   */
+  /** True if the caches of pods, budgets and volumes are open only while a Node is drained. The default is false. */
   readonly onDemand?: boolean | undefined;
   /**
    * `siblingCredentials` is true if a VM can be deleted with the credentials of another class when the cloud refuses
@@ -102,11 +100,13 @@ export interface MachineControllerOptions<Spec, Credentials> {
    * outcome of each notice.
    */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
-  /** The webhooks that run the steps of hooks. */
+  /** The configuration of the webhooks that hooks call. */
   readonly hookWebhooks?: HookWebhooks | undefined;
   readonly tracer?: DriverTracer | undefined;
-  /** Returns the ID of the trace of a machine. With `traceIdOf`, log messages about machines contain the ID. */
+  /**
+   * Returns the ID of the trace of a machine. If this function is present, log messages about machines contain the ID.
+   */
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Receives the observations of drains, for the spans of their pods. */
+  /** Receives the state of each drain, from which the spans of its pods are created. */
   readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
 }

@@ -53,7 +53,7 @@ export interface Parts {
   readonly blockedBy: BlockedByField;
   readonly evictions: EvictionApi;
   readonly inherited: InheritedMachines;
-  /** `interruptions` is undefined if mcm does not react to interruptions. */
+  /** The watcher of interruptions, or undefined if mcm does not react to interruptions. */
   readonly interruptions: InterruptionWatcher | undefined;
   readonly wakes: Wakes;
   readonly wake: Wake;

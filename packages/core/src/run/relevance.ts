@@ -26,8 +26,8 @@ export const classMatters = (change: Change<MachineClass>): boolean =>
   SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 
 /**
- * Returns true if a change of a class releases VMs. The classes of a cluster list the same VMs, so all classes are then
- * searched.
+ * Returns true if a change of a class releases VMs. All classes of a cluster list the same VMs, so mcm then searches
+ * all classes.
  */
 export const releases = (change: Change<MachineClass>): boolean =>
   change.type === 'updated' && releasesMore(change.old, change.object);

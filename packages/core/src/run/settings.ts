@@ -2,12 +2,12 @@ import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /**
- * Link-local addresses and names of metadata servers. The network of the host never forwards link-local addresses.
- * Metadata servers use plain http.
+ * Matches link-local addresses and the names of metadata servers. Metadata servers use plain http, and no router
+ * forwards link-local addresses.
  */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
-/** Environment variables as in `process.env`. */
+/** Environment variables by name, as in `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Creates a flag for the address of a cloud service. */
@@ -79,7 +79,7 @@ export class SettingSources {
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /** Returns the endpoint of a metadata server; plain http is allowed for link-local addresses too. */
+  /** Returns the endpoint of a metadata server. Plain http is also allowed for link-local addresses. */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;

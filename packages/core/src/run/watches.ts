@@ -4,7 +4,7 @@ import type { Controllers } from './controllers.ts';
 import type { Parts } from './parts.ts';
 import { classMatters, classOfMachine, isNewOrGoes, releases, secretsOfClass } from './relevance.ts';
 
-/** Starts the reconciles that each change of a cache requires. */
+/** Registers the watches of all caches, which start the necessary reconciles after each change. */
 export function watchCaches(controllers: Controllers, parts: Parts): void {
   watchMachines(controllers, parts);
   const { caches } = parts;
@@ -53,7 +53,9 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
   machine.watch(caches.target.volumes, () => [], all);
 }
 
-/** After a restore of the API server to an older state, all data that this process knows about objects may be wrong. */
+/**
+ * Forgets all data about objects after the API server was restored to an older state, because the data may be wrong.
+ */
 export function startOverAfterRestore({ machine }: Controllers, { caches, inherited, calls, memories }: Parts): void {
   caches.machines.onDoubt(() => {
     if (caches.machines.doubted) return;

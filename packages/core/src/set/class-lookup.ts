@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** Delay until the next check of the cache, if the API server has a class that the cache lacks. */
+/** Delay until the next check of the cache, if a class exists on the API server but not in the cache yet. */
 export const CLASS_LOOK_MS = 1_000;
 
 export class ClassLookup {
@@ -25,8 +25,8 @@ export class ClassLookup {
   }
 
   /**
-   * Reads the class from the server before a warning, because the cache may get a class after the object that refers to
-   * it. A name with a slash would change the path of the request, and no class has such a name.
+   * Reads the class from the server before a warning, because the cache may not contain a new class yet. A name with a
+   * slash would change the path of the request, and no class has such a name.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

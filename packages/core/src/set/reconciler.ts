@@ -60,12 +60,12 @@ import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, setOf, wakeSets, wakeWaiters } from './wakeups.ts';
 
 /**
- * Many machines become reachable at about the same time. The delay combines the changes of reachable machines into one
- * reconcile of a waiting set.
+ * Many machines become reachable at about the same time. This delay combines their changes into one reconcile of a set
+ * that waits.
  */
 const BREAKER_SWARM_MS = 1_000;
 
-/** Delay before the next attempt of a deletion that waits for the proof that the API server was not restored. */
+/** Delay before the next attempt of a deletion. The deletion waits for proof that the API server was not restored. */
 const PROOF_MS = 500;
 
 const BEHIND_MS = 100;
@@ -73,7 +73,7 @@ const BEHIND_MS = 100;
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 const MOST_NAMED = 20;
 
-/** State of a set between reconciles. A new process determines this state of a set again. */
+/** State of a set between reconciles. The state is in memory only, and a new process computes it again. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
@@ -127,7 +127,10 @@ export class SetReconciler {
     if (numbers?.unanswered.has(machine.metadata.name)) numbers.exists(machine.metadata.name);
   }
 
-  /** After a restore of the API server, recent writes may be lost, and deleted machines may exist again. */
+  /**
+   * Forgets all state after a restore of the API server, because recent writes may be lost and deleted machines may
+   * exist again.
+   */
   #startOver(): void {
     for (const { pending } of this.#memory.values()) pending.clear();
     this.#memory.clear();
@@ -254,7 +257,7 @@ export class SetReconciler {
       full: room === 0 || plan.waiting !== undefined,
     });
     const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
-    // The API server may have been restored to a state in which there is no reason for these deletions.
+    // The API server may have been restored, and the restored objects may not require these deletions.
     if (toDelete.length > 0 && !this.#isProven()) {
       entry?.ended(
         'mcm deletes no machine now, because the API server may have an older state after the lost connection',
@@ -349,7 +352,10 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /** Reads a class that the cache lacks from the API server, to prevent a wrong warning about a missing class. */
+  /**
+   * If the cache does not contain a class, reads the class from the API server. The read prevents a wrong warning about
+   * a missing class.
+   */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
@@ -432,7 +438,7 @@ function blockingOf({ metadata: { uid } }: MachineSet, repairs: RepairPlan | und
   return [...held.map(({ breaker }) => breakerBlock(breaker.scope)), ...(waits ? [budgetBlock] : [])];
 }
 
-/** The result of the creations and deletions of a reconcile. */
+/** The result of creating and deleting machines in one reconcile. */
 interface ReplicaResult {
   readonly failure: Failure | undefined;
   readonly lookAgain: Outcome;
@@ -440,7 +446,7 @@ interface ReplicaResult {
   readonly blocking: readonly Blocking[];
 }
 
-/** A failed write and the failure in the status. */
+/** The error of a failed write, and the failure that the status reports. */
 interface Failure {
   readonly shown: ReplicaFailure | undefined;
   readonly error: unknown;
@@ -450,13 +456,13 @@ const problemOf = (failure: Failure | undefined): string | undefined => failure 
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without a response may have succeeded. A request without a response is repeated and not reported as a
-  // failure (docs/compatibility/rules-deployments.md §7.6).
+  // A request without a response may have succeeded, so it is repeated and not reported as a failure
+  // (docs/compatibility/rules-deployments.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
 }
 
-/** Creates the controller of MachineSets over the caches of the context. */
+/** Creates the controller of MachineSets, with the caches of the context. */
 export function createSetController(context: ControllerContext, options: { readonly concurrency: number }): Controller {
   const reconciler = new SetReconciler(context, (key, afterMs) => controller.enqueue(key, afterMs));
   const controller: Controller = createController({

@@ -28,7 +28,7 @@ export class SetStatusWriter {
     this.#pace.forget(key);
   }
 
-  /** Reports the problem once, as a condition and an event. The original only logs the problem of a set. */
+  /** Reports the problem once, as a condition and an event. The original writes the problem only to its log. */
   async refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
     const old = set.status?.machineSetCondition ?? [];
     const known = findCondition(old, INVALID_SPEC);
@@ -41,8 +41,8 @@ export class SetStatusWriter {
   }
 
   /**
-   * The status of a complete set or of a set with a problem is written immediately. Changes that only report progress
-   * are written at a limited rate.
+   * The status of a complete set or of a set with a problem is written immediately. All other changes are written at a
+   * limited rate.
    */
   async write(
     key: string,
@@ -56,7 +56,7 @@ export class SetStatusWriter {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
-    // Uses the newest known object, because the resourceVersion changes while machines are created.
+    // The newest known object is used, because its resourceVersion changes while machines are created.
     const newest = this.#context.sets.store.get(key) ?? acted;
     const counts = countMachines(acted, machines);
     const status = setStatus(

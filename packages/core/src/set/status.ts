@@ -40,8 +40,8 @@ function summary(machine: Machine): MachineSummary {
 }
 
 /**
- * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no effect, as in
- * the original.
+ * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). As in the original, `minReadySeconds`
+ * has no effect on the counts.
  * @param counts Returns true if a machine counts as a replica. If `counts` is absent, every machine counts.
  */
 export function countMachines(

@@ -7,7 +7,8 @@ import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * Many machines of a set change at about the same time. A delay combines these changes into one reconcile of the set.
+ * Many machines of a set change at about the same time. This delay combines their changes into one reconcile of the
+ * set.
  */
 const SWARM_MS = 20;
 
@@ -50,7 +51,7 @@ function interestedSets(machine: Machine, context: ControllerContext): Key[] {
   return set ? [keyOf(set)] : [];
 }
 
-/** Source: docs/compatibility/rules-deployments.md §7.1. */
+/** Returns the sets that a change of a machine affects (docs/compatibility/rules-deployments.md §7.1). */
 function setsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type !== 'updated') {
@@ -90,7 +91,7 @@ export function wakeWaiters(
     for (const key of machines.of(set && controllerOf(set)?.uid)) controller.enqueue(key, SWARM_MS);
     return [];
   });
-  // After a change of maxUnavailable or the replicas, waiting machines may be replaced.
+  // A change of maxUnavailable or of the replicas can end the wait of failed machines.
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && changedBeyondStatus(change.old, change.object)
       ? machines.of(change.object.metadata.uid)

@@ -12,7 +12,7 @@ export function parseInteger(text: string | undefined): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** The results are cached, because decisions parse the same times of the same machines repeatedly. */
+/** Results of earlier calls. The results are cached, because decisions parse the times of a machine repeatedly. */
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 

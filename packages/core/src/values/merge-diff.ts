@@ -16,8 +16,8 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 
 /**
  * Returns the JSON merge patch (RFC 7386) that changes `from` to `to`. The result is undefined if both values are
- * equal. Lists are replaced completely. The value null removes a key that `to` does not have. `equals` compares two
- * values of one key.
+ * equal. Lists are replaced completely. The patch contains null for each key that `to` does not have. `equals` compares
+ * two values of one key.
  */
 export function mergeDiff(from: object | undefined, to: object, equals = jsonEquals): Json | undefined {
   const before = (from ?? {}) as Json;

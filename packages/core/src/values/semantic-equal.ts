@@ -8,8 +8,8 @@ function isNothing(value: unknown): boolean {
 }
 
 /**
- * Compares JSON values. Absent, null, empty and zero values are equal, and the order of keys is ignored. Go
- * controllers write `{}` where mcm writes nothing, and a take-over must not cause a rollout.
+ * Compares JSON values. Absent, null, empty and zero values are equal, and the order of keys is ignored. The original
+ * writes `{}` where mcm writes nothing, and this difference must not cause a rollout after a take-over.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -25,8 +25,8 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns the value as JSON with sorted keys and without empty values. Semantically equal values have equal texts,
- * except for empty items of lists, which keep their position.
+ * Returns the value as JSON with sorted keys and without empty values. Equal values have equal texts. Empty items of
+ * lists are the only exception, because they keep their position.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -12,8 +12,8 @@ export const after = (start: string | null | undefined, ms: number): Date => new
 
 /**
  * Returns the time until which a machine may join: its creation time plus the creation timeout. For a machine without
- * an owner, the timeout starts again after a correction of its class. For a warm machine, the timeout starts with the
- * start of its VM.
+ * an owner, the timeout starts again after a correction of its class. For a warm machine, the timeout starts when its
+ * VM is started.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
   const power = powerOf(machine);

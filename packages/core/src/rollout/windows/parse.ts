@@ -3,7 +3,7 @@ import { Cron } from 'croner';
 import type { Violation } from '../../objects/violations.ts';
 import { parseInstant } from '../../values/integers.ts';
 
-/** A recurring time in which rollouts may continue. */
+/** A maintenance window: a recurring period in which rollouts may continue. */
 export interface Window {
   /** The text from the annotation, for messages. */
   readonly text: string;

@@ -6,16 +6,16 @@ import { type Freeze, parseRules, type Window, type WindowRules } from './parse.
 /** The reason why a rollout must wait, and the time from which it may continue. */
 export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
-  /** The next time at which all rules allow the rollout, or undefined if there is no such time. */
+  /** The next time at which all rules allow the rollout, or undefined if the rules never allow it. */
   readonly opensAt: Date | undefined;
-  /** The reason for the wait. The text is a part of a sentence. */
+  /** The reason for the wait. The text completes a sentence of the caller. */
   readonly because: string;
 }
 
-/** The rollout budget of a fleet does not allow a rollout to continue. */
+/** The reason that a rollout must wait for the rollout budget of a fleet. */
 export interface ClosedBudget extends Omit<ClosedWindow, 'reason'> {
   readonly reason: 'RolloutBudget';
-  /** True for a wait that is too short for the status. */
+  /** True if the wait is so short that the status does not report it. */
   readonly brief: boolean;
 }
 
@@ -89,10 +89,10 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
 }
 
 /**
- * Checks whether windows and freezes forbid the rollout of a deployment to continue at `now`. Invalid annotations of
- * the class forbid the rollout, because a user wanted to limit rollouts. Invalid annotations of the deployment are
+ * Returns the reason why windows and freezes stop the rollout of a deployment at `now`. Invalid annotations of the
+ * class also stop the rollout, because a user wanted to limit rollouts. Invalid annotations of the deployment are
  * reported as errors of its spec.
- * @param ofClass Annotations of the class of the deployment's template
+ * @param ofClass Annotations of the class that the template of the deployment uses
  * @returns undefined if the rollout may continue
  */
 export function closedFor(
@@ -116,8 +116,8 @@ const invalidWindow = (owner: string, { field, message }: Violation): ClosedWind
 });
 
 /**
- * Checks whether the windows and freezes in the annotations of an object forbid its rollout to continue at `now`.
- * Invalid annotations stop the rollout, because a user wanted to limit the rollout.
+ * Returns the reason why the windows and freezes of an object stop its rollout at `now`. Invalid annotations stop the
+ * rollout, because a user wanted to limit the rollout.
  * @param owner Kind and name of the object
  * @returns undefined if the rollout may continue
  */
@@ -136,9 +136,9 @@ export function closedBy(
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/** A timer cannot be longer than this limit, and a user may set the system clock during the wait. */
+/** The maximum duration of a timer. A timer cannot be longer, and a user can set the system clock during the wait. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/** Returns the time of the next check. `time` is undefined if the wait has no known end. */
+/** Returns the time of the next check. If the wait has no known end, `time` is undefined. */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));

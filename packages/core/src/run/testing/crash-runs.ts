@@ -9,7 +9,7 @@ class CrashPoint {
   crashed = false;
   onCrash: () => void = () => undefined;
 
-  /** Throws at the stop point of the process, and at all later points. */
+  /** Throws an error at the point at which the process stops, and at all later points. */
   pass(): void {
     if (this.crashed) throw new Error('this process has crashed');
     if (this.passed++ !== this.deadline) return;
@@ -19,7 +19,10 @@ class CrashPoint {
   }
 }
 
-/** Every write has two stop points: before the request is sent, and before its response is read. */
+/**
+ * Returns a transport that can stop the process at two points of each write: before the request is sent, and before its
+ * response is read.
+ */
 const crashing =
   (crash: () => CrashPoint) =>
   (transport: Transport): Transport => {
@@ -49,7 +52,10 @@ export interface CrashOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wrap
   readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
 }
 
-/** The first process stops at the first point in `crashes`, the next process at the second point, and so on. */
+/**
+ * Runs a test with several processes. The first process stops at the first point in `crashes`, the next process at the
+ * second point, and so on.
+ */
 export async function runWithCrashes(
   crashes: readonly (number | undefined)[],
   options: CrashOptions,

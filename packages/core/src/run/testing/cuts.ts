@@ -1,6 +1,9 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/** The API servers of a test: one server represents both clusters, and the path of a request shows the cluster. */
+/**
+ * The API servers of a test. One server represents both clusters, and the path of a request shows which cluster is
+ * meant.
+ */
 export type Server = 'control' | 'target';
 
 /**

@@ -10,7 +10,10 @@ export interface RestorableStage {
   readonly plane: RestorablePlane;
 }
 
-/** At the end, the test fails if a delete request had no precondition. */
+/**
+ * Starts a machine controller whose API server can be restored. At the end, the test fails if a delete request had no
+ * precondition.
+ */
 export async function staged(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
   const clock = new VirtualClock();
   const plane = await startRestorablePlane({ clock, crds, controllers: false, eventTtlMs: 0 });

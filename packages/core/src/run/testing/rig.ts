@@ -34,12 +34,12 @@ export interface RigOptions {
   readonly cloud?: Omit<FakeCloudOptions, 'onCreated' | 'onDeleted'>;
   /** Milliseconds until the node of a VM joins. The default is 0. If the value is undefined, the node never joins. */
   readonly joinAfterMs?: number | undefined;
-  /** Wraps the controller's requests, for example to inject faults. */
+  /** Wraps the transport of the controller, for example to cause faults. */
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
-  /** The fake cloud of another rig. The test decides on which rig its VMs join. */
+  /** The fake cloud of another rig. The test then calls `join` for its VMs on one of the rigs. */
   readonly sharedCloud?: FakeCloud;
-  /** The value false corresponds to `--target-kubeconfig=none`. */
+  /** If `target` is false, there is no target cluster, as with `--target-kubeconfig=none`. */
   readonly target?: boolean;
   /** If `elects` is true, each controller acquires the Lease, as with `--leader-elect`. */
   readonly elects?: boolean;
@@ -48,7 +48,7 @@ export interface RigOptions {
 /** Renews the Lease less often than in production. Each renewal is a request, and tests take hours of virtual time. */
 const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
-/** Tests count the requests of the controller by this name. */
+/** The user agent of the controller, with which tests count its requests. */
 export const USER_AGENT = 'machine-controller-test';
 
 const READY = [
@@ -162,7 +162,7 @@ export class Rig {
     await this.admin.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** Creates a machine like the MachineSet controller does, with finalizer and priority. */
+  /** Creates a machine with a finalizer and a priority, as the MachineSet controller does. */
   async createMachine(
     name: string,
     spec: Partial<Machine['spec']> = {},

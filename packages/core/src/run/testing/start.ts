@@ -6,7 +6,7 @@ import { Rig, type RigOptions } from './rig.ts';
 
 export interface StartOptions extends Partial<RigOptions> {
   readonly crds?: typeof crds;
-  /** Time for which the control plane keeps events, in milliseconds. 0 keeps them forever. */
+  /** Time for which the control plane keeps events, in milliseconds. The value 0 keeps events forever. */
   readonly eventTtlMs?: number;
   /** Alpha APIs that the control plane serves. */
   readonly runtimeConfig?: readonly string[];

@@ -7,7 +7,7 @@ import type { RecordedCause } from '../../settings/drain-timeouts.ts';
 export const DeletionCauses = {
   Autoscaler: 'autoscaler',
   ScaleDown: 'scale-down',
-  /** The MachineSet has an old template and more machines than replicas. */
+  /** The cause of a deletion by a MachineSet with an old template and more machines than replicas. */
   Rollout: 'rollout',
   Unhealthy: 'unhealthy',
   OwnerDeleted: 'owner deleted',
@@ -31,8 +31,9 @@ export interface DeletionDecision {
 }
 
 /**
+ * Returns the cause of each deletion, by the name of the machine.
  * @param toDelete the machines in the order of `planReplicas`: first named machines, then surplus machines, then failed
- * machines
+ *   machines
  */
 export function deletionCauses(
   toDelete: readonly Machine[],
@@ -69,8 +70,8 @@ export function causeText(names: readonly string[], causes: ReadonlyMap<string, 
 }
 
 /**
- * Parses the text of {@link causeText} and returns the cause for one machine. `causeIn` returns undefined if the event
- * does not contain the machine.
+ * Parses the text of {@link causeText} and returns the cause for one machine. The result is undefined if the event does
+ * not contain the machine.
  */
 export function causeIn(message: string, name: string): string | undefined {
   const [, names = '', all, each = ''] = /: (.*)\. (?:Cause: (.*)|Causes: (.*))$/s.exec(message) ?? [];

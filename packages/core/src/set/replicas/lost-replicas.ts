@@ -3,7 +3,7 @@ import { findCondition } from '../../objects/conditions.ts';
 import { type LostState, lostStateOf } from '../../objects/machines.ts';
 import { zoneNameIn } from '../../zones/setting.ts';
 
-/** The state that a machine has reached, and its zone. */
+/** The state that an existing machine has reached, and the zone of this machine. */
 interface Adopted {
   readonly lostState: LostState;
   readonly zone: string | undefined;
@@ -27,7 +27,7 @@ const printZones = (zones: readonly string[]): string =>
     .sort()
     .join(',');
 
-/** Returns the zones of the record without the zones of the existing machines. */
+/** Returns the recorded zones for which no machine exists. */
 function missingFrom(recorded: readonly string[], there: readonly string[]): readonly string[] {
   const left = [...recorded];
   for (const zone of there) {
@@ -43,8 +43,8 @@ type LostStateCounts = Readonly<Record<LostState, number>>;
 const NONE: LostStateCounts = { served: 0, unjoined: 0 };
 
 /**
- * Limits the number of lost replicas to the number of missing machines. Replicas whose machine has run pods come first,
- * because their replacements delay all other replacements for longer.
+ * Limits the number of lost replicas to the number of missing machines. Replicas whose machines have run pods come
+ * first, because the replacement of these machines delays other replacements for longer.
  */
 function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateCounts {
   const first = Math.min(served, open);
@@ -52,8 +52,8 @@ function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateC
 }
 
 /**
- * A set with a status has had machines, unless a label or a condition prevented their creation. The count in the status
- * returns to 0 when the last machine is deleted.
+ * Returns true if the set has had machines. A set with a status has had machines, unless a label or a condition
+ * prevented their creation. The count in the status is not enough, because it returns to 0 with the last deletion.
  */
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
@@ -103,7 +103,10 @@ export class LostReplicas {
     return printZones([...[...this.#adoption.values()].flatMap(({ zone }) => zone ?? []), ...this.#homes]);
   }
 
-  /** @param alive Machines of the set that are not being deleted. */
+  /**
+   * Returns the number of lost replicas.
+   * @param alive Machines of the set that are not being deleted.
+   */
   count(set: MachineSet, alive: readonly Machine[]): number {
     const { served, unjoined } = this.#places(set, alive);
     return served + unjoined;

@@ -44,8 +44,8 @@ export class MachineAdoption {
   }
 
   /**
-   * Reads the set from the server. A set that is being deleted or was replaced must not adopt machines, because the
-   * garbage collector would delete them.
+   * Reads the set from the server before an adoption. If the set is being deleted or was replaced, it must not adopt
+   * machines, because the garbage collector would delete them.
    */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;
@@ -56,8 +56,8 @@ export class MachineAdoption {
   }
 
   /**
-   * Copies fields of the template that need no rollout to the machines, and writes the annotation of automatic
-   * preservation.
+   * Copies the fields of the template whose change needs no rollout to the machines, and writes the annotation of
+   * automatic preservation.
    */
   async sync(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
     const bodies = new Map<Machine, { spec?: object; metadata?: object }>();

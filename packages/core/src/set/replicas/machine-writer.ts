@@ -77,7 +77,7 @@ export class MachineWriter {
 
   /**
    * Creates the machines with a slow start. If the set already has a machine with the name, the creation counts as a
-   * success. Such a machine comes from an earlier request whose response was lost, or the cache is outdated.
+   * success. The machine exists because the response to an earlier request was lost, or because the cache is outdated.
    * @param vacancies The lost machines, which the first new machines replace.
    */
   async create(
@@ -120,7 +120,7 @@ export class MachineWriter {
     return { succeeded, error };
   }
 
-  /** The name of the machine is in `numbers.unanswered` until the result is known. */
+  /** Sends one create request. The name of the machine is in `numbers.unanswered` until the result is known. */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },
@@ -168,8 +168,8 @@ export class MachineWriter {
   }
 
   /**
-   * Reads the machine from the server after a create request without a response. Without an entry in the cache, another
-   * set could create a surplus machine.
+   * Reads the machine from the server after a create request without a response. If the cache did not contain the
+   * machine, another set could create a surplus machine.
    */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
@@ -234,7 +234,8 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // If the cache showed a deleted machine as available, the deployment would delete another machine.
+      // The cache must get the new state, because the deployment would delete another machine if the cache still showed
+      // this machine as available.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
@@ -281,7 +282,7 @@ export class MachineWriter {
     return isGone;
   }
 
-  /** With the UID in the patch, the server refuses the patch if another machine has the same name. */
+  /** Writes a patch that contains the UID, so that the server refuses it if another machine has the same name. */
   async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
     const bound = { ...body, metadata: { ...body.metadata, uid } };
     const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });
@@ -289,7 +290,10 @@ export class MachineWriter {
     return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
   }
 
-  /** Continues after failed patches, and throws the first error. A missing machine is no failure of a patch. */
+  /**
+   * Sends all patches, even if some fail, and then throws the first error. A patch of a missing machine does not count
+   * as failed.
+   */
   async patchAll(
     patches: readonly { readonly machine: Machine; readonly body: MachineChange }[],
     signal: AbortSignal,

@@ -4,7 +4,7 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
 export class NumberMemory {
-  /** Names of creations without an answer. The set repeats creations without a response with the same names. */
+  /** Names of machines whose create request got no response. The set sends these requests again with the same names. */
   readonly unanswered: Set<string>;
   /** Names of machines that existed in this process, and that the annotation may not contain yet. */
   readonly existed = new Set<string>();
@@ -23,8 +23,8 @@ export class NumberMemory {
 
 /**
  * Maintains the annotation with the number of the set's next machine
- * (docs/decisions/0018-machine-names-from-a-count.md). A number is never used again, so each machine name is used
- * once.
+ * (docs/decisions/0018-machine-names-from-a-count.md). Each number is used only once, so a new machine never has the
+ * name of an earlier machine.
  */
 export class NumberRecord {
   readonly #context: ControllerContext;
@@ -73,7 +73,7 @@ export class NumberRecord {
 
   /**
    * Writes the annotations if a machine has a number or a zone that is not recorded yet. One write records both.
-   * @returns False after a conflict. The caller must then read the set again.
+   * @returns false after a conflict, so that the caller reads the set again
    */
   async write(
     { metadata }: MachineSet,

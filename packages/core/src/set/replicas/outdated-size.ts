@@ -7,9 +7,9 @@ const STRATEGIES: ReadonlySet<string | undefined> = new Set(['RollingUpdate', 'I
 
 /**
  * Returns the number of available surplus machines that a set may delete, or undefined if there is no limit. The limit
- * applies while the sets of the deployment together have fewer replicas than a rollout would leave. In this case, a
- * former leader wrote the sizes before the user increased the replicas. The deployment controller will increase the
- * sizes.
+ * applies while the sets of the deployment together have fewer replicas than a rollout would leave. The sizes are then
+ * outdated, because a former leader wrote them before the user increased the replicas. The deployment controller will
+ * increase the sizes.
  */
 export function spareMachines(
   set: MachineSet,

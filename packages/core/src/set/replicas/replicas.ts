@@ -16,7 +16,7 @@ export const BURST = 100;
 export interface SetSnapshot {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
-  /** UIDs of machines whose delete request was sent and whose deletion is not in the cache yet. */
+  /** UIDs of machines whose delete request was sent, although the cache does not show the deletion yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
   /** If `replaceable` is absent, all failed machines may be replaced. */
@@ -28,11 +28,11 @@ export interface SetSnapshot {
   readonly lacksClass?: boolean;
   readonly scaler?: ScalerRequest | undefined;
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
-  /** The rank that the zone of each machine gives it in the order of deletion, by UID of the machine. */
+  /** For each machine, by UID, its rank in the order of deletion because of its zone. */
   readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
   /**
-   * Number of available surplus machines that the set may delete, because the size of the set may be older than the
-   * replicas of its deployment. If `spare` is undefined, there is no limit.
+   * Maximum number of available surplus machines that the set may delete. The limit exists because the size of the set
+   * may be older than the replicas of its deployment. If `spare` is undefined, there is no limit.
    */
   readonly spare?: number | undefined;
   readonly now: Date;
@@ -55,14 +55,14 @@ const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], be
 
 /**
  * Returns the machines of the set that are not being deleted. A machine counts as deleted as soon as its delete request
- * was sent. The original waits for the phase `Terminating`, which it writes itself.
+ * was sent. In the original, a machine counts as deleted only when its phase is `Terminating`.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
 /**
  * Returns all named machines that are part of a reduction of the replicas. If the set has more machines than replicas,
- * further named machines follow, up to the surplus.
+ * the result also contains other named machines, up to the surplus.
  */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
@@ -86,8 +86,8 @@ function unneeded(
 }
 
 /**
- * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). `planReplicas` is pure. A plan
- * creates or deletes at most {@link BURST} machines, and never creates more machines than are missing.
+ * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function has no side
+ * effects. A plan creates or deletes at most {@link BURST} machines, and never creates more machines than are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const { set, now, nodeAnnotations } = snapshot;

@@ -25,19 +25,19 @@ interface Vacancies {
   readonly replace: readonly LostState[];
 }
 
-/** The VMs of Running machines need no start. */
+/** Sorts warm machines: Running machines first, because their VMs need no start. */
 const readiest = (a: Machine, b: Machine): number =>
   Number(warmStateOf(b) === 'Running') - Number(warmStateOf(a) === 'Running') ||
   createdAt(a) - createdAt(b) ||
   compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Uses warm machines of the deployment for a set. Both writes have the observed version as a precondition, so no other
+ * Gives warm machines of the deployment to a set. Both writes have the observed version as a precondition, so no other
  * controller can use the machine.
  * 1. The status gets the phase `Pending`, so the machine does not count as available.
  * 2. The set becomes the owner of the machine, which gets the labels, annotations and spec of a new machine.
  *
- * After a crash between both writes, the next process continues with the second write.
+ * If the process crashes between both writes, the next process continues with the second write.
  */
 export class WarmPool {
   readonly #context: ControllerContext;
@@ -48,7 +48,7 @@ export class WarmPool {
     this.#client = context.client.resource(machineResource, context.namespace);
   }
 
-  /** Running machines come first. */
+  /** Returns the warm machines that the set can use, Running machines first. */
   usable(set: MachineSet): readonly Machine[] {
     const deployment = deploymentOf(set, this.#context);
     if (!deployment) return [];
@@ -59,7 +59,10 @@ export class WarmPool {
       .toSorted(readiest);
   }
 
-  /** @throws KubeError if the result of a write is unknown or the write is refused */
+  /**
+   * Gives the machines to the set.
+   * @throws KubeError if the result of a write is unknown or the write is refused
+   */
   async take(
     set: MachineSet,
     chosen: readonly Machine[],

@@ -14,7 +14,7 @@ const MOST_DEPLOYMENTS = 1_000;
 interface DeploymentZones extends ZoneInput {
   /** UID of the deployment. */
   readonly uid: string;
-  /** Number of machines that the deployment wants. */
+  /** The value of `spec.replicas` of the deployment. */
   readonly wanted: number;
   /** `isCurrent` is true if the set has the template of the deployment. */
   readonly isCurrent: boolean;
@@ -28,7 +28,7 @@ export class ZonePlaces {
   readonly #context: ControllerContext;
   /**
    * Number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without surge
-   * deletes a machine before it creates the replacement. With these numbers, the replacement gets the zone of the
+   * deletes a machine before it creates the replacement. Because of these numbers, the replacement gets the zone of the
    * deleted machine.
    */
   readonly #before = new Map<string, ReadonlyMap<string, number>>();
