@@ -10,6 +10,7 @@ import {
   machines,
 } from '@mcm/api';
 import {
+  BY_UNREST,
   type ControllerContext,
   CreationsUnderWay,
   createDeploymentController,
@@ -192,6 +193,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
       needs,
       informers,
       spares: [classes, ...(nodeInformer ? [nodeInformer] : [])],
+      quiet: () => controller.idle() && cached.store.countByIndex(BY_UNREST, '') === 0,
       run: async (signal) => {
         await controller.run(signal);
         await flush();

@@ -331,6 +331,7 @@ export {
   BURST,
   BY_CONTROLLER,
   BY_NODE,
+  BY_UNREST,
   type ControllerContext,
   CreationsUnderWay,
   causeIn,

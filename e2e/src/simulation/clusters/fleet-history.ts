@@ -24,6 +24,9 @@ const MOST_REQUESTS = 300;
 const LARGE = 50;
 /** One history in this number is large. */
 const LARGE_EVERY = 20;
+/** In one history in this number, quiet clusters have longer Leases. */
+const QUIET_EVERY = 4;
+const QUIET_LEASE_MS = 90_000;
 const LOOK_MS = 1_000;
 
 const ACTS = {
@@ -307,6 +310,7 @@ export async function playFleet(options: FleetModeOptions): Promise<FleetModeOut
     restartMs: () => kills.restartMs(),
     defect,
     budget,
+    quietLeaseMs: seed % QUIET_EVERY === 0 ? QUIET_LEASE_MS : undefined,
   });
   const violations: string[] = [];
   const played = new FleetHistory(world, kills, options);

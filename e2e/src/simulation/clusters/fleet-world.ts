@@ -47,6 +47,8 @@ export interface FleetWorldOptions {
   readonly healthTimeout?: string;
   /** Default: no rollout budget. The first cluster is the canary cluster. */
   readonly budget?: SimulatedBudget | undefined;
+  /** The duration of the Leases of quiet clusters. By default, all Leases have the same duration. */
+  readonly quietLeaseMs?: number | undefined;
 }
 
 /** The size and the class that a user requested. */
@@ -95,6 +97,7 @@ export class FleetWorld {
     this.seedAdmin = createClient({ transport: plane.transport, userAgent: 'simulation', clock });
     this.served = new ServedVerifier({
       clock,
+      leaseMs: options.quietLeaseMs ?? 0,
       reporter,
       clusters: () => [...clusters.keys()].filter((name) => !this.deleted.has(name)),
       serves: (name, cluster) => this.programs.some((one) => one.name === name && one.runs && one.serves(cluster)),
@@ -112,6 +115,7 @@ export class FleetWorld {
       fences: this.fences,
       wires: this.wires,
       defect,
+      quietLeaseMs: options.quietLeaseMs,
       rollouts: this.rollouts,
       server: (name: string) => this.#server(name),
       cloud: (endpoint: string) => this.#cloud(endpoint),

@@ -39,6 +39,7 @@ export interface ReplicaParts {
   readonly fences: Fences;
   readonly wires: Wires;
   readonly defect: FleetDefect;
+  readonly quietLeaseMs: number | undefined;
   /** Undefined without a rollout budget. */
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;
@@ -158,13 +159,14 @@ export class Program {
   }
 
   async #run(writer: Writer, signal: AbortSignal): Promise<void> {
-    const { random, log, rollouts } = this.#parts;
+    const { random, log, rollouts, quietLeaseMs } = this.#parts;
     const skewed = new SkewedClock(this.#parts.clock);
     skewed.skewMs = this.#skewMs;
     const clock = writer.proc.clock(skewed);
     const argv = ['--fleet-namespaces=fleet=yes', `--fleet-replica=${this.replica}`, `--namespace=${NAMESPACE}`];
     const limited = rollouts !== undefined && this.name === 'machine-controller-manager';
     if (limited) argv.push(`--fleet-rollout-budget=${BUDGET}`);
+    if (quietLeaseMs !== undefined) argv.push(`--fleet-quiet-lease-duration=${quietLeaseMs}ms`);
     const options = {
       host: { argv, clock, random, identity: writer.identity },
       dial: (given: UndiciTransportOptions) => this.#dial(writer, given),

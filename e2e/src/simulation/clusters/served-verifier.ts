@@ -8,6 +8,8 @@ const LOOK_MS = 1_000;
 interface ServedParts {
   readonly clock: VirtualClock;
   readonly reporter: Reporter;
+  /** The duration of the longest Lease in addition to the bounds. */
+  readonly leaseMs: number;
   /** The clusters that must be served. */
   readonly clusters: () => readonly string[];
   readonly serves: (program: ProgramName, cluster: string) => boolean;
@@ -42,7 +44,7 @@ export class ServedVerifier {
   }
 
   #allow(ms: number): void {
-    this.#allDueAt = Math.max(this.#allDueAt, this.#o.clock.monotonic() + ms);
+    this.#allDueAt = Math.max(this.#allDueAt, this.#o.clock.monotonic() + ms + this.#o.leaseMs);
   }
 
   watch(signal: AbortSignal): void {
@@ -52,12 +54,12 @@ export class ServedVerifier {
   }
 
   #look(): void {
-    const { clock, clusters, serves, hindered, reporter, describe } = this.#o;
+    const { clock, leaseMs, clusters, serves, hindered, reporter, describe } = this.#o;
     const now = clock.monotonic();
     for (const cluster of clusters())
       for (const program of PROGRAMS) {
         const key = `${program} ${cluster}`;
-        if (hindered(program, cluster)) this.#dueAt.set(key, now + BOUNDS.fleetReached.ms);
+        if (hindered(program, cluster)) this.#dueAt.set(key, now + BOUNDS.fleetReached.ms + leaseMs);
         if (now <= Math.max(this.#allDueAt, this.#dueAt.get(key) ?? 0)) continue;
         this.verified += 1;
         if (serves(program, cluster)) this.#late.delete(key);

@@ -238,7 +238,7 @@ export const MUTANTS: readonly Mutant[] = [
     'packages/kube/src/election/candidate.ts',
     ['leases'],
     ['if (this.#isFresh()) return;', 'if (this.#renewed) return;'],
-    ['this.#renewed.ms < this.timings.renewDeadlineMs;', 'this.#renewed.ms < 3 * this.timings.leaseMs;'],
+    ['sent.ms < deadlineMs);', 'sent.ms < 4.5 * deadlineMs);'],
     [
       "if (record !== undefined && record.holder !== '' && !mine && this.#validForMs(record) > 0) {",
       'if (!record && !mine && record) {',

@@ -23,6 +23,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@mcm/kube';
+import { BY_UNREST, byUnrest } from '../control/caches.ts';
 import { type CensusSources, UnreachableCensus } from '../disruption/census.ts';
 import { replacementGroup } from '../disruption/replacements.ts';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
@@ -63,6 +64,7 @@ export interface Caches {
    * - `unhealthyGroup`: unhealthy machines by group
    * - `interruptedGroup`: interrupted machines that are being deleted, by group
    * - `instance`: see {@link instanceKey}
+   * - `unrest`: machines that are not at rest
    */
   readonly machines: Informer<Machine>;
   /** The cache of classes has the index `secret`: the keys of the Secrets of a class. */
@@ -125,6 +127,7 @@ export function createCaches({
       unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
       interruptedGroup: (machine) => (isLeavingByInterruption(machine) ? [replacementGroup(machine)] : []),
       instance: ({ spec }) => (spec.providerID ? [instanceKey(spec.providerID)] : []),
+      [BY_UNREST]: byUnrest,
     },
   });
   return {

@@ -47,6 +47,15 @@ const byNode = (machine: Machine): readonly string[] => {
 
 export const BY_MACHINE = 'machine';
 
+/** Index of the machines that do not run, or are being deleted. The only key of the index is the empty string. */
+export const BY_UNREST = 'unrest';
+
+/** A machine at rest runs and is not being deleted. */
+const isAtRest = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
+
+export const byUnrest = (machine: Machine): readonly string[] => (isAtRest(machine) ? [] : ['']);
+
 /** Indexes that the informer of nodes needs. */
 export const nodeIndexes = {
   [BY_MACHINE]: ({ metadata }: Node): readonly string[] => {
@@ -58,7 +67,7 @@ export const nodeIndexes = {
 /**
  * Indexes of the machine informer that the deployment controller, the set controller and the overshoot controller need.
  */
-export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode } as const;
+export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode, [BY_UNREST]: byUnrest } as const;
 
 /** Indexes that the informer of sets needs. */
 export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;

@@ -1,5 +1,6 @@
 import type { Controller, Informer, InformerRuntime, KubeObject } from '@mcm/kube';
 import { type Caches, createCaches, informersOf } from '../cluster/caches.ts';
+import { BY_UNREST } from '../control/caches.ts';
 import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
 import type { SuspectCounts } from '../safety/orphans/orphans.ts';
@@ -34,6 +35,8 @@ export interface MachineController {
   runControllers(signal: AbortSignal): Promise<void>;
   /** Returns true if the controller is idle: no key and no driver call is in progress or due within `withinMs`. */
   idle(withinMs?: number): boolean;
+  /** Returns true if the controller is idle, all machines run, and no Node is being drained. */
+  quiet(): boolean;
 }
 
 /** Builds a machine controller around a driver. Nothing runs until `run` is called. */
@@ -79,6 +82,11 @@ function assembled(
     if (hasTarget) controllers.reachability.enqueue(reachability.key, reachability.begin());
     await Promise.all([...all.map((each) => each.run(signal)), parts.interruptions?.run(signal)]);
   };
+  const idle = (withinMs?: number): boolean =>
+    calls.running === 0 &&
+    evidence.running === 0 &&
+    keptVms.running === 0 &&
+    [machine, machineClass, secret, ...hooks].every((each) => each.idle(withinMs));
   return {
     caches,
     informers,
@@ -93,10 +101,7 @@ function assembled(
     run: async (signal) => {
       await Promise.all([...informers.map((informer) => informer.run(signal)), runControllers(signal)]);
     },
-    idle: (withinMs) =>
-      calls.running === 0 &&
-      evidence.running === 0 &&
-      keptVms.running === 0 &&
-      [machine, machineClass, secret, ...hooks].every((each) => each.idle(withinMs)),
+    idle,
+    quiet: () => idle() && !caches.drains?.open && caches.machines.store.countByIndex(BY_UNREST, '') === 0,
   };
 }

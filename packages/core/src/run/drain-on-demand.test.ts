@@ -62,6 +62,7 @@ test('a cluster without drains reads no pods and volumes, and a drain opens and 
   await rig.createPod('a', 'm-0');
   await rig.clock.advance(600_000);
   expect([asked(requests, 'list'), asked(requests, 'watch')]).toEqual([[], []]);
+  expect(rig.controller?.quiet()).toBe(true);
   await rig.deleteMachine('m-0');
   await rig.until(
     async () => (await rig.admin.resource(pods, NAMESPACE).list()).items.every((p) => p.metadata.deletionTimestamp),
@@ -70,11 +71,12 @@ test('a cluster without drains reads no pods and volumes, and a drain opens and 
   expect(await rig.description('m-0')).toBe('Evicting default/a. Initiate node drain');
   expect(asked(requests, 'list')).toEqual(DRAIN_KINDS);
   await rig.clock.advance(60_000);
-  expect(rig.cloud.vms).toHaveLength(1);
+  expect([rig.cloud.vms.length, rig.controller?.idle(), rig.controller?.quiet()]).toEqual([1, true, false]);
   await endPods(rig);
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
   expect(rig.cloud.vms).toEqual([]);
   await rig.clock.advance(LINGER_MS);
+  expect(rig.controller?.quiet()).toBe(true);
   requests.length = 0;
   await rig.clock.advance(3_600_000);
   expect([asked(requests, 'list'), asked(requests, 'watch')]).toEqual([[], []]);

@@ -269,15 +269,15 @@ function unitOf<Spec, Credentials>(
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
     journal,
   });
-  const { machines: cached } = controller.caches;
   const stages = stagesOf(controller, metrics.meters, clock, tracing?.stage);
-  if (tracing) cached.onChange(tracing.changed);
+  if (tracing) controller.caches.machines.onChange(tracing.changed);
   driverMetrics.reportStages(stages);
   const unit: Unit = {
     name: NAME,
     needs: [...[machines, machineClasses, secrets].map((definition) => ({ client: control, definition }))],
     informers: controller.informers,
     spares: controller.spares,
+    quiet: controller.quiet,
     run: async (signal) => {
       await cluster.run(signal, (term) => controller.runControllers(term));
       await Promise.all([recorder, targetRecorder].map((each) => each?.flush()));

@@ -1,6 +1,7 @@
 export {
   BY_CONTROLLER,
   BY_NODE,
+  BY_UNREST,
   type ControllerContext,
   machineIndexes,
   machineSetIndexes,

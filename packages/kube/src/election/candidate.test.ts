@@ -424,3 +424,52 @@ describe('a candidate with a finalizer', () => {
     expect((await t.lease()).spec).toMatchObject({ holderIdentity: '' });
   });
 });
+
+describe('durations that change', () => {
+  const QUIET = { leaseMs: 90_000, renewDeadlineMs: 60_000 };
+
+  /** The server executes the next renewal, but its response is lost. */
+  async function renewedWithoutResponse(t: Awaited<ReturnType<typeof setUp>>, pace?: typeof QUIET): Promise<void> {
+    t.network.answer = (send) => async (request) => {
+      await send(request);
+      throw new Error('ECONNRESET');
+    };
+    await expect(t.candidate.renew(never, pace)).rejects.toThrow('ECONNRESET');
+    t.network.answer = (send) => send;
+  }
+
+  test('a long renewal is confirmed without a request until its deadline', async () => {
+    const t = await setUp();
+    await t.candidate.tryOnce(never);
+    await t.candidate.renew(never, QUIET);
+    const before = await t.version();
+    await t.clock.advance(59_000);
+    await t.candidate.confirm(never);
+    expect(await t.version()).toBe(before);
+    await t.clock.advance(2_000);
+    await t.candidate.confirm(never);
+    expect(await t.version()).toBeGreaterThan(before);
+  });
+
+  test('after a shorter renewal without a response, the shorter deadline applies', async () => {
+    const t = await setUp();
+    await t.candidate.tryOnce(never);
+    await t.candidate.renew(never, QUIET);
+    await t.clock.advance(20_000);
+    await renewedWithoutResponse(t);
+    await t.clock.advance(9_000);
+    await t.candidate.confirm(never);
+    await t.clock.advance(2_000);
+    t.network.answer = () => () => Promise.reject(new Error('ENETDOWN'));
+    await expect(t.candidate.confirm(never)).rejects.toThrow('ENETDOWN');
+  });
+
+  test('after a longer renewal without a response, the earlier deadline applies', async () => {
+    const t = await setUp();
+    await t.candidate.tryOnce(never);
+    await renewedWithoutResponse(t, QUIET);
+    await t.clock.advance(11_000);
+    t.network.answer = () => () => Promise.reject(new Error('ENETDOWN'));
+    await expect(t.candidate.confirm(never)).rejects.toThrow('ENETDOWN');
+  });
+});

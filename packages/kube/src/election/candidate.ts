@@ -11,6 +11,9 @@ import { claim, type ElectionRecord, holderVersion, readRecord, released, toSpec
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
+/** The durations of a write of the Lease. */
+export type Pace = Pick<ElectionTimings, 'leaseMs' | 'renewDeadlineMs'>;
+
 /** A process that takes part in the election: its requests for the Lease, and the last known state of the Lease. */
 export class Candidate {
   readonly #options: ElectionOptions;
@@ -25,6 +28,13 @@ export class Candidate {
    * a write.
    */
   #renewed: Age | undefined;
+  /** The durations of the next writes. */
+  #pace: Pace;
+  /**
+   * The last successful write, and all later writes without a response. The server may have executed each of these
+   * writes, so the leadership ends with the earliest of their deadlines.
+   */
+  #limits: readonly { readonly sent: Age; readonly deadlineMs: number }[] = [];
   /** True if the last confirmed write contains the identity of this process. */
   #holds = false;
   #confirming: Promise<void> | undefined;
@@ -33,6 +43,7 @@ export class Candidate {
   constructor(options: ElectionOptions) {
     this.#options = options;
     this.timings = options.timings ?? DEFAULT_ELECTION_TIMINGS;
+    this.#pace = this.timings;
     this.#resource = options.client.resource(leases, options.lease.namespace);
     this.#follows = options.follow ?? false;
     this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
@@ -46,12 +57,13 @@ export class Candidate {
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
-    await this.#write(claim(record, this.#options.identity, this.timings.leaseMs, this.#options.clock.now()), signal);
+    await this.#write(claim(record, this.#options.identity, this.#pace.leaseMs, this.#options.clock.now()), signal);
     return 'mine';
   }
 
   /** Renews the Lease, and returns `other` if another candidate has acquired it. */
-  async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
+  async renew(signal: AbortSignal, pace: Pace = this.timings): Promise<'mine' | 'other'> {
+    this.#pace = pace;
     try {
       return await this.#renewKnown(signal);
     } catch (error) {
@@ -89,7 +101,7 @@ export class Candidate {
   }
 
   #isFresh(): boolean {
-    return this.#renewed !== undefined && this.#renewed.ms < this.timings.renewDeadlineMs;
+    return this.#renewed !== undefined && this.#limits.every(({ sent, deadlineMs }) => sent.ms < deadlineMs);
   }
 
   /**
@@ -101,7 +113,7 @@ export class Candidate {
     const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
     if (known?.holder !== identity) throw new Error('another process holds the Lease');
     try {
-      await this.#write(claim(known, identity, this.timings.leaseMs, clock.now()), signal);
+      await this.#write(claim(known, identity, this.#pace.leaseMs, clock.now()), signal);
     } catch (error) {
       if (!isConflict(error) || !this.#isFresh()) throw error;
     }
@@ -171,7 +183,7 @@ export class Candidate {
   async #renewKnown(signal: AbortSignal): Promise<'mine' | 'other'> {
     const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
     if (known?.holder !== this.#options.identity) return this.tryOnce(signal);
-    await this.#write(claim(known, this.#options.identity, this.timings.leaseMs, this.#options.clock.now()), signal);
+    await this.#write(claim(known, this.#options.identity, this.#pace.leaseMs, this.#options.clock.now()), signal);
     return 'mine';
   }
 
@@ -209,6 +221,8 @@ export class Candidate {
       ...this.#finalizers(record.holder),
     };
     const asked = new Age(this.#options.clock);
+    const limit = { sent: asked, deadlineMs: this.#pace.renewDeadlineMs };
+    this.#limits = [...this.#limits, limit];
     this.#observe(
       this.#lease === undefined
         ? await this.#resource.create({ metadata: { ...metadata, name }, spec }, options)
@@ -222,6 +236,7 @@ export class Candidate {
           ),
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
+    this.#limits = [limit];
     // If the response to the first write was lost, that write may have acquired the Lease. The candidate then records
     // the vacancy in a separate write.
     if (!this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));

@@ -8,7 +8,7 @@ import { serve } from '../testing/serve.ts';
 import { leases } from '../types/groups.ts';
 import type { Fence } from './fence.ts';
 import { runElected } from './run-elected.ts';
-import type { ElectionTimings } from './settings.ts';
+import type { ElectionTimings, QuietTimings } from './settings.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -29,11 +29,12 @@ async function setUp() {
     options: {
       timings?: ElectionTimings;
       renewMs?: number;
+      quiet?: QuietTimings;
       lead?: (signal: AbortSignal, fence: Fence) => Promise<void>;
     } = {},
   ) {
     const stop = new AbortController();
-    const network = { up: true, hangs: false, answersAfterMs: 0, status: 200 };
+    const network = { up: true, hangs: false, losesAnswers: false, answersAfterMs: 0, status: 200 };
     let looks = 0;
     let forbidden = 0;
     const transport: Transport = async (request) => {
@@ -42,7 +43,8 @@ async function setUp() {
         const { status: code } = network;
         return Response.json({ kind: 'Status', status: 'Failure', code, message: 'no' }, { status: code });
       }
-      if (network.hangs) {
+      if (network.losesAnswers) await p.transport(request);
+      if (network.hangs || network.losesAnswers) {
         return new Promise((_, reject) =>
           request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
         );
@@ -74,6 +76,7 @@ async function setUp() {
         identity,
         ...(options.timings === undefined ? {} : { timings: options.timings }),
         ...(options.renewMs === undefined ? {} : { renewMs: options.renewMs }),
+        quiet: options.quiet,
         clock: p.clock,
         random: p.random,
         log,
@@ -532,5 +535,84 @@ describe('election', () => {
     a.stop();
     expect(await a.end).toBe('stopped');
     expect(a.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+});
+
+describe('quiet leaders', () => {
+  const QUIET = { leaseMs: 90_000, renewDeadlineMs: 60_000, renewMs: 30_000 };
+
+  async function quietSetUp() {
+    const t = await setUp();
+    const state = { quiet: true };
+    const a = t.candidate('a', { renewMs: 4_000, quiet: { ...QUIET, now: () => state.quiet } });
+    await t.clock.advance(10_000);
+    const version = async () => (await t.resource.get('lock')).metadata.resourceVersion;
+    return { ...t, a, state, version };
+  }
+
+  test('a quiet leader renews a longer Lease less often, and shortens the Lease when work arrives', async () => {
+    const t = await quietSetUp();
+    expect((await t.spec())?.leaseDurationSeconds).toBe(90);
+    const renewals = new Set<string>();
+    for (let second = 0; second < 300; second += 1) {
+      await t.clock.advance(1_000);
+      renewals.add(await t.version());
+    }
+    expect(renewals.size).toBeLessThanOrEqual(11);
+    t.state.quiet = false;
+    await t.clock.advance(30_000);
+    expect((await t.spec())?.leaseDurationSeconds).toBe(15);
+    await t.a.confirm();
+    t.a.stop();
+    expect(await t.a.end).toBe('stopped');
+  });
+
+  test('another candidate waits for the whole duration of a quiet Lease', async () => {
+    const t = await quietSetUp();
+    t.a.network.up = false;
+    const b = t.candidate('b');
+    await t.clock.advance(50_000);
+    expect([...t.leading]).toEqual(['a']);
+    await t.clock.advance(10_000);
+    expect([...t.leading]).toEqual([]);
+    await t.clock.advance(25_000);
+    expect([...t.leading]).toEqual([]);
+    await t.clock.advance(15_000);
+    expect([...t.leading]).toEqual(['b']);
+    b.stop();
+    await b.end;
+    expect(t.most()).toBe(1);
+  });
+
+  test('a shorter Lease whose response is lost ends the leadership after the shorter deadline', async () => {
+    const t = await quietSetUp();
+    t.state.quiet = false;
+    // The server executes the next renewal, and the process never gets its response.
+    t.a.network.losesAnswers = true;
+    const at = await t.version();
+    while ((await t.version()) === at) await t.clock.advance(1_000);
+    expect((await t.spec())?.leaseDurationSeconds).toBe(15);
+    t.a.network.hangs = true;
+    t.a.network.losesAnswers = false;
+    const b = t.candidate('b');
+    await t.clock.advance(8_000);
+    expect([...t.leading]).toEqual(['a']);
+    await t.clock.advance(4_000);
+    expect([...t.leading]).toEqual([]);
+    await t.clock.advance(10_000);
+    expect([...t.leading]).toEqual(['b']);
+    b.stop();
+    await b.end;
+    expect(t.most()).toBe(1);
+  });
+
+  test('the fence of a quiet leader sends no request between two renewals', async () => {
+    const t = await quietSetUp();
+    const at = await t.version();
+    await t.clock.advance(20_000);
+    await t.a.confirm();
+    expect(await t.version()).toBe(at);
+    t.a.stop();
+    await t.a.end;
   });
 });

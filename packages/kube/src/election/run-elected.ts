@@ -1,5 +1,5 @@
 import { errorText } from '../base/error-text.ts';
-import { pause } from '../clock/clock.ts';
+import { type Clock, pause, type Timer } from '../clock/clock.ts';
 import { isForbidden, KubeError } from '../contract/errors.ts';
 import { Candidate } from './candidate.ts';
 import type { Fence } from './fence.ts';
@@ -60,13 +60,13 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
  * failed.
  */
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
-  const { clock, log, onLost } = options;
-  const { renewDeadlineMs, retryMs } = candidate.timings;
-  const renewMs = options.renewMs ?? retryMs;
-  let waitMs = renewMs;
+  const { clock, log, onLost, quiet } = options;
+  const { leaseMs, renewDeadlineMs, retryMs } = candidate.timings;
+  const usual = { leaseMs, renewDeadlineMs, renewMs: options.renewMs ?? retryMs };
+  let pace = usual;
+  let waitMs = usual.renewMs;
   let failed = 'the API server did not answer';
-  const deadline = new AbortController();
-  let timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs);
+  const deadline = new Deadline(clock, clock.monotonic() + renewDeadlineMs);
   const both = AbortSignal.any([signal, deadline.signal]);
   try {
     for (;;) {
@@ -74,22 +74,28 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
       waitMs = retryMs;
       if (signal.aborted) return 'stopped';
       if (deadline.signal.aborted) {
-        log.error('Lease not renewed in time', { renewDeadlineMs });
-        onLost?.(`the process could not renew the Lease for ${renewDeadlineMs / 1000} s (${failed})`);
+        log.error('Lease not renewed in time', { renewDeadlineMs: pace.renewDeadlineMs });
+        onLost?.(`the process could not renew the Lease for ${pace.renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
+      const next = quiet?.now() ? quiet : usual;
       // All other candidates measure from the execution of the write, so the age starts when the request is sent.
       const sentAt = clock.monotonic();
+      // The server may execute a write whose response is lost, so a shorter duration counts from its request.
+      if (next.renewDeadlineMs < pace.renewDeadlineMs) {
+        pace = next;
+        deadline.set(Math.min(deadline.atMs, sentAt + pace.renewDeadlineMs));
+      }
       try {
-        if ((await candidate.renew(both)) === 'other') {
+        if ((await candidate.renew(both, next)) === 'other') {
           onLost?.('another process is the leader');
           return 'lost';
         }
         candidate.outage.worked();
-        waitMs = renewMs;
+        pace = next;
+        waitMs = next.renewMs;
         failed = 'the API server did not answer';
-        timer.cancel();
-        timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs - (clock.monotonic() - sentAt));
+        deadline.set(sentAt + next.renewDeadlineMs);
       } catch (error) {
         if (both.aborted) continue;
         candidate.outage.failed(error);
@@ -97,7 +103,43 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
       }
     }
   } finally {
-    timer.cancel();
+    deadline.cancel();
+  }
+}
+
+/** Aborts its signal at a monotonic time, which can change. */
+class Deadline {
+  readonly #clock: Clock;
+  readonly #over = new AbortController();
+  #timer: Timer;
+  #atMs: number;
+
+  constructor(clock: Clock, atMs: number) {
+    this.#clock = clock;
+    this.#atMs = atMs;
+    this.#timer = this.#start();
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  get atMs(): number {
+    return this.#atMs;
+  }
+
+  set(atMs: number): void {
+    this.#timer.cancel();
+    this.#atMs = atMs;
+    this.#timer = this.#start();
+  }
+
+  cancel(): void {
+    this.#timer.cancel();
+  }
+
+  #start(): Timer {
+    return this.#clock.setTimeout(() => this.#over.abort(), this.#atMs - this.#clock.monotonic());
   }
 }
 
@@ -125,6 +167,8 @@ export async function runElected(
 ): Promise<ElectionEnd> {
   const candidate = new Candidate(options);
   checkTimings(candidate.timings, options.renewMs);
+  const { quiet } = options;
+  if (quiet !== undefined) checkTimings({ ...candidate.timings, ...quiet }, quiet.renewMs);
   const who = { lease: `${options.lease.namespace}/${options.lease.name}`, identity: options.identity };
   options.log.info('waiting for the Lease', who);
   if (!(await acquire(candidate, options))) return 'stopped';

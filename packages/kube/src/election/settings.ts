@@ -16,6 +16,13 @@ export interface ElectionTimings {
   readonly retryMs: number;
 }
 
+/** Longer timings for a leader without work, in milliseconds. */
+export interface QuietTimings extends Pick<ElectionTimings, 'leaseMs' | 'renewDeadlineMs'> {
+  readonly renewMs: number;
+  /** Returns true if the next renewal uses these timings. */
+  readonly now: () => boolean;
+}
+
 /** Timings of the election as in client-go, in milliseconds. */
 export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
 
@@ -77,6 +84,11 @@ export interface ElectionOptions {
    * always follows after `retryMs`.
    */
   readonly renewMs?: number;
+  /**
+   * Timings of a leader without work. Other candidates must use the duration in the Lease, which older versions of
+   * client-go do not. By default, the timings are constant.
+   */
+  readonly quiet?: QuietTimings | undefined;
   /**
    * With `follow`, the process watches the Lease of another candidate, and acquires a released Lease immediately. The
    * watch needs the verb `watch`, which the roles of the original have. By default, the process reads the Lease at

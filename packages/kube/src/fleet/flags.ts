@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type FlagValues, flagGroup, integerFlag, textFlag } from '../flags/flag.ts';
+import { durationFlag, type FlagValues, flagGroup, integerFlag, textFlag } from '../flags/flag.ts';
 
 /** The flags of the fleet mode. */
 export const fleetFlags = flagGroup('Fleet mode', {
@@ -39,6 +39,10 @@ export const fleetFlags = flagGroup('Fleet mode', {
     default: 20,
     help: 'maximum number of requests that the controllers of one cluster send at the same time',
   }),
+  'fleet-quiet-lease-duration': durationFlag({
+    default: 0,
+    help: 'duration of the Leases of quiet clusters; 0: --leader-elect-lease-duration',
+  }),
   'fleet-total-requests': integerFlag({
     min: 1,
     default: 200,
@@ -59,6 +63,15 @@ interface Others {
   readonly 'target-kubeconfig': string;
   readonly 'leader-elect': boolean;
   readonly 'observe-only': boolean;
+  readonly 'leader-elect-lease-duration': number;
+}
+
+function quietLeaseProblem(flags: FleetFlags & Others): readonly string[] {
+  const quiet = flags['fleet-quiet-lease-duration'];
+  const usual = flags['leader-elect-lease-duration'];
+  return quiet === 0 || quiet > usual
+    ? []
+    : [`--fleet-quiet-lease-duration must be 0 or longer than --leader-elect-lease-duration (${usual / 1000}s)`];
 }
 
 export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
@@ -76,6 +89,7 @@ export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
     ...(flags['observe-only']
       ? ['--observe-only is not available in the fleet mode; use the flag in a process with one cluster']
       : []),
+    ...quietLeaseProblem(flags),
     ...(NAME.test(replicaOf(flags))
       ? []
       : ['--fleet-replica must contain only lower-case letters, digits, "-" and "."']),

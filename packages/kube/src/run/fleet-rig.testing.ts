@@ -64,6 +64,7 @@ const demo: BinaryDefinition<Record<never, never>> = {
       name: 'beat',
       needs: [],
       informers: [],
+      quiet: () => true,
       run: async (signal) => {
         const write = async (client: KubeClient | undefined, place: string, beats: string): Promise<void> => {
           const metadata = { name: 'beat' };

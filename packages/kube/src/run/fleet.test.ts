@@ -299,3 +299,39 @@ test.each([
   await expect(rig.replica('a', [flag])).rejects.toThrow(says);
   expect(rig.arrived).toEqual([]);
 });
+
+describe('quiet clusters', () => {
+  const QUIET = ['--fleet-quiet-lease-duration=90s'];
+
+  test('the Lease of a quiet cluster has a longer duration and one renewal in 30 seconds', async () => {
+    await setUp();
+    await rig.replica('a', QUIET);
+    await rig.clock.advance(50_000);
+    expect((await rig.lease('c1')).spec?.leaseDurationSeconds).toBe(15);
+    await rig.clock.advance(30_000);
+    expect((await rig.lease('c1')).spec?.leaseDurationSeconds).toBe(90);
+    rig.arrived.length = 0;
+    await rig.clock.advance(300_000);
+    const renewals = rig.arrived.filter(({ method, path }) => method === 'PUT' && path.endsWith('/leases/demo'));
+    expect(renewals.length).toBeLessThanOrEqual(11 * CLUSTERS.length);
+  });
+
+  test('another replica serves the quiet clusters of a killed replica after the longer duration', async () => {
+    await setUp();
+    const a = await rig.replica('a', QUIET);
+    await rig.replica('b', QUIET);
+    await rig.clock.advance(120_000);
+    const before = await rig.holders(CLUSTERS);
+    expect(new Set(before)).toEqual(new Set(['a', 'b']));
+    a.kill();
+    await rig.clock.advance(90_000 + LEASE_AND_MORE_MS);
+    expect(await rig.holders(CLUSTERS)).toEqual(CLUSTERS.map(() => 'b'));
+  });
+
+  test('a duration that is not longer than that of other Leases is refused', async () => {
+    await setUp();
+    await expect(rig.replica('a', ['--fleet-quiet-lease-duration=10s'])).rejects.toThrow(
+      '--fleet-quiet-lease-duration must be 0 or longer than --leader-elect-lease-duration (15s)',
+    );
+  });
+});

@@ -6,6 +6,7 @@ import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { RolloutBudget } from '../fleet/budget/rollout-budget.ts';
 import { isEmpty, LeaseDeleted, NamespaceEmpty, refusesNewObjects, whenEmpty } from '../fleet/deletion.ts';
+import type { FleetFlags } from '../fleet/flags.ts';
 import { OtherCluster, recordedIdentity } from '../fleet/identity.ts';
 import { KeptSecret } from '../fleet/kept-secret.ts';
 import type { LeaseBook } from '../fleet/peers/lease-book.ts';
@@ -35,6 +36,7 @@ export interface SharedParts<F extends Flags> {
   /** The connection to the seed. `seed` is undefined if each cluster contains its own machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
+  readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration'>;
   readonly book: LeaseBook | undefined;
   /** Each identity is unique. */
   readonly nextIdentity: () => string;
@@ -47,6 +49,9 @@ export interface SharedParts<F extends Flags> {
 
 /** A leader renews its Lease after this fraction of the renew deadline, so that there is time for several attempts. */
 const RENEW_PART = 0.4;
+
+/** A cluster without work for this time is quiet. */
+const QUIET_AFTER_MS = 60_000;
 
 /**
  * Limit of the wait for the last reconciles. After the limit, the fence refuses each further write of a reconcile.
@@ -66,6 +71,8 @@ interface Own {
   readonly reach: Reach;
   /** Resolves at the end of all work. The Lease may be released earlier. */
   work: Promise<void>;
+  /** Returns true if the controllers have no work now. */
+  idle: () => boolean;
 }
 
 /** Serves one cluster. Each cluster has separate connections, Leases, caches, controllers and metrics. */
@@ -196,7 +203,8 @@ async function identify(
 }
 
 /** The options of the election that do not depend on the term. */
-function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { log, clusters }: Own) {
+function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, own: Own) {
+  const { log, clusters } = own;
   const { definition, host, flags } = shared;
   const common: FlagValues<CommonFlags> = flags;
   const renewDeadlineMs = common['leader-elect-renew-deadline'];
@@ -204,6 +212,7 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { 
   return {
     timings: { leaseMs: common['leader-elect-lease-duration'], renewDeadlineMs, retryMs },
     renewMs: Math.max(retryMs, renewDeadlineMs * RENEW_PART),
+    quiet: quietTimings(shared, () => own.idle()),
     clock: host.clock,
     random: host.random,
     log,
@@ -213,6 +222,18 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { 
     onLeader: (holder: string) => run.progress.state('waiting', holder),
     follow: true,
   };
+}
+
+/** The timings of the Lease after a minute without work, undefined without the flag. */
+function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedParts<F>, idle: () => boolean) {
+  const leaseMs = fleetFlags['fleet-quiet-lease-duration'];
+  if (leaseMs === 0) return undefined;
+  let busyAt = clock.monotonic();
+  const now = (): boolean => {
+    if (!idle()) busyAt = clock.monotonic();
+    return clock.monotonic() - busyAt >= QUIET_AFTER_MS;
+  };
+  return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, renewMs: leaseMs / 3, now };
 }
 
 /** The name of the Lease in the namespace of each cluster. */
@@ -250,7 +271,17 @@ async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedPa
     certificates,
     answers: new AnswerWatcher({ clock, warnings, meters: metrics.meters }),
   });
-  return { log, metrics, pages: new DebugPages(), warnings, certificates, clusters, reach, work: Promise.resolve() };
+  return {
+    log,
+    metrics,
+    pages: new DebugPages(),
+    warnings,
+    certificates,
+    clusters,
+    reach,
+    work: Promise.resolve(),
+    idle: () => false,
+  };
 }
 
 interface Work<F extends Flags> {
@@ -289,8 +320,10 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
     warnings,
     fence,
   });
+  const units = await definition.units(context);
+  own.idle = () => units.every(({ quiet }) => quiet?.() ?? false);
   const runner = new UnitRunner({
-    units: await definition.units(context),
+    units,
     clock: host.clock,
     random: host.random,
     log,

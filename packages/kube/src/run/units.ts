@@ -38,6 +38,8 @@ export interface Unit {
   readonly informers: readonly Runnable[];
   /** Informers that may be refused. The unit also works while the API server refuses these informers. */
   readonly spares?: readonly Runnable[];
+  /** Returns true if the unit has no work now. A unit without `quiet` is never quiet. */
+  readonly quiet?: () => boolean;
   /** Runs until the signal aborts. The promise of `run` resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
 }
