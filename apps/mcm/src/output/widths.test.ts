@@ -1,12 +1,25 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, machineDeployments, machineSets, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, events, type KubeClient, nodes, realClock, seededRandom } from '@mcm/kube';
+import {
+  createClient,
+  events,
+  type KubeClient,
+  LeaseAnnotations,
+  leases,
+  nodes,
+  realClock,
+  seededRandom,
+} from '@mcm/kube';
 import { controllerConfigs, machineConfigCrds, machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import { expect, onTestFinished, test } from 'vitest';
+import { journalText, setNamed } from '../journal/testing.ts';
 import { createProgram } from '../program.ts';
+import { openDataDir } from '../up/data/data-dir.ts';
 
 const labels = { app: 'web' };
 const spec = { class: { kind: 'MachineClass', name: 'a-class-with-a-long-name' } };
@@ -43,6 +56,37 @@ async function addPool(client: KubeClient): Promise<void> {
     metadata: { name: 'workers-of-the-first-zone-65444-6b92k', labels: { [role]: '' }, annotations },
     spec: {},
   });
+}
+
+/** Adds the peer Lease of a replica that has stopped, with many clusters. */
+async function addReplica(client: KubeClient): Promise<void> {
+  const clusters = ['shoot--project--first', 'shoot--project--second', 'shoot--project--third'];
+  await client.resource(leases, 'default').create({
+    metadata: {
+      name: 'machine-controller-manager-fleet-replica-of-the-first-zone',
+      namespace: 'default',
+      annotations: { [LeaseAnnotations.FleetClusters]: clusters.join(',') },
+    },
+    spec: { renewTime: '2026-01-01T00:00:00.000000Z' },
+  } as never);
+}
+
+/** Serves the journal of a controller with a long reason. */
+async function serveJournal(): Promise<string> {
+  const set = setNamed('workers-of-the-first-zone-65444');
+  const text = journalText('machine-controller-manager', [{ set, machines: 4, because: WHY }]);
+  const server = createServer((_, response) => response.end(text));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Writes the files of a running local instance. */
+function addInstance(folder: string, kubeconfig: string): void {
+  const data = openDataDir(folder);
+  onTestFinished(() => data.release());
+  data.write({ format: 1, pid: process.pid, startedAt: '2026-01-01T00:00:00Z', seeded: true });
+  writeFileSync(join(folder, 'kubeconfig'), kubeconfig);
 }
 
 /** Returns a function that runs a command in a cluster with long names and long messages. */
@@ -91,8 +135,13 @@ async function troubledCluster(): Promise<(words: readonly string[]) => Promise<
     count: 1,
   } as never);
   await addPool(client);
+  await addReplica(client);
   const kubeconfig = join(folder, 'kubeconfig');
-  writeFileSync(kubeconfig, plane.kubeconfig());
+  addInstance(folder, plane.kubeconfig());
+  const places: Readonly<Record<string, readonly string[]>> = {
+    status: ['--data-dir', folder],
+    journal: ['--kubeconfig', kubeconfig, '--controller', await serveJournal()],
+  };
   return async (words) => {
     const said: string[] = [];
     const program = createProgram({
@@ -101,7 +150,9 @@ async function troubledCluster(): Promise<(words: readonly string[]) => Promise<
       signal: () => new AbortController().signal,
       stdout: process.stdout,
     });
-    await program.parseAsync(['node', 'mcm', ...words, '--kubeconfig', kubeconfig]);
+    await program.parseAsync(['node', 'mcm', ...words, ...(places[words[0] ?? ''] ?? ['--kubeconfig', kubeconfig])]);
+    // The deployment has failed, so the command `rollout status` sets an exit code.
+    process.exitCode = 0;
     return said.join('\n').split('\n');
   };
 }
@@ -114,6 +165,11 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['explain', 'machine/workers-of-the-first-zone-65444-6b92k'],
   ['drain', 'workers-of-the-first-zone-65444-6b92k', '--preview'],
   ['rollout', 'history', 'workers-of-the-first-zone'],
+  ['rollout', 'status', 'workers-of-the-first-zone', '--no-watch'],
+  ['status'],
+  ['journal'],
+  ['journal', '-o', 'wide'],
+  ['fleet', 'status'],
   ['zone', 'list'],
   ['config', 'status'],
   ['config', 'status', '-o', 'wide'],
