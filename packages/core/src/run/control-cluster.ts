@@ -79,7 +79,8 @@ export class ControlCluster {
 
   /**
    * Runs `work` while no other control cluster manages the target cluster.
-   * @throws Error when another control cluster has taken over the target cluster
+   * @throws Error when another control cluster has taken over the target cluster, or when the target cluster does not
+   * respond for longer than the renew deadline of the Lease
    */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#owner = await this.#untilReported(signal, 'the namespace of the machines', () => this.#askOwner(signal));
@@ -91,12 +92,15 @@ export class ControlCluster {
     const options = { client: target, lease, identity: this.#owner, timings: TIMINGS, clock, random, log, signal };
     const onLeader = (other: string): void =>
       log.warn('Another control cluster manages machines of this target cluster', { ...lease, other });
-    const end = await runElected({ ...options, onLeader: once(onLeader) }, async (term, fence) => {
+    let cause = '';
+    const onLost = (because: string): void => {
+      cause = because;
+    };
+    const end = await runElected({ ...options, onLeader: once(onLeader), onLost }, async (term, fence) => {
       this.#inTarget = fence;
       await work(term);
     });
-    if (end === 'lost')
-      throw new Error(`another control cluster took Lease ${lease.namespace}/${lease.name} of the target cluster`);
+    if (end === 'lost') throw new Error(`Lease ${lease.namespace}/${lease.name} of the target cluster lost: ${cause}`);
   }
 
   async #askOwner(signal: AbortSignal): Promise<string> {

@@ -327,3 +327,28 @@ test('machines that are deleted together, as with their CRD, leave their VMs in 
   expect((await quarantined(rig))?.split(',')).toHaveLength(10);
   expect((await reported(rig))[0]).toContain('10 VMs with joined Nodes lost their machines at the same time');
 });
+
+test('a class that is created later keeps the VMs in quarantine, after an operator released the other VMs', async () => {
+  const { rig } = await staged();
+  await running(rig, 'm-0', 'm-1', 'm-2');
+  await rig.kill();
+  const client = rig.admin.resource<Machine>(machines, NAMESPACE);
+  for (const name of ['m-1', 'm-2']) {
+    await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
+    await client.delete(name);
+  }
+  rig.start();
+  await rig.until(async () => (await quarantined(rig)) !== undefined, HOUR);
+  await rig.createClass('later');
+  const [one = '', other] = (await quarantined(rig))?.split(',') ?? [];
+  await release(rig, one);
+  await rig.until(async () => rig.cloud.vms.length === 2, HOUR);
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.vms.map(({ providerId }) => providerId)).toContain(other);
+  const later = await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).get('later');
+  expect([await quarantined(rig), later.metadata.annotations?.[Annotations.QuarantinedVMs]]).toEqual([other, other]);
+  await release(rig, other ?? '');
+  await rig.until(async () => rig.cloud.vms.length === 1, HOUR);
+  await rig.clock.advance(20 * MINUTE);
+  expect(await quarantined(rig)).toBeUndefined();
+});

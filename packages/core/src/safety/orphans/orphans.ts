@@ -315,6 +315,7 @@ export class OrphanCollector {
     const view: QuarantineView = {
       machineClass,
       releasedElsewhere: this.#others(machineClass).flatMap(releasedVms),
+      quarantinedElsewhere: this.#others(machineClass).flatMap(quarantinedVms),
       listed: listing.vms.length,
       lost: orphans.filter((each) => each.use.use === 'unclaimed' || this.#heldUntil(each.vm, each.use, state)).length,
       wentBackAt: this.#wentBackAt,

@@ -63,6 +63,13 @@ test.each<[what: string, createdAt: string | undefined, view: Partial<Quarantine
     undefined,
   ],
   ['a VM that an earlier process kept', at(-9), { machineClass: quarantined }, ALREADY],
+  ['a VM in quarantine on another class', at(-9), { quarantinedElsewhere: ['aws:///eu-west-1/i-1'] }, ALREADY],
+  [
+    'a VM in quarantine on another class that an operator has released',
+    at(-9),
+    { machineClass: released, quarantinedElsewhere: ['aws:///eu-west-1/i-1'] },
+    undefined,
+  ],
 ])('%s without a machine is kept for an operator, or not', (_what, createdAt, change, reason) => {
   const view = { machineClass: classOf(), listed: 20, lost: 1, wentBackAt: undefined, ...change };
   expect(quarantineReason(vm('i-1', createdAt), view)).toBe(reason);

@@ -15,6 +15,8 @@ export interface QuarantineView {
   readonly machineClass: MachineClass;
   /** The provider IDs that operators have released on other classes. The classes of one cluster list the same VMs. */
   readonly releasedElsewhere?: readonly string[] | undefined;
+  /** The provider IDs of VMs in quarantine on other classes. */
+  readonly quarantinedElsewhere?: readonly string[] | undefined;
   readonly listed: number;
   /**
    * Number of VMs that had a machine, including unconfirmed orphans. A VM counts if its Node is Ready, or if the VM is
@@ -37,14 +39,16 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
  * has lost machines, operators may still need the VMs.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
-  const { machineClass, listed, lost, wentBackAt } = view;
+  const { machineClass, quarantinedElsewhere = [], listed, lost, wentBackAt } = view;
   if (isReleased(vm, view)) return undefined;
   const made = parseTime(vm.createdAt);
   if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))
     return 'the API server with the machines was restored to an older state';
   if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
     return `${lost} VMs with joined Nodes lost their machines at the same time`;
-  if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'the VM was already in quarantine';
+  // The search of another class may have found more lost VMs, before an operator released some of these VMs.
+  if (new InstanceSet([...quarantinedVms(machineClass), ...quarantinedElsewhere]).has(vm.providerId))
+    return 'the VM was already in quarantine';
   return undefined;
 }
 
