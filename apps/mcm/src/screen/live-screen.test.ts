@@ -13,14 +13,16 @@ class FakeTerminal {
 
   write(text: string): void {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences of a terminal start with ESC
-    for (const [part, mode, letter] of text.matchAll(/\u001b\[(\?\d+)?([A-Za-z])|[\s\S]/g)) {
+    for (const [part, mode, letter] of text.matchAll(/\u001b\[(\??\d+)?([A-Za-z])|[\s\S]/g)) {
       if (letter === 'h') this.modes.add(mode ?? '');
       else if (letter === 'l') this.modes.delete(mode ?? '');
       else if (!this.modes.has('?1049')) this.#print(part);
       else if (letter === 'H') [this.#row, this.#column] = [0, 0];
-      else if (letter === 'K') this.#line().length = this.#column;
-      else if (letter === 'J') this.#cells.length = this.#row + 1;
-      else if (part === '\n') this.#row += 1;
+      else if (letter === 'K') this.#line().length = mode === '2' ? 0 : this.#column;
+      else if (letter === 'J') {
+        this.#line().length = this.#column;
+        this.#cells.length = this.#row + 1;
+      } else if (part === '\n') this.#row += 1;
       else if (part === '\r') this.#column = 0;
       else this.#put(part);
     }
@@ -36,8 +38,10 @@ class FakeTerminal {
     this.#column = 3;
   }
 
+  /** The lines, without the empty line of the cursor at the end. */
   screen(): string[] {
-    return this.#cells.map((cells) => cells.join(''));
+    const lines = this.#cells.map((cells) => cells.join(''));
+    return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
   }
 
   #line(): string[] {
@@ -47,7 +51,7 @@ class FakeTerminal {
 
   #put(character: string): void {
     this.#line()[this.#column] = character;
-    this.#column += 1;
+    this.#column = Math.min(this.#column + 1, this.columns - 1);
   }
 
   #print(character: string): void {
@@ -74,6 +78,14 @@ test('after each resize, the screen contains only the lines of the new frame', (
   const larger = draw('mcm', '', '3 …', 'last');
   expect(terminal.screen()).toEqual(larger);
   expect(terminal.normal).toEqual(['$ mcm up']);
+});
+
+test('a line that is as wide as the terminal keeps its last character', () => {
+  const terminal = new FakeTerminal();
+  const screen = new LiveScreen(terminal);
+  const wide = ['x'.repeat(19), `${'y'.repeat(19)}z`, `${'v'.repeat(19)}w`].map((line) => line.slice(-20));
+  screen.draw(wide.join('\n'));
+  expect(terminal.screen()).toEqual(wide);
 });
 
 test('a resize draws an unchanged frame again, and other unchanged frames write nothing', () => {

@@ -7,7 +7,7 @@ export interface Terminal {
 
 const control = (sequence: string): string => `\u001b[${sequence}`;
 const HOME = control('H');
-const CLEAR_LINE_END = control('K');
+const CLEAR_LINE = control('2K');
 const CLEAR_BELOW = control('J');
 /** The alternate screen, without a cursor, without wrapping of long lines, and without scroll keys for the mouse wheel. */
 const ENTER = ['?1049h', '?25l', '?7l', '?1007l'].map(control).join('');
@@ -38,8 +38,10 @@ export class LiveScreen {
   draw(frame: string): void {
     if (frame === this.#shown) return;
     this.#shown = frame;
-    const lines = frame.split('\n').join(`${CLEAR_LINE_END}\r\n`);
-    this.#terminal.write(`${BEGIN_FRAME}${HOME}${lines}${CLEAR_LINE_END}${CLEAR_BELOW}${END_FRAME}`);
+    // After a line that is as wide as the terminal, the cursor is on its last character. Each line is cleared first, so
+    // that this character stays.
+    const lines = frame.split('\n').map((line) => `${CLEAR_LINE}${line}\r\n`);
+    this.#terminal.write(`${BEGIN_FRAME}${HOME}${lines.join('')}${CLEAR_BELOW}${END_FRAME}`);
   }
 
   /** The terminal has a new size, so the next frame is drawn also if its text is unchanged. */

@@ -79,8 +79,7 @@ export class ControlCluster {
 
   /**
    * Runs `work` while no other control cluster manages the target cluster.
-   * @throws Error when another control cluster has taken over the target cluster, or when the target cluster does not
-   * respond for longer than the renew deadline of the Lease
+   * @throws Error when the Lease in the target cluster is lost, to another control cluster or because of an outage
    */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#owner = await this.#untilReported(signal, 'the namespace of the machines', () => this.#askOwner(signal));
