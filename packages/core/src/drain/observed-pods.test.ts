@@ -28,6 +28,7 @@ function observed(
   const kind = (resource: string, objects: readonly object[] = []) => ({
     resource,
     refused: undefined,
+    synced: true,
     store: { byIndex: () => objects, get: () => undefined },
   });
   const caches = {

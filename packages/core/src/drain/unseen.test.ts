@@ -21,12 +21,16 @@ interface Environment {
   readonly memory?: DrainMemory;
   /** The pods of the node. By default, the node has one pod without volumes. */
   readonly pods?: readonly Pod[];
+  /** Whether the lists of all objects are complete. The default is true. */
+  readonly synced?: boolean;
 }
 
-function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Environment = {}) {
+function observed(environment: Environment = {}) {
+  const { refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode], synced = true } = environment;
   const kind = (resource: string, found: readonly object[] = []) => ({
     resource,
     refused: refused[resource],
+    synced,
     store: { byIndex: () => found, get: () => undefined },
   });
   const caches = {
@@ -58,6 +62,7 @@ const moves = new Map([['uid-b', { pod: pod('b'), volumes: ['pv-b'], returns: tr
 const no = 'this process does not have the permission to list volumeattachments';
 
 test.each<[string, Environment, object | undefined]>([
+  ['pods, before their list is complete', { synced: false }, { pods: 'the list of pods is not complete' }],
   ['all is seen', { status: attached }, undefined],
   [
     'pods',
