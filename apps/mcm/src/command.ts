@@ -8,8 +8,8 @@ import { ascii, isAscii } from './output/ascii.ts';
 import { printProblem } from './output/format.ts';
 import { createProgram } from './program.ts';
 
-// With this flag, the process does not wait for its compiler threads when it exits. `processHost` of @mcm/kube sets the
-// same flag.
+// Because of this flag, the process does not wait for its compiler threads when it exits. `processHost` of @mcm/kube
+// sets the same flag.
 setFlagsFromString('--no-concurrent-sparkplug');
 
 /**
@@ -39,7 +39,7 @@ function untilSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Formats an error. The output contains the stack only for a bug of mcm. */
+/** Formats an error. The output contains the stack only if the error is a bug of mcm. */
 async function describe(error: unknown): Promise<string> {
   if (error instanceof UserError) return error.message;
   const { ConfigError, KubeError } = await import('@mcm/kube');
@@ -60,7 +60,7 @@ setInterval(() => undefined, 2 ** 30);
 
 try {
   const [, , first, ...words] = process.argv;
-  // For `kubectl_complete-mcm`, Commander must not parse the arguments, because the completion also needs the flags.
+  // The arguments of `kubectl_complete-mcm` are not parsed by commander, because the completion also needs the flags.
   if (first === '__complete') for (const line of await completions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {

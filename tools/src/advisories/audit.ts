@@ -64,8 +64,8 @@ export function audit(more: readonly string[] = []): Promise<Audit> {
 }
 
 /**
- * Returns the text for an audit, and the exit code. The exit code is 1 for a vulnerability. With `strict`, the exit
- * code is also 1 if there is no result.
+ * Returns the text for an audit, and the exit code. The exit code is 1 if the audit found a vulnerability. With
+ * `strict`, the exit code is also 1 if the audit has no result.
  */
 export function verdict(audit: Audit, strict: boolean): { readonly text: string; readonly code: 0 | 1 } {
   if (audit.outcome === 'clean') return { text: `no advisory exists for the ${audit.packages} packages`, code: 0 };

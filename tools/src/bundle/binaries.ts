@@ -6,7 +6,7 @@ export interface Binary {
   readonly folder: string;
   /** The start module of the program, relative to the folder of the package. */
   readonly entry: string;
-  /** The specifier for `import.meta.resolve`, with which programs find this program. */
+  /** The specifier of the program. Other programs find the program with `import.meta.resolve` and this specifier. */
   readonly specifier: string;
   /** Folders of the package that the program reads at run time. */
   readonly assets: readonly string[];
@@ -15,8 +15,8 @@ export interface Binary {
   /** Whether the program has the common flags of `@mcm/kube`. */
   readonly controller: boolean;
   /**
-   * A command line that runs most of the code, needs no environment, and always prints the same text. Controllers have
-   * no sample.
+   * A command line that runs most of the code, needs no environment, and always prints the same text. The list is empty
+   * for controllers.
    */
   readonly sample: readonly string[];
 }
@@ -34,8 +34,8 @@ const binary = (name: string, folder: string, specifier: string, more: Partial<B
 });
 
 /**
- * All programs except `mcm-conformance`, which runs the modules of driver authors and must share its packages with
- * them.
+ * All programs that are bundled. `mcm-conformance` is not bundled, because it must share its packages with the modules
+ * of driver authors.
  */
 export const BINARIES: readonly Binary[] = [
   binary('machine-controller-manager', 'apps/machine-controller-manager', '@mcm/machine-controller-manager/main', {

@@ -10,7 +10,7 @@ const named = (module: string): readonly string[] =>
     (name) => /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default',
   );
 
-/** Returns the code for a module of Node.js in the bundle. The bundler removes unused names. */
+/** Returns the code that replaces a module of Node.js in the bundle. The bundler removes unused names. */
 const contentsOf = (module: string): string =>
   [
     `const all = ${ASKED}('${module}');`,

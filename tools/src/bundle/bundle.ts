@@ -45,7 +45,10 @@ function resolver(): string {
 
 const inNodeModules = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
-/** The generated script of the dashboard. The script contains packages, but does not import them. */
+/**
+ * The generated script of the dashboard. The script contains the code of packages, so it does not import these
+ * packages.
+ */
 const PAGE = 'apps/dashboard/src/generated/page.ts';
 
 function packagesOf({ inputs }: Metafile): readonly PackageIn[] {
@@ -83,7 +86,7 @@ const nodeModulesOf = (folder: string): string => realpathSync(folder).replace(/
 async function copyAssets(binary: Binary, folder: string): Promise<void> {
   for (const asset of binary.assets) {
     const from = join(ROOT, binary.folder, asset);
-    if (!existsSync(from)) continue; // A program without its default assets reports the missing assets when it needs them.
+    if (!existsSync(from)) continue; // The program reports missing default assets when it needs them.
     await cp(from, join(folder, basename(asset)), { recursive: true });
   }
 }
@@ -102,8 +105,8 @@ const SETTINGS = {
 } as const satisfies BuildOptions;
 
 /**
- * Writes the output of esbuild for `given` into a folder. The build uses the same output path on all machines, because
- * source maps contain relative paths.
+ * Runs esbuild with the options `given`, and writes the output into a folder. The build uses the same output path on
+ * all machines, because source maps contain relative paths.
  */
 async function write(into: string, given: BuildOptions & { readonly outfile: string }): Promise<Metafile> {
   const outfile = join('dist/bundle', given.outfile);

@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Binary } from './binaries.ts';
 
-/** The name of the compile cache contains the version of Node.js, so that `load-program.ts` finds the file. */
+/**
+ * The name of the compile cache. The name contains the version of Node.js, so that `load-program.ts` finds the right
+ * file.
+ */
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
- * Flags that make the output reproducible: fixed seeds, no code aging, a single thread, and enough memory. V8 writes
- * old content of the memory between its fields, so memory must not be reused.
+ * Flags that make the output reproducible: fixed seeds, no code aging, a single thread, and enough memory. The gaps
+ * between the fields in the output contain old content of the memory, so V8 must not reuse memory.
  */
 const STEADY = [
   ...['--hash-seed=1', '--random-seed=1', '--no-flush-bytecode', '--single-threaded'],

@@ -7,7 +7,8 @@ const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/
 const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
 
 /**
- * Converts lazy loads to `require(…)`. The bundler then finds the module, which is still loaded at the first use.
+ * Converts lazy loads to `require(…)`. The bundler then finds the module. The program still loads the module at its
+ * first use.
  * @throws Error if the name is only known at run time, because the bundle would not contain the module.
  */
 export function requireLazily(source: string): string {
@@ -26,8 +27,8 @@ const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
 
 /**
- * Converts a lazy import of names to an import of a module with only these names, so that the bundler can omit all
- * further names.
+ * Converts a lazy import of certain names to an import of a module that contains only these names. The bundler can then
+ * omit all other names.
  */
 export const importParts = (source: string): string =>
   source.replaceAll(PARTS, (_all, names: string, from: string) => {
@@ -35,10 +36,7 @@ export const importParts = (source: string): string =>
     return `const { ${names} } = await import('${PART_PREFIX}${list.join(',')}:${from}')`;
   });
 
-/**
- * The modules with parts of a large package. The main module of such a package would include all models, which are 5
- * MB.
- */
+/** The modules with parts of a large package. The main module of the package would add all models, which are 5 MB. */
 const PART_MODULES: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };

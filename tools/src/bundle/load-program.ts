@@ -10,7 +10,7 @@ type Program = (require: NodeJS.Require, url: string) => Promise<void>;
 const source = new URL('./program.js', import.meta.url);
 const compiled = new URL(`./program.${process.version}-${process.arch}.cache`, import.meta.url);
 const script = new Script(readFileSync(source, 'utf8'), {
-  filename: 'program.js', // A fixed name, because the cache contains the name.
+  filename: 'program.js', // The name must not change, because the cache contains it.
   cachedData: existsSync(compiled) ? readFileSync(compiled) : undefined,
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });

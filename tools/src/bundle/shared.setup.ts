@@ -10,7 +10,7 @@ import { ROOT } from '../root.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL that returns the folder of all programs, see `shared.ts`. */
+    /** The URL of a server that returns the folder of all programs, see `shared.ts`. */
     bundles: string;
   }
 }
@@ -51,7 +51,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   provide('bundles', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return async () => {
     ended.abort();
-    await made?.catch(() => undefined); // The requests already got the error.
+    await made?.catch(() => undefined); // The error is ignored, because the requests already got it.
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });

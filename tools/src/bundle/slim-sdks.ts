@@ -3,12 +3,15 @@ import { OPERATION_GROUPS } from '@mcm/provider-azure';
 import { type Description, slimDescriptions } from '@mcm/provider-gcp';
 import type { Plugin } from 'esbuild';
 
-/** The constructor of an Azure client uses all groups of operations, so the bundler cannot omit any. */
+/**
+ * Matches the clients of Azure. The constructor of a client uses all groups of operations, so the bundler cannot omit a
+ * group.
+ */
 const AZURE_CLIENT = /\/@azure\/arm-(compute|network)\/dist\/esm\/\w+ManagementClient\.js$/;
 const GROUP = /this\.(\w+)\s*=\s*_get\w+Operations\(this\._client\);/g;
 
 /**
- * Removes the groups of operations that no driver uses from the source of a client.
+ * Removes groups of operations from the source of a client, if no driver uses these groups.
  * @throws Error if a used group does not exist in the client, because the program would fail at its first call.
  */
 export function slimAzure(source: string, kept: readonly string[]): string {
@@ -20,7 +23,8 @@ export function slimAzure(source: string, kept: readonly string[]): string {
 const GCE_DESCRIPTIONS = /\/@google-cloud\/compute\/build\/protos\/protos\.json$/;
 
 /**
- * The runtime of Google's SDK. The bundle contains only the part of the library for JSON, and not the part for gRPC.
+ * Matches the runtime of Google's SDK. The bundle contains only the part of the library for JSON, and not the part for
+ * gRPC.
  */
 const GAX = /\/google-gax\/build\/src\/index\.js$/;
 const GAX_WITHOUT_GRPC = [
@@ -43,7 +47,8 @@ const NO_AWS_LOGINS =
   "exports.defaultProvider = () => async () => { throw new Error('this program has no logins of the AWS SDK'); };";
 
 /**
- * Messages of gRPC services that the driver does not call. The library needs the messages only to call these services.
+ * Matches the messages of gRPC services that the driver does not call. The library needs the messages only to call
+ * these services.
  */
 const GAX_PROTOS = /\/google-gax\/build\/protos\/(iam_service|locations|operations)\.js$/;
 

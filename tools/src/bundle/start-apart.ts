@@ -4,10 +4,13 @@ import type { Plugin } from 'esbuild';
 /** The module that `main.ts` of every program loads after it has set the options of V8. */
 const COMMAND = './command.ts';
 
-/** Returns the module with the whole program except its start. */
+/** Returns the path of the module that contains the program without its start. */
 export const commandOf = (entry: string): string => entry.replace(/main\.ts$/, 'command.ts');
 
-/** A plugin that bundles only the start of a program in one file. The start then loads a second file with the rest. */
+/**
+ * A plugin that bundles only the start of a program in one file. The start of the program then loads a second file,
+ * which contains the rest of the program.
+ */
 export const startApart: Plugin = {
   name: 'start-apart',
   setup(build) {

@@ -32,7 +32,10 @@ interface Report {
   readonly results: readonly { readonly name: string; readonly failures?: readonly Failure[] }[];
 }
 
-/** The functions of the battery's runner (`replay.mjs`) that the fuzzer uses: send, normalize, compare. */
+/**
+ * The functions of the battery's runner (`replay.mjs`) that the fuzzer uses. These functions send requests, normalize
+ * responses and compare them.
+ */
 export interface Runner {
   runBattery(options: Record<string, unknown>): Promise<Report>;
   handlerTransport(handler: (request: Request) => Promise<Response>, options: { token: string }): unknown;
@@ -51,7 +54,10 @@ export function batteryFixtures(): readonly Fixture[] {
   return (JSON.parse(file) as { readonly fixtures: readonly Fixture[] }).fixtures;
 }
 
-/** Ends a case before the request that broke the connection. A server that panics sends no response. */
+/**
+ * Removes the request that broke the connection, and all later requests, from a case. A server that panics sends no
+ * response.
+ */
 function cutAt(whole: Case, failure: Failure | undefined): Case {
   if (failure === undefined) return whole;
   const steps = whole.steps.slice(0, Math.max(0, failure.step - 1));
@@ -65,7 +71,10 @@ export interface Player {
   compare(cases: readonly Case[]): Promise<ReadonlyMap<string, readonly Failure[]>>;
 }
 
-/** Sends cases through `transport`, with at most `jobs` parallel cases. The fixtures are installed once and stay. */
+/**
+ * Sends cases through `transport`, with at most `jobs` parallel cases. The fixtures are installed once, and are not
+ * removed.
+ */
 export function createPlayer(
   runner: Runner,
   transport: unknown,
@@ -90,8 +99,8 @@ export function createPlayer(
       );
       const recorded = (JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] }).cases;
       const cut = recorded.map((each) => cutAt(each, broken.get(each.name)));
-      // A connection can also break before the first request of a case. If no case has a response, the server has
-      // stopped.
+      // Returns true if the connection broke before the first response of a case. If no case has a response, the server
+      // has stopped.
       const isSilent = (each: Case): boolean => each.broken !== undefined && each.steps.length === 0;
       if (cut.length > 1 && cut.every(isSilent)) throw new Error(`the server answers no case: ${cut[0]?.broken}`);
       return cut;

@@ -26,7 +26,10 @@ const isStep = (step: Step): boolean => step.request !== undefined;
 
 export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).length;
 
-/** The share of cases with a new custom kind, and of cases with requests of a user with few rights. */
+/**
+ * The fractions of two types of cases: cases with a new custom kind, and cases in which a user with few permissions
+ * sends requests.
+ */
 const FRESH = 0.1;
 const AS_USER = 0.05;
 

@@ -31,7 +31,7 @@ function detailLines(difference: Difference): readonly string[] {
   ];
 }
 
-/** Returns one line for each class, and a last line for the whole seed. */
+/** Returns the lines of the report: one line for each class of differences, and a last line for the whole seed. */
 export function reportLines(seed: number, outcome: Outcome, details: boolean): readonly string[] {
   const classes = classesOf(outcome.found);
   const { requests, compared, broken, found, unsteady, excused, next } = outcome;

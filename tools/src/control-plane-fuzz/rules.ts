@@ -1,7 +1,7 @@
 import { isJsonObject } from './requests/json.ts';
 import type { Difference } from './verdict.ts';
 
-/** An intended difference. */
+/** A rule for differences that are intended. */
 export interface Rule {
   readonly name: string;
   readonly reason: string;

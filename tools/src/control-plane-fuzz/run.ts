@@ -13,13 +13,13 @@ const REPLAYS = 2;
 
 export interface Run {
   readonly seed: number;
-  /** The minimum number of requests. The last case is always completed. */
+  /** The minimum number of requests in a run. The run always completes its last case. */
   readonly requests: number;
-  /** The number of the first case. */
+  /** The number of the case with which the run starts. */
   readonly from?: number;
   /** If `only` is present, only this case is sent. */
   readonly only?: number | undefined;
-  /** Whether messages, content types and warnings count too. */
+  /** Whether differences in messages, content types and warnings count too. */
   readonly exact?: boolean;
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;
@@ -31,8 +31,8 @@ export interface Run {
 export interface Outcome {
   readonly requests: number;
   /**
-   * The number of requests up to the first difference of their case. Requests after a difference are not compared,
-   * because the servers then have different states.
+   * The number of compared requests. Requests after a difference are not compared, because the states of the servers
+   * then differ.
    */
   readonly compared: number;
   /** Cases during which the real server closed the connection. */
@@ -46,7 +46,7 @@ export interface Outcome {
   readonly unsteady: readonly Difference[];
   /** The number of differences that each rule explains. */
   readonly excused: ReadonlyMap<string, number>;
-  /** The number of the next case. */
+  /** The number of the first case of the next run. */
   readonly next: number;
 }
 

@@ -65,7 +65,7 @@ export function serverOf(runner: Runner, transport: unknown, stop: () => Promise
   };
 }
 
-/** Returns the embedded control plane without its controllers. */
+/** Starts the embedded control plane without its controllers. */
 export async function startPlane(runner: Runner): Promise<Server> {
   const plane = await startControlPlane({ controllers: false, adminToken: 'fuzz', trustInProcess: false });
   const transport = runner.handlerTransport((request) => plane.fetch(request), { token: plane.adminToken });
@@ -73,7 +73,7 @@ export async function startPlane(runner: Runner): Promise<Server> {
 }
 
 /**
- * Returns a real kube-apiserver from the folder `assets`. The address range for Services equals the range of the
+ * Starts a real kube-apiserver from the folder `assets`. The address range for Services equals the range of the
  * embedded control plane.
  */
 export async function startReal(runner: Runner, assets: string): Promise<Server> {

@@ -47,7 +47,7 @@ export async function shrink(difference: Difference, attempt: Try): Promise<Diff
     return true;
   };
   await keep(difference.case.steps.slice(0, difference.step + 1));
-  // Removes groups of consecutive steps first, and then parts of steps.
+  // First, groups of consecutive steps are removed, and then parts of steps.
   for (let size = Math.max(1, best.step >> 1); size >= 1; size = size === 1 ? 0 : size >> 1)
     for (let at = 0; at + size < best.case.steps.length; )
       if (!(await keep(best.case.steps.toSpliced(at, size)))) at += size;

@@ -11,7 +11,7 @@ export interface Difference {
   readonly failure: Failure;
   readonly expected: Answer;
   readonly actual: Answer;
-  /** The class of the difference: the form of the request, and the path of the difference. */
+  /** The class of the difference. A class consists of the form of the request and the path of the difference. */
   readonly class: string;
 }
 

@@ -9,7 +9,7 @@ export interface ImageSettings {
   /** The Node.js binaries, one for each architecture. */
   readonly nodes: readonly string[];
   /**
-   * The folder of an OCI layout with a base image. The image of the layout contains a C library. Without a base image,
+   * The folder of an OCI layout with a base image. The base image must contain a C library. If there is no base image,
    * the libraries of this machine are used.
    */
   readonly base?: string | undefined;
@@ -62,8 +62,8 @@ async function putBelow(layout: Layout, node: string, { base, seconds }: ImageSe
 
 /**
  * Writes an OCI image layout with an image for each program and each Node.js binary. The layers are the base image,
- * Node.js and the program. The function needs no container engine, and the same inputs produce the same bytes.
- * `writeImages` returns the manifests with program, version and architecture.
+ * Node.js and the program. The function needs no container engine, and the same inputs produce the same bytes. The
+ * result contains the manifest of each image with its program, version and architecture.
  */
 export async function writeImages(
   bundles: readonly Bundle[],

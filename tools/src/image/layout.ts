@@ -3,7 +3,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** A reference to content of a layout by its digest (OCI image spec, `descriptor`). */
+/**
+ * A reference to content in a layout. The reference contains the digest of the content (OCI image spec, `descriptor`).
+ */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -89,7 +91,10 @@ export class Layout {
     return this.put(mediaType, Buffer.from(JSON.stringify(value)));
   }
 
-  /** Compresses an archive and stores it. The header contains no time and no name. */
+  /**
+   * Compresses an archive and stores it. The header of the compressed file contains no time and no name, so that equal
+   * archives give equal bytes.
+   */
   async putLayer(archive: Buffer): Promise<Layer> {
     const descriptor = await this.put(MEDIA.layer, gzipSync(archive, { level: 6 }));
     return { descriptor, diffId: digestOf(archive) };

@@ -31,7 +31,7 @@ const FILES: readonly Entry[] = [
   { path: 'tmp', mode: 0o1777 },
 ];
 
-/** Returns the files for a base image that contains a C library: only the Node.js binary. */
+/** Returns the files for a base image that already contains a C library. The only file is the Node.js binary. */
 export async function nodeAlone(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const data = await readFile(node);
   return { entries: [{ path: NODE_PATH, mode: 0o755, data }], architecture: readElf(data).architecture };

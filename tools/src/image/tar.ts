@@ -2,9 +2,9 @@
 export interface Entry {
   /** The path relative to the root, without a slash at its start or end. */
   readonly path: string;
-  /** The permission bits. */
+  /** The permission bits of the file or folder. */
   readonly mode: number;
-  /** The content of the file. `data` is absent for a folder. */
+  /** The content of the file. A folder has no `data`. */
   readonly data?: Uint8Array;
 }
 

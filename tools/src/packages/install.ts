@@ -13,7 +13,7 @@ const link = async (from: string, to: string): Promise<void> => {
 };
 
 /**
- * Installs tarballs into an empty folder like pnpm: each package is in its own folder, with only its declared
+ * Installs tarballs into an empty folder, as pnpm does. Each package is in its own folder, with only its declared
  * dependencies. Third-party packages come from this repository, so no registry is needed.
  *
  * @returns the folder of each package by its name.

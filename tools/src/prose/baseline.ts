@@ -40,7 +40,7 @@ export function excesses(found: ReadonlyMap<string, readonly Violation[]>, basel
 }
 
 /**
- * Returns the new baseline. No count is larger than before. If a text moved to another file, its counts move too:
+ * Returns the new baseline. No count is larger than before. The counts follow texts that moved to another file:
  * - If a text moved to another file, the counts move with the text, and the sum over all files stays.
  * - If no text moved, a file gets the smaller number of its old and its new count.
  */

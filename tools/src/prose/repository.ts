@@ -8,7 +8,7 @@ import { textsOfPage } from './pages.ts';
 import type { Phrases } from './rules.ts';
 import { type Text, textsOf, textsOfYaml } from './texts.ts';
 
-/** Recordings of other programs, and generated files whose sources are checked. */
+/** Matches files that are not checked: recordings of other programs, and generated files whose sources are checked. */
 const SKIPPED = /(^|\/)(generated|testdata|crds)\/|(CHANGELOG\.md|crds\.yaml)$/;
 
 /**

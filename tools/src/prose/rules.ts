@@ -42,7 +42,7 @@ const POINTS_BACK =
  */
 const BACK =
   /^(?:It|Its|They|Their|Them|Such|Therefore|Otherwise|However|(?:With|Without|For|In|By) (?:such|this|these|those) (?!page|section|repository|folder|mode|example))\b/;
-/** The condition at the start of a sentence. */
+/** Matches the condition at the start of a sentence. */
 const CONDITION = /^(?:After|At|Before|During|For|If|In|While|When|With|Without) [^,]{2,80}(?=, )/;
 /** The kinds of texts whose sentences have their own subject. A page may start a step with "Then". */
 const OWN_SUBJECT: Partial<Record<Kind, RegExp>> = {
@@ -51,7 +51,7 @@ const OWN_SUBJECT: Partial<Record<Kind, RegExp>> = {
   cell: BACK,
 };
 
-/** The start of a message that is only the end of a sentence. */
+/** Matches the start of a message that is only the end of a sentence. */
 const FRAGMENT = /^(?:[,;:]|(?:and|but|or|so|which|whose|who|that)\b)/;
 /** The minimum number of words of a message for the rule `fragment`. A short end such as `and 3 more` is clear. */
 const MIN_FRAGMENT = 5;

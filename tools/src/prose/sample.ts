@@ -30,7 +30,7 @@ export function drawSample(
         .filter(({ kind }) => kinds.includes(kind))
         .flatMap((text) => sentencesForReader(text).map((sentence) => ({ path, line: text.line, text: sentence }))),
     );
-    // Generated manifests repeat the descriptions of the schemas.
+    // Generated manifests are omitted, because they repeat the descriptions of the schemas.
     const all = [...new Map(each.map((sentence) => [sentence.text, sentence])).values()];
     const drawn: Sentence[] = [];
     while (drawn.length < count && all.length > 0) {

@@ -24,7 +24,7 @@ export interface Text {
 export const CODE = 'CODE';
 
 const TITLED = new Set(['describe', 'it', 'test', 'beforeAll', 'suite']);
-/** Comments for tools, which are not prose. */
+/** Matches comments for tools. These comments are not prose. */
 const DIRECTIVE = /^\s*(biome-ignore|@ts-|#|v8 ignore|eslint|[*!]?\s*@vitest)/;
 
 /**

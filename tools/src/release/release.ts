@@ -47,7 +47,7 @@ interface Envelope {
 
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** Returns the bytes that are signed for DSSE. */
+/** Returns the bytes that a signature of a DSSE envelope covers. */
 const toSign = (type: string, payload: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload]);
 
@@ -70,7 +70,7 @@ function p256(key: KeyObject, file: string): KeyObject {
 }
 
 /**
- * Signs all files of a folder. Writes their checksums, the signature of the checksums, and a signed provenance.
+ * Signs all files of a folder: writes their checksums, the signature of the checksums, and a signed provenance.
  *
  * @param keyFile A private key as PEM, for ECDSA with the curve P-256.
  * @returns the number of files.

@@ -10,7 +10,7 @@ export interface Source {
   parsed: ParseResult;
 }
 
-/** Returns true if only tests use a file. Such files do not count as source files of their folder. */
+/** Returns true if only tests use a file. A file that only tests use does not count as a source file of its folder. */
 export function isTest(path: string): boolean {
   return /[./]test(ing|data)?(\.ts$|\/)|\/test-[^/]+\.ts$/.test(`/${path}`);
 }

@@ -13,8 +13,9 @@ export interface KnipReport {
 }
 
 /**
- * Returns exports and files that no file imports, from knip with the configuration of the repository. Throws the error
- * of knip.
+ * Returns the exports and files that no file imports. The data comes from knip with the configuration of the
+ * repository.
+ * @throws Error if knip fails
  */
 export function unusedExports(root: string): Measure[] {
   const knip = join(root, 'node_modules/knip/bin/knip.js');

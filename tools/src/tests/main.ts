@@ -13,7 +13,7 @@ import { merged, missingReport, type Report, reportOf } from './report.ts';
 
 /**
  * Runs a program of `node_modules` with the Node.js of this process. The packages and tests then use the same Node.js.
- * `run` returns the exit status.
+ * The result is the exit status.
  */
 const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> =>
   new Promise((resolve, reject) => {
@@ -40,7 +40,8 @@ const CORES = availableParallelism();
  * one lane, turbo could start the tests with programs last, so that the cores would be idle at the end.
  */
 const LANES: readonly Lane[] = [
-  // Two tasks use all cores. A worker needs seconds to load the modules and to compile them, so fewer workers need less CPU time.
+  // Two parallel tasks use all cores. A worker needs seconds to load the modules and to compile them, so fewer workers
+  // need less CPU time.
   { contains: (script) => script === 'test', tasks: 2, workers: Math.ceil(CORES / 2) },
   { contains: (script) => script !== 'test', tasks: 1, workers: Math.ceil(CORES * 1.5) },
 ];

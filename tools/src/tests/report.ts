@@ -1,4 +1,4 @@
-/** The folder of the reports in a package. */
+/** The folder in a package that contains the reports of its tests. */
 export const REPORTS = 'node_modules/.cache/tests';
 
 /** Returns the path of the report of a task, relative to the folder of its package. */

@@ -11,7 +11,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Returns the result of a read. Without the permission, the result is null, and `unread` gets the error of the server.
+ * Returns the result of a read. If the user lacks the permission, the result is null, and the error of the server is
+ * added to `unread`.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {
@@ -38,8 +39,8 @@ export function lackText(error: KubeError): string | undefined {
 }
 
 /**
- * Returns the permissions that are missing, if the authorizer refused the watch. If the watch failed for any other
- * reason, the result is the message of the server.
+ * Returns the reason why a watch failed: the missing permissions if the authorizer refused the watch, or the message of
+ * the server.
  */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);

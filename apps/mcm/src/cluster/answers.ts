@@ -4,7 +4,7 @@ import { unreadLines } from './allowed.ts';
 
 export type Telling = Pick<CommandEnvironment, 'say' | 'draw' | 'warn'>;
 
-/** A model for the output. Errors of refused reads and notes are printed separately from the model. */
+/** A model for the output. The errors of refused reads, and notes, are printed separately from the model. */
 interface Reported<T> {
   readonly model: T;
   readonly unread: ReadonlySet<string>;

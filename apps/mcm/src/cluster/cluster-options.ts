@@ -21,7 +21,7 @@ export const withCluster = (command: Command): Command =>
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
-/** The label of the namespaces of a fleet in the documentation and in the chart. */
+/** The default label of the namespaces of a fleet, as in the documentation and in the chart. */
 export const FLEET_LABEL = 'mcm-fleet';
 
 export const withFleetCluster = (command: Command): Command =>
@@ -63,7 +63,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   Node: ['node', 'nodes', 'no'],
 };
 
-/** An object as the user wrote it. `kind` is undefined if the user wrote only a name. */
+/** A reference to an object in an argument. If the argument contains only a name, `kind` is undefined. */
 export interface Reference {
   readonly kind: string | undefined;
   readonly name: string;
@@ -92,7 +92,7 @@ export function objectText(words: readonly string[]): string {
 }
 
 /**
- * Parses `KIND/NAME` or `NAME`. The kind may be a short name.
+ * Parses `KIND/NAME` or `NAME`. KIND can also be a short name.
  * @throws UserError for an unknown kind
  */
 export function reference(text: string): Reference {

@@ -26,8 +26,8 @@ import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
 /**
- * The API groups that the commands read. The group of machine configs is a literal, because its package would slow down
- * the start.
+ * The API groups that the commands read. The group of machine configs is a literal, because an import of its package
+ * would slow down the start.
  */
 const GROUPS: readonly string[] = [GROUP, 'machineconfiguration.openshift.io'];
 
@@ -43,7 +43,7 @@ export interface ClusterFlags {
    * namespace.
    */
   readonly namespace?: string | undefined;
-  /** A cluster of a fleet: its namespace in the seed. */
+  /** The namespace of a cluster in the seed, for a command about one cluster of a fleet. */
   readonly cluster?: string | undefined;
 }
 
@@ -57,8 +57,8 @@ export interface Cluster {
   readonly target: KubeClient;
   readonly namespace: string;
   /**
-   * Clients that return objects as the server stores them. If `asStored` is absent, `client` and `target` return such
-   * objects.
+   * Clients that return objects as the server stores them. If `asStored` is absent, `client` and `target` return
+   * objects as stored.
    */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   /**
@@ -70,7 +70,8 @@ export interface Cluster {
 }
 
 /**
- * Finds the kubeconfig files. The order is: the flag, `$KUBECONFIG`, the local instance, the default file of the user.
+ * Finds the kubeconfig files. The first source that exists is used: the flag, `$KUBECONFIG`, the local instance, the
+ * default file of the user.
  * @throws UserError if no file exists
  */
 export function findKubeconfigs(
@@ -100,7 +101,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
   if (code === 400 && status.message?.startsWith('unable to parse requirement'))
     return new UserError(`the label selector is invalid: ${status.message}`);
-  // A 404 for a missing object contains the name, and a 404 for a missing kind contains no name.
+  // The error 404 for a missing object contains a name. The error 404 for a missing kind contains no name.
   const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
   const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;
@@ -185,7 +186,7 @@ const FLEET_SECRET = 'fleet-kubeconfig';
 
 /**
  * Returns the kubeconfig of a cluster of a fleet, from the Secret in its namespace of the seed.
- * @throws UserError without a readable Secret
+ * @throws UserError if the Secret cannot be read
  */
 export async function memberConfig(seed: KubeClient, cluster: string): Promise<ClusterConfig> {
   const source = `Secret ${cluster}/${FLEET_SECRET}`;

@@ -13,7 +13,7 @@ import { defined } from '@mcm/kube';
 import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
-/** A deployment with its sets and machines, read at the same time. */
+/** A deployment with its sets and machines. All objects were read at the same time. */
 export interface DeploymentReading {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
@@ -22,7 +22,7 @@ export interface DeploymentReading {
   readonly fleet: readonly Machine[];
 }
 
-/** A deployment and the related objects that the caller may read. */
+/** A deployment, and the related objects for which the caller has read permission. */
 export type ReadableEnvironment = Pick<DeploymentReading, 'deployment'> &
   Partial<NamespaceReading> &
   Partial<Pick<FullReading, 'others'>>;
@@ -36,7 +36,7 @@ export interface FullReading extends DeploymentReading {
 const ownerOf = ({ metadata }: MachineSet | Machine): string | undefined =>
   metadata.ownerReferences?.find((owner) => owner.controller)?.uid;
 
-/** The machine objects of a namespace, read at the same time. */
+/** The machine objects of a namespace. All objects were read at the same time. */
 export interface NamespaceReading {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
@@ -51,8 +51,8 @@ const listOf = async <T extends KubeObject>(
 ): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
 
 /**
- * Lists each kind once, for any number of deployments. If the namespace is undefined, the result contains the objects
- * of all namespaces.
+ * Reads the objects of a namespace. Each kind is listed once, for any number of deployments. If the namespace is
+ * undefined, the result contains the objects of all namespaces.
  */
 export async function readNamespace(client: KubeClient, namespace: string | undefined): Promise<NamespaceReading> {
   const [deployments, sets, fleet, classes] = await Promise.all([
@@ -92,7 +92,8 @@ export async function readDeployment(client: KubeClient, namespace: string, name
 }
 
 /**
- * Reads a deployment and the related objects that the caller may read. Adds the errors of refused reads to `unread`.
+ * Reads a deployment, and the related objects for which the caller has read permission. Adds the errors of refused
+ * reads to `unread`.
  * @throws UserError if the deployment does not exist
  */
 export async function readWithEnvironment(

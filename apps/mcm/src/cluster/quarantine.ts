@@ -5,7 +5,7 @@ import { quarantinedVms, stoppedVms } from '@mcm/core';
 export interface QuarantinedVm {
   readonly machineClass: string;
   readonly providerId: string;
-  /** The deletion time of a stopped VM. Without `until`, the VM stays until a user decides. */
+  /** The deletion time of a stopped VM. If `until` is absent, the VM stays until a user decides what happens to it. */
   readonly until?: Date | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface CommandEnvironment {
   readonly signal: () => AbortSignal;
   /** Writes a line to standard error. */
   readonly warn: (line: string) => void;
-  /** Adapts a text with Unicode symbols and colors to the terminal. */
+  /** Replaces Unicode symbols and removes colors, if the terminal does not support them. */
   readonly draw: (text: string) => string;
 }
 

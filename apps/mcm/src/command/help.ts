@@ -3,12 +3,12 @@ import { type Command, Help as Formatter } from 'commander';
 import { columnsOf, wrappedText } from '../output/wrap.ts';
 import { errorCodeOf, exitCodesOf } from './exit-codes.ts';
 
-/** Content of `--help` in addition to arguments and flags. */
+/** The content that `--help` of a command shows in addition to arguments and flags. */
 interface Help {
   readonly examples: readonly (readonly [command: string, does: string])[];
 }
 
-/** The keys are commands without the name of the program. */
+/** The help texts, by the command without the name of the program. */
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
@@ -253,7 +253,7 @@ export function addHelp(program: Command): void {
   pointToHelp(program, program.name());
 }
 
-/** Prints a hint about `--help` after a usage error. The full help would scroll the error off the screen. */
+/** After a usage error, prints a hint about `--help`. The complete help would move the error off the screen. */
 function pointToHelp(command: Command, path: string): void {
   reportRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);

@@ -5,7 +5,7 @@ import { type Flag, type Place, placesOf } from './places.ts';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The completions of a shell. As in kubectl, the shell offers long flags only after a `-`. */
+/** The words that a shell offers as completions. As in kubectl, the shell offers long flags only after a `-`. */
 interface Offered {
   readonly words: string;
   readonly flags: string;
@@ -18,7 +18,10 @@ const offered = ({ commands, values, flags }: Place): Offered => ({
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
-/** Shell code for three types of completions: words of a list, file names, and names that a command finds. */
+/**
+ * Shell code that offers completions of three types: words of a list, file names, and names that `mcm __complete`
+ * finds.
+ */
 interface Offers {
   readonly choices: (words: string) => string;
   readonly anything: string;
@@ -26,7 +29,8 @@ interface Offers {
 }
 
 /**
- * Returns the `case` branches for the values of flags. Each pattern contains the command and the flag before the value.
+ * Returns the branches of a shell `case` for the values of flags. Each pattern contains the command and the flag before
+ * the value.
  */
 const valueCases = (places: readonly Place[], { choices, anything, names: named }: Offers): string =>
   places

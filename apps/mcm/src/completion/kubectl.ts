@@ -35,7 +35,10 @@ function lineOf(places: ReadonlyMap<string, Place>, words: readonly string[]): L
 const flagOf = (place: Place | undefined, name: string): Flag | undefined =>
   place?.flags.find(({ names }) => names.includes(name));
 
-/** Adds names of objects, contexts, namespaces and logs, which need a cluster or files. */
+/**
+ * Returns the completions, including names of objects, contexts, namespaces and logs. These names come from a cluster
+ * or from files.
+ */
 export async function completions(program: Command, words: readonly string[]): Promise<readonly string[]> {
   const line = lineOf(new Map(placesOf(program, []).map((place) => [place.path, place])), words);
   const { namesFor } = await import('./names.ts');
@@ -44,7 +47,10 @@ export async function completions(program: Command, words: readonly string[]): P
   return names.length === 0 ? known : [...known.slice(0, -1), ...names, DIRECTIVES.words];
 }
 
-/** Flags are offered only after a `-`, because there are more flags than commands. */
+/**
+ * Returns the words that the shell offers. Flags are offered only after a `-`, because there are more flags than
+ * commands.
+ */
 const offered = ({ commands, values, flags }: Place, begun: string): readonly string[] =>
   begun.startsWith('-') ? flags.flatMap(({ names }) => names) : [...commands, ...values];
 

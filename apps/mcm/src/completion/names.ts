@@ -79,13 +79,13 @@ export async function namesFor(line: Line, clock: Clock = realClock): Promise<re
   try {
     return (await candidates({ ...line, signal: limit.signal })).filter((name) => name.startsWith(line.begun));
   } catch {
-    return []; // The command itself reports the error.
+    return []; // The error is ignored, because the command itself will report it.
   } finally {
     timer.cancel();
   }
 }
 
-/** A command line with the time limit of its requests. */
+/** A command line, and a signal that ends its requests at the time limit. */
 type Limited = Line & { readonly signal: AbortSignal };
 
 async function candidates(line: Limited): Promise<readonly string[]> {
@@ -97,7 +97,7 @@ async function candidates(line: Limited): Promise<readonly string[]> {
   if (types.length === 0) return [];
   const [type] = line.begun.includes('/') ? line.begun.split('/') : [undefined];
   const definition = TYPES[type ?? last];
-  // `TYPE NAME` and `TYPE/NAME` need only the objects of one type.
+  // For `TYPE NAME` and `TYPE/NAME`, only the objects of one type are read.
   if (definition !== undefined && types.includes(type ?? last)) {
     const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace, line));
     return type === undefined ? names : names.map((name) => `${type}/${name}`);
@@ -116,7 +116,7 @@ async function candidates(line: Limited): Promise<readonly string[]> {
   return cluster === undefined ? all : all.map((name) => `${cluster}/${name}`);
 }
 
-/** Returns the cluster of `CLUSTER/TYPE/NAME`, if the word is not `TYPE/NAME`. */
+/** Returns the cluster if the word has the form `CLUSTER/TYPE/NAME` instead of `TYPE/NAME`. */
 function clusterBefore(begun: string): string | undefined {
   const [cluster = '', ...more] = begun.split('/');
   return more.length === 0 || cluster in TYPES ? undefined : cluster;

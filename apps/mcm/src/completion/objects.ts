@@ -1,4 +1,4 @@
-/** The types of objects that each command accepts. Users may omit the first type. */
+/** The types of objects that each command accepts. For the first type, users can write only the name. */
 const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   tree: ['machinedeployment'],
   explain: ['machinedeployment', 'machine'],
@@ -14,7 +14,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
-/** Commands that accept other names than names of objects. */
+/** Commands whose arguments are names, but not names of objects. */
 const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas' | 'clusters'>> = {
   logs: 'logs',
   'zone evacuate': 'zones',

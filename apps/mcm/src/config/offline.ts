@@ -24,8 +24,8 @@ export interface RenderRequest extends Reading {
   /** If `pool` is present, only this pool is rendered. */
   readonly pool?: string | undefined;
   /**
-   * Additional objects, such as the objects of a cluster. An object from `paths` replaces the additional object with
-   * the same kind and name.
+   * Additional objects, such as the objects of a cluster. If `paths` contains an object with the same kind and name,
+   * this object replaces the additional object.
    */
   readonly onto?: readonly KubeObject[];
 }
@@ -87,13 +87,13 @@ const KINDS: readonly ResourceDefinition<KubeObject>[] = [
   containerRuntimeConfigs,
 ];
 
-/** Reads the objects that determine rendered configurations, and the pull secret of the ControllerConfig. */
+/** Reads all objects from which configurations are rendered, and the pull secret of the ControllerConfig. */
 export async function storedObjects(client: KubeClient): Promise<readonly KubeObject[]> {
   const lists = await Promise.all(
     KINDS.map(async (definition) => {
       const { group, version, kind } = definition;
       const { items } = await client.resource(definition).list();
-      // The items of a list have no `apiVersion` and `kind`.
+      // The API server omits `apiVersion` and `kind` in the items of a list, so they are added.
       return items.map((item) => ({ ...item, apiVersion: `${group}/${version}`, kind }));
     }),
   );

@@ -29,7 +29,7 @@ export function poolNameOf(text: string): string {
 }
 
 /**
- * Reads the machines for pools that replace machines. The result is undefined if no pool replaces machines, or if the
+ * Reads the machines if a pool replaces machines. The result is undefined if no pool replaces machines, or if the
  * cluster has no CRDs of machines.
  */
 async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
@@ -95,8 +95,8 @@ export async function readPools(
 }
 
 /**
- * Returns the pools that a selector matches. The server evaluates the selector, and the caller reads all pools, because
- * the explanation of a pool needs them.
+ * Returns the pools that a selector matches. The server evaluates the selector. The caller has read all pools, because
+ * the explanation of one pool needs all pools.
  */
 async function selected(
   client: KubeClient,
@@ -109,7 +109,10 @@ async function selected(
   return pools.filter(({ metadata }) => names.has(metadata.name));
 }
 
-/** Returns one line for each pool. With `wide`, a line for each node that has not reached the target follows. */
+/**
+ * Returns one line for each pool. With `wide`, the result also contains a line for each node that has not reached the
+ * target.
+ */
 export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
   if (pools.length === 0) return ['the cluster has no MachineConfigPool'];
   // The name of the target is long, so in a narrow terminal only the last cell continues on the next line.

@@ -44,7 +44,7 @@ export type ControllerName = keyof typeof CONTROLLERS;
 /** All controllers in the order of the output. */
 export const CONTROLLER_NAMES = Object.keys(CONTROLLERS) as readonly ControllerName[];
 
-/** The state of a controller and the evidence for this state. */
+/** The state of a controller, with the evidence. */
 export interface ControllerHealth {
   readonly name: ControllerName;
   /**
@@ -66,7 +66,7 @@ export interface ControllerHealth {
   readonly unprocessed: readonly string[];
 }
 
-/** The objects of one namespace for an assessment. */
+/** The objects of one namespace from which the health of controllers is determined. */
 export interface ControllerSource {
   /** Leases by name. A missing key means that the Lease does not exist. */
   readonly leases: ReadonlyMap<string, Lease>;
@@ -77,18 +77,18 @@ export interface ControllerSource {
 }
 
 /**
- * After the release of a Lease, another process usually acquires it within milliseconds. A restart of the only process
- * takes some seconds.
+ * After the release of a Lease, another process usually acquires it within milliseconds. If there is only one process,
+ * its restart takes some seconds.
  */
 const HAND_OVER_MS = 10_000;
-/** A working controller processes a change within this time. */
+/** The time within which a working controller processes a change. */
 const BEHIND_MS = 60_000;
 
-/** A Lease, the time since its last renewal, and its duration, in milliseconds. */
+/** A Lease, with its duration and the time since its last renewal in milliseconds. */
 interface LeaseAge {
   readonly ms: number;
   readonly durationMs: number;
-  /** The last renewal. `at` is undefined if the Lease has no valid time. */
+  /** The time of the last renewal, or undefined if the Lease contains no valid time. */
   readonly at: Date | undefined;
 }
 
@@ -109,7 +109,7 @@ export const looksExpired = (lease: Lease, now: Date): boolean => {
   return (lease.spec?.holderIdentity ?? '') !== '' && ms > durationMs;
 };
 
-/** Returns the time of the last change of the spec, or undefined if the object does not contain it. */
+/** Returns the time of the last change of the spec, or undefined if the object does not contain this time. */
 function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   const { managedFields } = metadata as { readonly managedFields?: unknown };
   const writes = (Array.isArray(managedFields) ? managedFields : []).filter(
@@ -284,7 +284,7 @@ export class ControllerObserver {
     const known = this.#leases.get(name);
     if (known?.renewTime !== renewTime) this.#leases.set(name, { renewTime, at: now, changed: known !== undefined });
     const seen = this.#leases.get(name);
-    // Before the first observed change, only the times in the Lease show its age.
+    // Before the first observed change of the Lease, its age is computed from its times.
     if (seen === undefined || !seen.changed) return ageOf(lease, now);
     return { ms: now.getTime() - seen.at.getTime(), durationMs: durationOf(lease), at: seen.at };
   }
@@ -295,8 +295,8 @@ export const notActing = (healths: readonly ControllerHealth[]): readonly Contro
 
 /**
  * Returns false only if there is evidence that a controller does not work.
- * @param deployment The name of a MachineDeployment. With a deployment, the result is also false if its last change is
- * unprocessed.
+ * @param deployment The name of a MachineDeployment. If present, the result is also false while the last change of the
+ *   deployment is unprocessed.
  */
 export const doesAct = (healths: readonly ControllerHealth[], name: ControllerName, deployment?: string): boolean =>
   !healths.some(
@@ -305,7 +305,7 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
       (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
   );
 
-/** Returns one sentence about a controller that is not working, without the effects. */
+/** Returns a sentence about a controller that is not working. The sentence does not contain the effects. */
 export const controllerSentence = (health: ControllerHealth, now: Date): string =>
   `${headline(health, now)}: ${health.reason}`;
 

@@ -18,7 +18,7 @@ export interface ControllerReading {
 }
 
 /**
- * Reads the Leases of the controllers and assesses whether the controllers act. If a Lease looks expired, it is read
+ * Reads the Leases of the controllers and determines whether the controllers work. A Lease that looks expired is read
  * again for 3 s, because clocks may differ.
  * @throws KubeError if the API server does not respond
  */

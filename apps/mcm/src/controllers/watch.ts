@@ -10,7 +10,7 @@ import {
 } from '@mcm/kube';
 import { CONTROLLER_NAMES, type ControllerHealth, ControllerObserver } from './health.ts';
 
-/** Time after an outage of the API server in which a holder must renew its Lease. */
+/** Time within which a holder must renew its Lease after an outage of the API server. */
 const AFTER_OUTAGE_MS = 15_000;
 
 export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
@@ -20,8 +20,8 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
   readonly signal: AbortSignal;
   readonly onChange: () => void;
   /**
-   * Time after the start in which a controller without an observed renewal is not assessed, because it may be starting.
-   * The default is 0.
+   * Time after the start for which a controller without an observed renewal is not assessed. The controller may be
+   * starting. The default is 0.
    */
   readonly startingMs?: number;
 }
@@ -60,7 +60,7 @@ export class ControllerWatch {
     else if (this.#failing.delete(name)) this.#answeredAt = this.#options.clock.now().getTime();
   }
 
-  /** Starts the watches. The abort of the signal ends the watches. */
+  /** Starts the watches, which end when the signal aborts. */
   run(): void {
     const { onChange, signal } = this.#options;
     for (const informer of this.#informers.values()) {
@@ -70,7 +70,7 @@ export class ControllerWatch {
     }
   }
 
-  /** Resolves after the first list of each Lease. Rejects when the signal aborts. */
+  /** Resolves when each Lease was listed once, and rejects when the signal aborts. */
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
   }
@@ -119,7 +119,7 @@ export class ControllerWatch {
     return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
-  /** Returns true during an outage of the API server. A server that refuses the read is available. */
+  /** Returns true during an outage of the API server. A server that refuses a read counts as available. */
   #isInterrupted(): boolean {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }

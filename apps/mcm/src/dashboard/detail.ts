@@ -52,7 +52,7 @@ export interface DetailOptions {
   readonly controllers: Controllers;
 }
 
-/** The kinds with a YAML page. Secrets are excluded. */
+/** The kinds whose objects have a YAML page. Secrets have no YAML page. */
 const KINDS: Readonly<Record<string, { readonly of: ResourceDefinition<KubeObject>; readonly onTarget?: true }>> = {
   machine: { of: machines },
   machineset: { of: machineSets },

@@ -32,7 +32,7 @@ export type DashboardFlags = ClusterFlags & {
   readonly fleet?: true | string;
   /** The IP address to listen on. */
   readonly listen: string;
-  /** A directory with `tls.crt` and `tls.key`. */
+  /** The directory that contains `tls.crt` and `tls.key`. */
   readonly tlsCertDir?: string;
 };
 
@@ -60,7 +60,7 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     await dashboard.close();
   });
 
-/** The minimum interval between two messages, because a burst of changes should be sent once. */
+/** The minimum interval between two messages, so that a burst of changes becomes one message. */
 const GAP_MS = 200;
 /**
  * The interval of the check for objects that wait too long. Each check also sends a message that keeps the connections
@@ -75,7 +75,7 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
   readonly port: number;
   readonly allNamespaces?: boolean;
-  /** The labels of the namespaces of a fleet. With `fleet`, set `allNamespaces` too. */
+  /** The labels of the namespaces of a fleet. If `fleet` is set, `allNamespaces` must be set too. */
   readonly fleet?: string | undefined;
   /**
    * The settings for access from other machines, with TLS and logins. If `certificates` is undefined, the certificate
@@ -120,7 +120,7 @@ export async function serveDashboard(
     classOf,
     onChange: () => board?.touchDrains(),
   });
-  const onRenewal = () => undefined; // The next assessment reads the renewal.
+  const onRenewal = () => undefined; // The renewal needs no action, because the next assessment reads it.
   const watch = new ControllerWatch({ client, namespace, ...runtime, log: silentLogger, signal, onChange: onRenewal });
   const controllers = new Controllers(watch, namespace);
   const around = { sources, namespace, fleet, clock, log, defaults, drains, controllers, login: remote !== undefined };

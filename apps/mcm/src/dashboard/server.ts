@@ -80,8 +80,8 @@ const PAGES = new RegExp(
 const API = new RegExp(`^/api/(machines|rollouts|yaml/([a-z]+))/${PLACE}/${NAME}$`);
 
 /**
- * Checks the Host header. The check prevents DNS rebinding, in which the domain of a foreign page resolves to this
- * machine.
+ * Returns true if the Host header names this server. The check prevents DNS rebinding, in which the domain of another
+ * website resolves to this machine.
  */
 function isOurs({ headers }: IncomingMessage, port: number): boolean {
   const ours = ['127.0.0.1', 'localhost', '[::1]'].map((host) => `${host}:${port}`);

@@ -2,7 +2,7 @@ import { type Clock, errorText, type KubeClient, type Logger, pause } from '@mcm
 import { ASSUMED, type MachineSettings, readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { assumedSettings, type ManagerSettings, readManagerSettings } from '../explain/settings/manager-settings.ts';
 
-/** The settings of the leaders. Unknown settings are missing. */
+/** The settings of the leading controllers. If the settings of a controller are unknown, its field is absent. */
 export interface Settings {
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;

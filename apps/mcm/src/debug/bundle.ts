@@ -160,7 +160,10 @@ export async function collectBundle(
       errors.push(`${file}: ${errorText(error)}`);
     }
   }
-  /** Returns copies of the objects with checked types. The files of the bundle contain the objects as stored. */
+  /**
+   * Returns the objects of a kind, converted to their type. The files of the bundle contain the objects as the server
+   * stores them.
+   */
   const of = <T extends KubeObject>(file: string, { shape = {} }: ResourceDefinition<T>): readonly T[] =>
     (objects.get(file) ?? []).map((object) => {
       const copy = structuredClone(object) as T;

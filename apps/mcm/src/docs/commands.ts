@@ -1,9 +1,9 @@
-/** A command in a page of the documentation, as words. */
+/** A command in a page of the documentation, separated into words. */
 export interface DocumentedCommand {
-  /** The file and the line, such as `docs/install.md:9`. */
+  /** The file and the line of the command, such as `docs/install.md:9`. */
   readonly at: string;
   readonly words: readonly string[];
-  /** True for a command in a sentence. Such a command may omit required arguments. */
+  /** True for a command in a sentence. A command in a sentence may omit required arguments. */
   readonly named?: true;
 }
 

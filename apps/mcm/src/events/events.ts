@@ -33,8 +33,8 @@ export const objectOf = ({ involvedObject, metadata, message }: EventObject): Sc
 });
 
 /**
- * Returns the events of machines and their owners, oldest first. With a scope, the result contains only the events in
- * the scope.
+ * Returns the events of machines and their owners, oldest first. If there is a scope, the result contains only the
+ * events in this scope.
  */
 export function eventRows(
   events: readonly EventObject[],
@@ -64,8 +64,8 @@ export function eventRows(
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the sentence for an object without events. Events are deleted after an hour. Therefore, an object that is
- * younger than an hour and has no events never had an event.
+ * Returns the sentence for an object without events. Events are deleted after an hour. Therefore, an object without
+ * events never had an event if the object is younger than an hour.
  */
 function noEvents(now: Date, since: string | undefined): string {
   const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);
@@ -77,7 +77,7 @@ interface EventTable {
   readonly wide: boolean;
   /** The creation time of the object, if the events are of one object. */
   readonly since?: string | undefined;
-  /** Aligns the columns. By default, the rows are aligned as one table. */
+  /** The function that aligns the columns. By default, all rows are aligned as one table. */
   readonly align?: typeof columns;
 }
 

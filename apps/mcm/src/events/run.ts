@@ -52,7 +52,7 @@ export const reportEvents = (
   });
 
 /**
- * Watches the events of the namespace until the signal aborts, and then rejects. If the resource version expires, the
+ * Watches the events of the namespace. The promise rejects when the signal aborts. If the resource version expires, the
  * watch continues with new events.
  */
 async function followEvents(

@@ -3,7 +3,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { type DeploymentReading, ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/** An object that an event or a decision is about. */
+/** The object of an event or a decision. */
 export interface ScopedObject {
   readonly kind?: string | undefined;
   readonly name?: string | undefined;
@@ -12,7 +12,7 @@ export interface ScopedObject {
   readonly message?: string | undefined;
 }
 
-/** Selects objects by their names, because deleted objects have no labels and no owner. */
+/** Selects objects by their names, because the labels and owners of deleted objects are unknown. */
 export interface ObjectScope {
   /** The objects as `NAMESPACE/KIND/NAME`. The namespace of a Node is empty. */
   readonly objects: ReadonlySet<string>;
@@ -21,10 +21,7 @@ export interface ObjectScope {
    * events exist for an hour.
    */
   readonly machinePrefixes: readonly string[];
-  /**
-   * A machine whose creation and deletion are part of the scope. An event of a MachineSet about creations or deletions
-   * names several machines.
-   */
+  /** A machine. The scope then includes events of MachineSets about the creation and the deletion of this machine. */
   readonly named?: { readonly namespace: string; readonly machine: string } | undefined;
 }
 
@@ -109,11 +106,11 @@ export async function readSelected(
   return scopeOfDeployments(items.map((deployment) => ownedBy(deployment, reading)));
 }
 
-/** The scope of a watch. A new set or deployment extends the scope. */
+/** The scope of a watch. When a new set or deployment appears, the scope grows. */
 export class LiveScope {
   readonly #read: () => Promise<ObjectScope>;
   #scope: ObjectScope;
-  /** Sets and deployments outside of the scope. With this list, each of these objects is read only once. */
+  /** Sets and deployments outside of the scope. Because of this list, each of these objects is read only once. */
   readonly #foreign = new Set<string>();
 
   constructor(scope: ObjectScope, read: () => Promise<ObjectScope>) {

@@ -58,7 +58,7 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
           'show the drain of a machine in deletion, or preview the drain of another machine; changes nothing',
         )
         .argument('<machine...>', 'name of the machine, or machine/NAME')
-        // The option is not required in commander, because commander would report a missing option before a misspelled
+        // The option is not declared as required, because commander would report a missing option before a misspelled
         // flag.
         .option(
           '--preview',

@@ -6,8 +6,8 @@ export const RECURSIVE = ['-R, --recursive', 'also read subdirectories'] as cons
 export const repeated = (path: string, paths: readonly string[] = []): readonly string[] => [...paths, path];
 
 /**
- * Returns the files of a command that accepts them as words and, like kubectl, with `-f`. @throws UserError if there is
- * no file
+ * Returns the files of a command. The user can write files as arguments or, like in kubectl, with `-f`. @throws
+ * UserError if there is no file
  */
 export function pathsOf(words: readonly string[], filename: readonly string[] = []): readonly string[] {
   const paths = [...words, ...filename];

@@ -12,7 +12,7 @@ const TEXT = /\.(ya?ml|json)$/;
 /** The path that means standard input, as in kubectl. */
 const STDIN = '-';
 
-/** A text with its file name for messages. */
+/** A text, and the name of its file for messages. */
 interface Source {
   readonly name: string;
   readonly text: string;
@@ -64,7 +64,7 @@ function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];
   let [depth, start] = [0, 0];
-  // A string is matched as a whole, because braces inside the string must not count.
+  // Each string is matched as a whole, so that braces inside of strings do not count.
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === '{') depth += 1;
     if (token !== '}') continue;
@@ -101,7 +101,7 @@ function inFile<T>(name: string, parse: () => T): T {
 }
 
 /**
- * Reads the objects of files, of the YAML and JSON files in directories, and of standard input (`-`).
+ * Reads objects from files, from the YAML and JSON files in directories, and from standard input (`-`).
  *
  * The parser reads values as `kubectl apply` does: `0644` is 420, and `yes` is true. As with strict validation in the
  * API server, an unknown field is an error.

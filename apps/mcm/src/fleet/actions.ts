@@ -9,7 +9,7 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** A replica of a fleet, as its peer Lease describes it. */
+/** A replica of a fleet, with the data from its peer Lease. */
 export interface ReplicaRow {
   readonly program: string;
   readonly replica: string;
@@ -21,9 +21,7 @@ export interface ReplicaRow {
   readonly identity: string;
   readonly renewedMs: number;
   readonly weight: number;
-  /**
-   * Number of clusters whose Lease the replica holds. `clusters` is undefined without the permission to list Leases.
-   */
+  /** Number of clusters whose Lease the replica holds. If the user may not list Leases, `clusters` is undefined. */
   readonly clusters: number | undefined;
   /** Clusters that an operator has assigned to the replica. */
   readonly chosen: readonly string[];
@@ -145,7 +143,7 @@ async function annotate(
   }
 }
 
-/** Starts or ends the drain of a replica, for all programs. */
+/** Starts or ends the drain of a replica. The change applies to the peer Leases of all programs. */
 export async function drain(
   client: KubeClient,
   namespace: string,
@@ -163,8 +161,8 @@ export async function drain(
 }
 
 /**
- * Assigns a cluster to a replica, for all programs. Without a target replica, the hash selects the replica of the
- * cluster again.
+ * Assigns a cluster to a replica. The change applies to the peer Leases of all programs. Without a target replica, the
+ * hash selects the replica of the cluster again.
  */
 export async function move(
   client: KubeClient,

@@ -3,7 +3,7 @@ import { type KubeClient, type Lease, leases, namespaces } from '@mcm/kube';
 import { age } from '../output/age.ts';
 import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
 
-/** A cluster of a fleet, as the objects of the seed describe it. */
+/** A cluster of a fleet, with data from the objects of the seed. */
 export interface ClusterRow {
   readonly cluster: string;
   /**

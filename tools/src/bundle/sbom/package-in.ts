@@ -1,5 +1,5 @@
 export interface PackageIn {
   readonly name: string;
-  /** The folder of its package.json. */
+  /** The folder that contains the package.json of the package. */
   readonly folder: string;
 }

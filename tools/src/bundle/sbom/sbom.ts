@@ -30,7 +30,7 @@ const component = (type: Component['type'], { name, version, license }: PackageJ
   licenses: license === undefined ? undefined : [{ expression: license }],
 });
 
-/** Reads the packages of a program. `componentsOf` returns one component for each name and version, sorted. */
+/** Reads the packages of a program, and returns one component for each name and version. The components are sorted. */
 export async function componentsOf(packages: readonly PackageIn[]): Promise<readonly Component[]> {
   const all = new Map<string, Component>();
   for (const { folder } of packages) {

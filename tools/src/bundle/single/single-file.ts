@@ -103,7 +103,7 @@ async function inject(file: string, blob: string): Promise<void> {
   if (isMac) await run('codesign', ['--sign', '-', file]);
 }
 
-/** Writes the archive for krew with the file and the license. `writeArchive` returns the path of the archive. */
+/** Writes the archive for krew, which contains the file and the license. The result is the path of the archive. */
 export async function writeArchive(file: string, into: string, { os, arch }: Platform): Promise<string> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'apps/mcm/package.json'), 'utf8')) as { version: string };
   const path = join(into, `mcm-v${version}-${os}-${arch}.tar.gz`);

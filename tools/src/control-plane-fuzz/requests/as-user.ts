@@ -4,7 +4,7 @@ import type { Step } from './step.ts';
 
 const USER = 'u-${id}';
 const HEADERS: Readonly<Record<string, string>> = { 'impersonate-user': USER };
-/** The real server applies a new binding within this time. */
+/** The time within which the real server applies a new RoleBinding. */
 const WAIT_MS = 5000;
 
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}';
@@ -75,6 +75,6 @@ export const grant = (draw: Draw): readonly Step[] => [
   },
 ];
 
-/** Returns the step, sent as the user of the case. */
+/** Returns a copy of the step that the user of the case sends. */
 export const asUser = (step: Step): Step =>
   step.request === undefined ? step : { ...step, headers: { ...step.headers, ...HEADERS } };

@@ -11,7 +11,9 @@ const DEPTH = 3;
 /** The API group of a case. Each case has its own group, because cases run concurrently. */
 const GROUP = '${id}.none.dev';
 const PLURAL = 'things';
-/** The real server serves a new kind within this time. A server never serves a kind whose definition it refused. */
+/**
+ * The time within which the real server serves a new kind. A server never serves a kind whose definition it refused.
+ */
 const WAIT_MS = 3000;
 
 type Property = JsonObject & Schema;
@@ -58,7 +60,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   ],
 }; // prettier-ignore
 
-/** Rules of objects that have no fixed properties. */
+/** CEL rules for objects that have no fixed properties. */
 const MAP_RULES = ["self.all(k, k != 'b')", 'self.size() < 3', "'a' in self", 'self == oldSelf'];
 
 function ruleOf(draw: Draw, rules: readonly string[]): JsonObject {
@@ -76,7 +78,7 @@ function ruleOf(draw: Draw, rules: readonly string[]): JsonObject {
   return rule;
 } // prettier-ignore
 
-/** Settings of a rule that the servers refuse, or that depend on the schema. */
+/** Unusual settings of a CEL rule. The servers refuse these settings, or accept them only with some schemas. */
 const ODD: readonly JsonObject[] = [
   { message: 'a\nb' },
   { message: '' },
@@ -182,7 +184,7 @@ function mapSchema(draw: Draw, depth: number): JsonObject {
   return schema;
 }
 
-/** Returns a structural schema. The rules and the default fit the type. */
+/** Returns a structural schema. The rules and the default match the type of the schema. */
 function fieldSchema(draw: Draw, depth: number): JsonObject {
   const deeper = depth < DEPTH ? 1 : 0;
   const schema = draw.weigh<() => JsonObject>([
@@ -216,7 +218,7 @@ function fieldSchema(draw: Draw, depth: number): JsonObject {
 /** Keys of schemas that accept each value of their type. Schemas with further keys may refuse a generated default. */
 const PLAIN = new Set(['type', 'description', 'nullable', 'maxLength', 'x-kubernetes-int-or-string']);
 
-/** The schemas of a fresh kind have no references. */
+/** Resolves no references, because the schemas of a new kind have none. */
 const NO_SCHEMAS: Schemas = { of: () => ({}), resolve: (schema) => ({ schema, name: '' }) };
 
 const PATHS = [
@@ -322,7 +324,7 @@ function kindOf(draw: Draw, { entry, schema }: Version, namespaced: boolean): Ki
 
 /**
  * Creates a kind with a random schema. The real server serves the kind some time after the creation, so the last step
- * waits for it. If the servers refuse the definition, they answer all further requests with 404.
+ * waits for it. If the servers refuse the definition, they answer all later requests with 404.
  */
 export function freshKind(draw: Draw, schemas: Schemas): FreshKind {
   const namespaced = draw.chance(0.8);

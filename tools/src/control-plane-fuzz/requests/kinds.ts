@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { JsonObject } from './json.ts';
 import type { Schema, Schemas } from './schema.ts';
 
-/** A kind that both servers have, with valid objects. */
+/** A kind that both servers support, with valid objects of this kind. */
 export interface Kind {
   readonly apiVersion: string;
   readonly kind: string;

@@ -86,7 +86,7 @@ const ACCEPTS = [
 export const accepting = (draw: Draw, probability: number): Readonly<Record<string, string>> =>
   draw.chance(probability) ? { accept: draw.pick(ACCEPTS) } : {};
 
-/** Encodes a value of a query. Variables of the battery remain. */
+/** Encodes a value of a query. Variables of the battery are not encoded. */
 const encoded = (value: string): string => encodeURIComponent(value).replaceAll(/%24%7B(\w+)%7D/g, '$${$1}');
 
 export const fieldSelector = (draw: Draw): string => `fieldSelector=${encoded(draw.pick(FIELDS))}`;
@@ -193,8 +193,8 @@ const WATCHES = [
 ];
 
 /**
- * Returns the request for a watch of one object that starts with the present state. The order of several initial events
- * is not defined.
+ * Returns the request for a watch of one object that starts with the present state. The watch is limited to one object,
+ * because the order of several initial events is not defined.
  */
 export const watchNow = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const name = nameOf(draw, kind);

@@ -62,7 +62,7 @@ function send(
   return { request: target(request, all), headers: Object.keys(headers).length === 0 ? undefined : headers, ...body };
 }
 
-/** Content types of creations. Every JSON text is also YAML. */
+/** The content types of requests that create objects. Every JSON text is also YAML. */
 const TYPES = [
   'application/yaml',
   'application/json',

@@ -2,7 +2,7 @@ import type { Draw } from './draw.ts';
 import { type Json, raw } from './json.ts';
 import type { Schema, Schemas } from './schema.ts';
 
-/** At greater depths, only required fields are generated. */
+/** The depth below which only required fields are generated. */
 const DEEP = 6;
 
 const NAMES = ['a', 'b', 'x', 'c-1', 'a.b'];
@@ -79,7 +79,7 @@ const EDGES: readonly Json[] = [
   raw('9223372036854775808'),
 ]; // prettier-ignore
 
-/** Returns a value that matches the schema of a field. Further rules of the server may refuse the value. */
+/** Returns a value that matches the schema of a field. Other rules of the server may still refuse the value. */
 export function makeValue(draw: Draw, schemas: Schemas, given: Schema, field: string, depth = 0): Json {
   const { schema, name } = schemas.resolve(given);
   if (schema.enum !== undefined && schema.enum.length > 0 && draw.chance(0.95)) return draw.pick(schema.enum);
@@ -131,7 +131,8 @@ function objectOf(draw: Draw, schemas: Schemas, schema: Schema, depth: number): 
   const { properties, additionalProperties, required = [] } = schema;
   const result: Record<string, Json> = {};
   if (properties !== undefined) {
-    // Few fields of large types are set, so that values stay readable and the server accepts most of them.
+    // For types with many fields, only few fields are set, so that values stay readable and the server accepts most of
+    // them.
     const share = depth >= DEEP ? 0 : Math.min(0.5, 2 / Math.max(1, Object.keys(properties).length));
     for (const [key, property] of Object.entries(properties))
       if (required.includes(key) ? draw.chance(0.97) : draw.chance(share))

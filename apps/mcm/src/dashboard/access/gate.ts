@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } from '@mcm/kube';
 
-/** A user needs the permission to read this path as a non-resource URL. */
+/**
+ * The path of the permission for logins. A user of the dashboard needs the permission `get` for this non-resource URL.
+ */
 const ACCESS_PATH = '/dashboard';
 
 /** The lifetime of a session. In a session, each request also needs a token that the API server accepts. */
@@ -11,7 +13,9 @@ const SESSION_MS = 8 * 3_600_000;
 const MOST_SESSIONS = 1_000;
 /** The maximum length of a request body in bytes. */
 const MOST_BODY = 16_384;
-/** With this prefix, browsers accept the cookie only over HTTPS and from this host. */
+/**
+ * The name of the session cookie. Because of its prefix, browsers accept the cookie only over HTTPS and from this host.
+ */
 const COOKIE = '__Host-mcm-dashboard';
 
 /** Authorizes requests from other machines. */

@@ -27,7 +27,9 @@ import type { Sources } from './sources.ts';
 import { Table } from './table.ts';
 import { Unreachable } from './unreachable.ts';
 
-/** The maximum number of samples of a rollout, and of rollouts with samples. All samples together use at most 20 MB. */
+/**
+ * The maximum number of samples for each rollout, and of rollouts with samples. All samples together use at most 20 MB.
+ */
 const MOST_SAMPLES = 600;
 const MOST_ROLLOUTS = 500;
 /** The maximum number of samples of the trend: six hours with a sample every ten seconds. */
@@ -164,7 +166,7 @@ export class Board {
   }
 
   /**
-   * Raises the levels of objects that wait for too long, and drops old history. `tick` must be called every few
+   * Raises the levels of objects that wait for too long, and drops old history. The caller must call `tick` every few
    * seconds.
    */
   tick(): void {
@@ -252,7 +254,7 @@ export class Board {
     return this.#events.of(wanted);
   }
 
-  /** Handles each changed key. An error of one object does not hide the changes of other objects. */
+  /** Calls `handle` for each changed key. An error of one object does not hide the changes of other objects. */
   #take(kind: Kind, handle: (key: string) => void): void {
     const keys = [...this.#dirty[kind]];
     this.#dirty[kind].clear();
@@ -299,7 +301,7 @@ export class Board {
       this.#count(before.row.level, -1);
       this.#assessed.delete(key);
       this.#machines.drop(key);
-      // A short deletion can start and end between two calls of `flush`.
+      // The start of a short deletion was not seen, if the deletion started and ended between two calls of `flush`.
       if (!isLeaving(before.row)) this.#leave(before.row, now);
       this.lives.drop(key, now);
       return;

@@ -5,13 +5,16 @@ import type { ControllerHealth } from '../../controllers/health.ts';
 import type { ControllerWatch } from '../../controllers/watch.ts';
 import { brieflyVisible, millisOf } from '../rows/text.ts';
 
-/** The objects whose namespaces have controllers. */
+/** The objects that show which namespaces have controllers. */
 interface Fleet {
   readonly deployments: Pick<Informer<MachineDeployment>, 'store'>;
   readonly machines: Pick<Informer<Machine>, 'store'>;
 }
 
-/** A controller without a Lease may run without leader election, so its row is not marked as a problem. */
+/**
+ * The level of each state. A controller without a Lease may run without leader election, so the state `unknown` is no
+ * problem.
+ */
 const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   acts: 'ready',
   stopped: 'failed',
@@ -19,7 +22,10 @@ const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   unknown: 'leaving',
 };
 
-/** The health of the controllers in each watched namespace, as of the last {@link Controllers.assess}. */
+/**
+ * Stores the health of the controllers in each watched namespace. The health is from the last call of
+ * {@link Controllers.assess}.
+ */
 export class Controllers {
   readonly #watch: ControllerWatch;
   readonly #namespace: string | undefined;

@@ -13,7 +13,7 @@ interface Watch {
   readonly drain: FollowedDrain;
   readonly node: string;
   ready: boolean;
-  /** The highest number of pods during this drain. */
+  /** The highest number of pods on the node during the drain. */
   pods: number;
   blockedSince: number | undefined;
   readonly end: AbortController;
@@ -79,7 +79,7 @@ export class Drains {
         watch.ready = true;
         onChange();
       },
-      () => undefined, // The promise rejects when the watch ends.
+      () => undefined, // The rejection is ignored, because the promise rejects when the watch ends.
     );
     return watch;
   }

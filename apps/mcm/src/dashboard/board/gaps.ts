@@ -16,7 +16,7 @@ export interface Gaps {
 
 type Kind = Pick<Informer<KubeObject>, 'resource' | 'synced' | 'refused' | 'sinceDataMs'>;
 
-/** Tracks the kinds that cannot be watched. */
+/** Stores which kinds cannot be watched, and why. */
 export class GapKeeper {
   readonly #clock: Clock;
   readonly #failing = new Map<string, unknown>();

@@ -62,7 +62,7 @@ export interface Sources {
 export interface SourceOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;
-  /** The watched namespace, or undefined for all namespaces. */
+  /** The namespace to watch, or undefined for all namespaces. */
   readonly namespace: string | undefined;
   /**
    * The labels of the namespaces of a fleet. In a fleet, the nodes are in other clusters, so no nodes and no pools are
@@ -112,14 +112,15 @@ export function watchSources(options: SourceOptions): Sources {
   const pools = createInformer<MachineConfigPool>(target, machineConfigPools, { ...runtime, log: silentLogger });
   const others = fleet === undefined ? [hosts] : [clusters, peers];
   const needed = [...Object.values(kinds), ...others] as readonly Informer<KubeObject>[];
-  // Without permission to read classes, the page cannot report a missing class.
+  // Returns true if the class exists. If the user may not read classes, the page cannot report a missing class, so the
+  // result is true.
   const hasClass = (name: string): boolean =>
     kinds.classes.store.get(`${namespace}/${name}`) !== undefined ||
     !kinds.classes.synced ||
     kinds.classes.refused !== undefined;
   for (const informer of [...needed, pools as Informer<KubeObject>]) {
     informer.onRefused(onGap);
-    // An empty list causes no change event, but the page must show that the list was read.
+    // If the list is empty, no change event follows. The page must still show that the list was read.
     informer.whenSynced(signal).then(onGap, () => undefined);
   }
   return {

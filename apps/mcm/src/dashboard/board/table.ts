@@ -43,7 +43,10 @@ export class Table<T extends Row> {
   }
 }
 
-/** Returns true if two rows have equal fields. Arrays in a row contain only strings. */
+/**
+ * Returns true if two rows have equal fields. The arrays in a row contain only strings, so their items can be compared
+ * directly.
+ */
 function isSame(a: Row, b: Row): boolean {
   const other = b as Readonly<Record<string, unknown>>;
   return Object.entries(a).every(([name, value]) =>

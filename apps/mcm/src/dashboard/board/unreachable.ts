@@ -1,13 +1,16 @@
 import type { Clock, Informer, Lease } from '@mcm/kube';
 import { peerOf, unreachableOf } from '../../fleet/actions.ts';
 
-/** The last observed version of a peer Lease. The clocks of the replicas are not compared. */
+/**
+ * The last observed version of a peer Lease. The age of the version is measured with the clock of this process, because
+ * the clocks of the replicas may differ.
+ */
 interface Observed {
   readonly version: string | undefined;
   readonly atMs: number;
 }
 
-/** The clusters whose API server does not answer a live replica of the fleet. */
+/** Finds the clusters whose API server does not answer a live replica of the fleet. */
 export class Unreachable {
   readonly #leases: Pick<Informer<Lease>, 'store'>;
   readonly #clock: Clock;

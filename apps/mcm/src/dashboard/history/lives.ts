@@ -4,9 +4,12 @@ import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/d
 const MOST_SEGMENTS = 100_000;
 /** The time for which the history of a deleted machine is kept, unless there are too many segments. */
 const KEPT_MS = 6 * 3_600_000;
-/** The maximum number of samples of a drain. Above this limit, every second older sample is dropped. */
+/** The maximum number of samples of a drain. If there are more samples, every second older sample is dropped. */
 const MOST_DRAIN_SAMPLES = 300;
-/** The maximum number of marks of a machine. Older marks are dropped, except the creation. */
+/**
+ * The maximum number of marks of a machine. If there are more marks, older marks are dropped, except the mark of the
+ * creation.
+ */
 const MOST_MARKS = 100;
 
 interface Life {
@@ -16,14 +19,14 @@ interface Life {
   gone: number;
   successor: string;
   predecessor: string;
-  /** The provider ID of its VM. `vm` is empty until the VM exists. */
+  /** The provider ID of the machine's VM. `vm` is empty until the VM exists. */
   vm: string;
   readonly segments: Segment[];
   readonly marks: Mark[];
   drain: DrainSample[];
 }
 
-/** The known history of a machine. */
+/** The history of a machine, as far as the dashboard knows it. */
 export interface Remembered {
   readonly row: MachineRow;
   readonly life: MachineLife;
@@ -42,7 +45,7 @@ const MARKS: Readonly<Record<string, string>> = { join: 'VM created', run: 'join
 export class Lives {
   readonly #lives = new Map<string, Life>();
   readonly #ofDeployment = new Map<string, Set<Life>>();
-  /** One entry for each segment, oldest first. */
+  /** The machines in the order of their segments: one entry for each segment, oldest first. */
   #order: Life[] = [];
   /** Deleted machines in the order of their deletion. */
   readonly #gone: Life[] = [];
@@ -67,7 +70,7 @@ export class Lives {
       this.#update(known, row, now);
       return;
     }
-    // A new machine with the name of a deleted machine replaces its history.
+    // If a new machine has the name of a deleted machine, the history of the deleted machine is dropped.
     if (known !== undefined) this.#forget(known);
     const life: Life = {
       key: row.key,
@@ -171,7 +174,7 @@ export class Lives {
     for (const life of expired) this.#forget(life);
   }
 
-  /** Returns true if the oldest entry of the order still belongs to a segment. */
+  /** Returns true if the history was not dropped or replaced by the history of a new machine. */
   #isCurrent(life: Life): boolean {
     return this.#lives.get(life.key) === life;
   }
@@ -179,8 +182,8 @@ export class Lives {
   #segment(life: Life, segment: Segment): void {
     life.segments.push(segment);
     this.#order.push(life);
-    // A segment that must be kept moves to the end of the order. The number of attempts to find an old segment is
-    // limited.
+    // If the oldest segment must be kept, it moves to the end of the order. The number of attempts to find an old
+    // segment is limited.
     for (let tries = 0; tries < 4 && this.size > this.#most; tries += 1) this.#dropOldest();
     this.#compact();
   }

@@ -2,7 +2,7 @@ import type { MachineRow } from '@mcm/dashboard';
 
 /** The time within which a new machine can be the successor of a deleted machine. */
 const WITHIN_MS = 1_800_000;
-/** The maximum number of unmatched machines of a deployment. */
+/** The maximum number of machines of a deployment without a known successor or predecessor. */
 const MOST_WAITING = 1_000;
 
 interface Waiting {
@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Guesses the successor of each deleted machine from the order of events in its deployment. The API contains no
- * successors, and a rollout may create the successor before the deletion.
+ * Guesses the successor of each deleted machine from the order of events in its deployment. The API does not contain
+ * this information, and a rollout can create the successor before the deletion.
  */
 export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();
@@ -38,7 +38,7 @@ export class Successors {
     const group = `${ns}/${deployment}`;
     const waiting = (from.get(group) ?? []).filter(({ at }) => now - at < WITHIN_MS);
     const other = waiting.find((each) => each.key !== key);
-    // A machine that leaves is no longer a possible successor.
+    // A machine that is being deleted can no longer be a successor.
     const left = waiting.filter((each) => each !== other && each.key !== key);
     if (left.length === 0) from.delete(group);
     else from.set(group, left);

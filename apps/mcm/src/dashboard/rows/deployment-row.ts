@@ -6,7 +6,7 @@ import { isIntendedWait, problemsOf } from '../../explain/reasons/conditions.ts'
 import { BLOCKED_LIMIT_MS } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** A row, and the time at which its state becomes failed without an event. */
+/** The row of a deployment, and the time at which its state becomes failed if no event follows. */
 export interface AssessedDeployment {
   readonly row: DeploymentRow;
   readonly base: RolloutState;

@@ -13,7 +13,7 @@ export interface AroundMachine {
   /** The name of its MachineDeployment, or an empty string. */
   readonly deployment: string;
   readonly machineClass: MachineClass | undefined;
-  /** Whether all classes were read. If all classes were read, a class that is not in the list does not exist. */
+  /** Whether all classes were read. If so, a class that is not in the list does not exist. */
   readonly classesAreKnown: boolean;
   readonly node: Node | undefined;
   /** The reasons that block the drain. `blockers` is empty if the drain is not watched. */
@@ -22,23 +22,26 @@ export interface AroundMachine {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** A row, and the times at which its level becomes more urgent without an event. */
+/** The row of a machine, and the time at which its level becomes more urgent if no event follows. */
 export interface AssessedRow {
   readonly row: MachineRow;
   /** The level before a deadline or a long wait raises it. */
   readonly base: Level;
-  /** The next time at which the level may become more urgent. `risesAt` is undefined if there is no such time. */
+  /**
+   * The next time at which the level may become more urgent. `risesAt` is undefined if the level can no longer become
+   * more urgent.
+   */
   readonly risesAt: number | undefined;
 }
 
-/** The time after which a blocked object is shown as failed. */
+/** The time after which the dashboard shows a blocked object as failed. */
 export const BLOCKED_LIMIT_MS = 600_000;
 
 const ZONE = 'topology.kubernetes.io/zone';
 const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
 /**
- * Returns the zone, from the first source that has one: the Node, the alternative of the machine, its node template,
+ * Returns the zone of a machine from the first of these sources: its Node, its capacity alternative, its node template,
  * its class. The text is empty if the zone is unknown.
  */
 function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
@@ -62,7 +65,7 @@ function stageOf(machine: Machine, phase: string): Stage {
   }
   if (phase === 'Creating' || phase === 'CrashLoopBackOff') return spec.providerID ? 'join' : 'vm';
   if (phase !== 'Pending') return 'run';
-  // The VM exists, but its Node does not exist yet.
+  // A machine with a VM waits for its Node, unless its last operation failed.
   return spec.providerID && status?.lastOperation?.state !== 'Failed' ? 'join' : 'vm';
 }
 
@@ -122,7 +125,7 @@ export function machineRow(
   const acting = machineWait(machine, around.machineClass, around.defaults);
   const wait = acting && waitUnder(acting, around.controllers);
   const began = before === undefined ? (millisOf(sinceOf(machine)) ?? created) : now;
-  // A retry changes the times in the status, but the wait started with the first attempt.
+  // The time of the first attempt is kept, because a retry changes the times in the status.
   const since = before?.base === base ? before.row.since : began;
   const deadline = wait?.deadline?.at.getTime();
   const { level, risesAt } = raised(base, { since, created, deadline }, now);

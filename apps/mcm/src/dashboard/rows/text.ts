@@ -1,6 +1,6 @@
 /**
- * Invisible characters and characters that change the text direction. Such characters could make one name look like
- * another name.
+ * Matches invisible characters, and characters that change the text direction. With these characters, one name could
+ * look like another name.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** The maximum length of a text in a row. The page of an object shows longer texts. */
@@ -16,7 +16,7 @@ export function brieflyVisible(text: string): string {
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 
-/** Converts an RFC 3339 time to milliseconds. For a text that is not a time, the result is undefined. */
+/** Converts an RFC 3339 time to milliseconds. The result is undefined if the text is not a time. */
 export function millisOf(time: string | undefined | null): number | undefined {
   const at = Date.parse(time ?? '');
   return Number.isNaN(at) ? undefined : at;

@@ -10,11 +10,11 @@ import type { DeploymentExplanation } from './deployment.ts';
 const ONE_BY_ONE = 3;
 
 /**
- * Prints the waits of machines. Many machines with equal waits share one line, with the machine of the earliest
- * deadline.
+ * Prints the waits of machines. Many machines with equal waits share one line, which names the machine with the
+ * earliest deadline.
  */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
-  // Two waits are equal if their texts differ only in the names of the machines.
+  // Returns a key of a wait. Waits have equal keys if their texts differ only in the names of the machines.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;
   const due = ({ deadline }: MachineWait): number => deadline?.at.getTime() ?? Number.POSITIVE_INFINITY;
   return [...Map.groupBy(waits, same).values()].flatMap((alike) => {

@@ -48,12 +48,12 @@ export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
   readonly has: string;
-  /** The next step of the manager. The decision function of the manager computes the next step. */
+  /** The next step of the manager, computed by the decision function of the manager. */
   readonly next: string;
   /** The changes that the next step makes, one line each. `changes` is empty if the manager only waits. */
   readonly changes: readonly string[];
   readonly waitsFor: readonly MachineWait[];
-  /** The used part of the disruption budget, and the failed machines with their handling: replaced, waiting or kept. */
+  /** Lines about the used part of the disruption budget, and about failed machines: replaced, waiting or kept. */
   readonly disruption: readonly string[];
   /** Flags of the manager that affect the result, or a note that the flags are not known. */
   readonly remarks: readonly string[];
@@ -78,13 +78,11 @@ export interface DeploymentExplanation {
 export interface Watched {
   readonly guards?: GuardsAt | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** The health of the controllers. If `controllers` is absent, all controllers are assumed to act. */
+  /** The health of the controllers. If `controllers` is absent, the explanation assumes that all controllers work. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/**
- * Explains a deployment from its API objects and the settings of the manager. `explainDeployment` has no side effects.
- */
+/** Explains a deployment from its API objects and the settings of the manager. The function has no side effects. */
 export const explainDeployment = (
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
@@ -216,7 +214,7 @@ export function withoutStep(
   };
 }
 
-/** Returns true if no guard and no missing class can block the machine. */
+/** Returns true if the machine is Running or being deleted, so that no guard and no missing class can block it. */
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
@@ -290,7 +288,7 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const present = newest.filter((machine) => !isGoing(machine));
   const failed = present.filter(({ status: { currentStatus: { phase } = {} } = {} }) => phase === 'Failed').length;
   const coming = present.filter((machine) => machineWait(machine)).length - failed;
-  // The deployment does not wait for machines whose drain cannot end.
+  // Machines whose drain cannot end are not counted, because the deployment does not wait for them.
   const going = sets.filter((set) => set !== current).flatMap((set) => of(set).filter((one) => !isUndrained(one)));
   const leaving = going.filter(isGoing).length;
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
@@ -365,7 +363,7 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
 
 function blockersOf(deployment: MachineDeployment, sets: readonly MachineSet[]): string[] {
   const { current } = splitSets(deployment, sets);
-  // The conditions of an old set without machines are irrelevant.
+  // An old set without machines is ignored, because its conditions are irrelevant.
   const used = sets.filter((set) => set === current || (set.spec.replicas ?? 0) > 0 || (set.status?.replicas ?? 0) > 0);
   const ofSets = used.flatMap(({ metadata, status }) =>
     (status?.machineSetCondition ?? [])

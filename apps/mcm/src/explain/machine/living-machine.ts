@@ -8,7 +8,7 @@ export interface LivingMachine {
   readonly phase: string;
   /** The start of the machine's phase, RFC 3339. For a machine that has not joined yet, the time of its creation. */
   readonly since?: string | undefined;
-  /** The expiry of the preservation, or the request for a preservation. */
+  /** The end of the preservation as text, or the request for a preservation that has not started. */
   readonly preserved?: string | undefined;
   /** The interruption that the cloud has announced, as one sentence. */
   readonly interruption?: string | undefined;
@@ -31,16 +31,16 @@ export interface LivingMachine {
   readonly blockedBy?: readonly Block[] | undefined;
   /** The last error of the cloud. */
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
-  /** The stages of a machine that has not joined yet. `birth` is absent if the machine has joined. */
+  /** The stages of a machine that has not joined yet. If the machine has joined, `birth` is absent. */
   readonly birth?: readonly CreationStep[] | undefined;
-  /** Hooks that have not finished. */
+  /** Hooks for which the machine still waits. */
   readonly hooks: readonly PendingHook[];
   readonly hints: readonly string[];
   /** Requests in labels and annotations of the machine that have no effect, for example because of a wrong value. */
   readonly askedInVain: readonly string[];
   /** Labels, annotations and taints of the Node that another client changed. */
   readonly drift: readonly string[];
-  /** VMs of the machine's class without a Machine. A user must decide what happens to these VMs. */
+  /** VMs of the machine's class without a Machine. These VMs stay until a user decides what happens to them. */
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation | undefined;
   readonly events: readonly MachineEvent[];

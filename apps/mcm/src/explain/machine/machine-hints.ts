@@ -74,7 +74,7 @@ function waitHints(machine: Machine, { drain, step }: Known): string[] {
   }
 }
 
-/** Returns the hint to force the drain. The reasons that block a drain have separate hints. */
+/** Returns the hint about forcing the drain. Other hints describe the reasons that block the drain. */
 const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] =>
   blockers.length === 0 || isForceDeletion(machine) || isPastDrain(machine)
     ? []

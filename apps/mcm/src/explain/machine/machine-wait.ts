@@ -31,11 +31,14 @@ import { brief, KEPT_UPDATE } from '../reasons/brief.ts';
 export interface MachineWait {
   readonly name: string;
   readonly phase: string;
-  /** The time of {@link sinceOf} in RFC 3339. */
+  /** The time since which the machine waits, RFC 3339. See {@link sinceOf}. */
   readonly since?: string | undefined;
   /** The text of the controller, without the parts that are only useful for controllers. */
   readonly doing: string;
-  /** The end of the phase and its result. `deadline` is absent if the phase has no deadline. */
+  /**
+   * The time at which the phase ends at the latest, and what happens then. `deadline` is absent if the phase has no
+   * deadline.
+   */
   readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
   /** The code of the last error of the cloud. */
   readonly errorCode?: string | undefined;
@@ -57,8 +60,8 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
  * Returns the wait of a machine, or undefined for a healthy Running machine whose Node has no readiness taint.
  * Deadlines come from the spec of the machine, or from the flags of the machine controller.
  *
- * @param machineClass The class, which may contain the undrainable policy. By default, the policy is that of the
- *   machine.
+ * @param machineClass The class, which may contain the undrainable policy. Without a class, the policy of the machine
+ *   applies.
  * @param holds Reasons that prevent a replacement now, from `replacementHolds`.
  * @param defaults The flags of the machine controller, or the built-in defaults if the flags are not known
  */
@@ -193,7 +196,7 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
  * and the reasons that prevent a replacement can end.
  */
 function outcomeOf(what: string, { metadata }: Machine, holds: readonly string[]): string {
-  // No controller replaces a machine without a set.
+  // The text does not announce a replacement, because no controller replaces a machine without a set.
   if (!metadata.ownerReferences?.some(({ controller }) => controller)) return `the machine may be ${what}`;
   if (holds.length === 0) return `the machine may be ${what} and replaced`;
   return `the machine may be ${what}, but mcm does not replace the machine while ${holds.join(', or ')}`;

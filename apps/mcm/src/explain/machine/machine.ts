@@ -88,7 +88,7 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   try {
     return await reading;
   } catch (error) {
-    // The client refuses names with a slash, and no object has such a name.
+    // The error also counts as a missing machine if the client refuses the name, for example a name with a slash.
     if (isNotFound(error) || (error instanceof KubeError && error.reason === 'BadRequest')) return undefined;
     throw error;
   }
@@ -105,7 +105,7 @@ export type MachineExplanation = KeptOfMachine &
 interface KeptOfMachine {
   readonly machine: string;
   readonly namespace: string;
-  /** Evidence of its failures, newest first. */
+  /** Evidence of the machine's failures, newest first. */
   readonly evidence: readonly KeptEvidence[];
   /** VMs of the machine that are kept for an investigation. */
   readonly keptVms: readonly KeptVm[];
@@ -158,7 +158,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   ]);
   const machineClass = ownClass ?? undefined;
   const holds = [...managerHold(controllers), ...(await holdsOf(target, machine, node ?? undefined, unread))];
-  // Without permission to read the Node, the progress of the machine is unknown.
+  // If the user may not read the Node, the progress of the machine is unknown.
   const birth = node === null ? undefined : creationStepsOf(machine, node);
   const step = birth?.find(({ status }) => status !== 'True');
   const waiting = machineWait(machine, machineClass, settings.defaults, holds);
@@ -243,7 +243,7 @@ function creationStepsOf(machine: Machine, node: Node | undefined): readonly Cre
   return metadata.deletionTimestamp || born ? undefined : creationSteps(machine, node);
 }
 
-/** Returns the kind of the cloud's error, and the person or component that can fix the cause. */
+/** Returns the kind of the cloud's error, and whether a person or a component can fix the cause. */
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;
@@ -251,9 +251,12 @@ function causeOf(machine: Machine): LivingMachine['cause'] {
 
 export interface DrainPreview {
   readonly machine: string;
-  /** `node` is null if the machine has no node. */
+  /** The name of the Node, or null if the machine has no Node. */
   readonly node: string | null;
-  /** `drain` is null if the Node does not exist, or if the caller may not read the Node or its pods. */
+  /**
+   * The state of the drain. `drain` is null if the Node does not exist, or if the caller may not read the Node or its
+   * pods.
+   */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
   readonly controllers: readonly ControllerHealth[];

@@ -16,10 +16,7 @@ export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condi
     .sort((a, b) => rank(a) - rank(b));
 }
 
-/**
- * Returns true if a condition reports a wait that a user has requested: for a window, a freeze or a node that
- * postpones.
- */
+/** Returns true if a condition reports a wait that a user has requested with a window, a freeze or a postponement. */
 export const isIntendedWait = ({ type, reason }: Condition): boolean =>
   type === MachineDeploymentConditions.RolloutWaiting && reason !== 'InvalidWindow';
 

@@ -33,7 +33,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** The maximum number of pods in the line of a blocker. The list above this line contains all pods. */
+/** The maximum number of pods in a line about a blocker. The list above these lines contains all pods. */
 const NAMED = 5;
 
 /** Returns lines for pods and volumes that need no action, with their deadlines. */
@@ -93,9 +93,10 @@ function inTime(at: Date, now: Date): string {
 }
 
 function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
-  // A node without pods is drained before the first eviction.
+  // If the node has no pods to evict, the drain is complete before the first eviction.
   if (drained) return ['there is nothing to evict'];
-  // Waits for volumes have a separate timeout, which is part of the machine's status.
+  // If no pod must leave, no timeout is printed. A wait for volumes has a separate timeout in the status of the
+  // machine.
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
     Force: 'the remaining pods are deleted without a grace period',

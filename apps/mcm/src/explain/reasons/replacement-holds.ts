@@ -37,7 +37,7 @@ export interface ReplacementContext {
 }
 
 /**
- * Returns the reasons that prevent a replacement now. Each reason completes a sentence with "as long as". The function
+ * Returns the reasons that prevent a replacement now. Each reason can follow "as long as" in a sentence. The function
  * has no side effects.
  */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {

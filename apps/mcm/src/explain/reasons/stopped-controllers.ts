@@ -3,7 +3,7 @@ import { type ControllerHealth, doesAct, notActing } from '../../controllers/hea
 const MANAGER = 'machine-controller-manager';
 const MACHINES = 'machine-controller';
 
-/** A wait with its expected result. */
+/** A wait, its deadline and the expected result. */
 interface Wait {
   readonly phase: string;
   readonly doing: string;
@@ -11,8 +11,8 @@ interface Wait {
 }
 
 /**
- * Removes the expected actions of a stopped machine controller from a wait. The result contains the last report of the
- * controller, and deadlines without a consequence.
+ * Changes a wait if the machine controller is not working. The deadline is removed, because no action follows, and the
+ * text contains the last report of the controller.
  */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;
@@ -20,7 +20,10 @@ export function waitUnder<T extends Wait>(wait: T, controllers: readonly Control
   return { ...rest, doing: `${MACHINES} is not working; last report: ${wait.doing}` } as T;
 }
 
-/** Returns the reason for a sentence with "as long as", if the manager is not working and no machine is replaced. */
+/**
+ * If the manager is not working, returns the reason why no machine is replaced. The reason can follow "as long as" in a
+ * sentence.
+ */
 export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
   doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} is not working`];
 
