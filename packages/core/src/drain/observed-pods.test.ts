@@ -3,6 +3,7 @@ import type { Node, Pod, PodDisruptionBudget } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import type { TargetCaches } from '../cluster/caches.ts';
 import { at, condition, hc, machine, NOON, node } from '../machine/testing.ts';
+import type { DrainRule } from '../settings/drain-rules.ts';
 import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
 import { NO_DRAIN_MEMORY } from './model/observation.ts';
 import { type ObserveDrainOptions, observeDrain } from './observe.ts';
@@ -20,16 +21,21 @@ const podOf = (name: string, { metadata = {}, spec = {}, status }: PodChange = {
     ...(status ? { status } : {}),
   }) as unknown as Pod;
 
-function observed(
-  found: readonly Pod[],
-  change: Partial<ObserveDrainOptions> = {},
-  budgets: readonly PodDisruptionBudget[] = [],
-) {
-  const kind = (resource: string, objects: readonly object[] = []) => ({
+interface Other {
+  readonly budgets?: readonly PodDisruptionBudget[];
+  /** The claims and volumes, by the key of the object. */
+  readonly objects?: Readonly<Record<string, object>>;
+  readonly proven?: boolean;
+}
+
+function observed(found: readonly Pod[], change: Partial<ObserveDrainOptions> = {}, other: Other = {}) {
+  const { budgets = [], objects = {}, proven = true } = other;
+  const kind = (resource: string, listed: readonly object[] = []) => ({
     resource,
     refused: undefined,
     synced: true,
-    store: { byIndex: () => objects, get: () => undefined },
+    proven,
+    store: { byIndex: () => listed, get: (key: string) => objects[key] },
   });
   const caches = {
     pods: kind('pods', found),
@@ -150,15 +156,76 @@ test('a drain without a deletion is forced by its own label, not by that of a de
 test('the drain shows an error in the policy of a machine', () => {
   const choice = { policy: 'Hold', problem: 'it says "hold"' } as const;
   expect(observed([], { choice })).toMatchObject({ policy: 'Hold', policyProblem: choice.problem });
+  expect(observed([], { choice: { policy: 'Hold', problem: '' } }).policyProblem).toBeUndefined();
+});
+
+const rules: readonly DrainRule[] = [{ name: 'jobs', behavior: 'WaitCompleted', order: 1, matches: () => true }];
+const evictUntil = observed([]).evictUntil.getTime();
+const interrupted = (short: boolean, forceAt = new Date(evictUntil)) => ({ drainAt: NOON, forceAt, short });
+
+test.each<[what: string, change: Partial<ObserveDrainOptions>, waits: boolean]>([
+  ['before the end of the evictions', { now: new Date(evictUntil - 1) }, true],
+  ['at the end of the evictions', { now: new Date(evictUntil) }, false],
+  [
+    'at the end of the evictions, with the policy Force',
+    { now: new Date(evictUntil), choice: { policy: 'Force' } },
+    false,
+  ],
+  ['at the end of the evictions, with another policy', { now: new Date(evictUntil), choice: { policy: 'Hold' } }, true],
+  ['during a short interruption', { interrupted: interrupted(true) }, false],
+  ['during a long interruption', { interrupted: interrupted(false) }, true],
+])('a rule delays a pod only if there is time: %s', (_what, change, waits) => {
+  const rule = observed([podOf('a')], { rules, ...change }).pods[0]?.rule;
+  expect(rule?.behavior).toBe(waits ? 'WaitCompleted' : undefined);
+});
+
+test('an interruption forces the drain earlier, and never later than its timeout', () => {
+  const { forceAt: timeout } = observed([]);
+  const forced = (change: Partial<ObserveDrainOptions>) => {
+    const { forceAt, interrupted: byEnd, urgent } = observed([], change);
+    return [forceAt, byEnd, urgent];
+  };
+  const earlier = new Date(timeout.getTime() - 1);
+  expect(forced({ interrupted: interrupted(true, earlier) })).toEqual([earlier, true, true]);
+  expect(forced({ interrupted: interrupted(false, earlier) })).toEqual([earlier, true, undefined]);
+  expect(forced({ interrupted: interrupted(false, timeout) })).toEqual([timeout, undefined, undefined]);
+});
+
+test('the drain shows that the list of pods may be older than the server', () => {
+  expect([true, false].map((proven) => observed([], {}, { proven }).podsUnproven)).toEqual([undefined, true]);
+});
+
+test('the drain knows the room for volumes of a limited driver on other nodes', () => {
+  const claim = (claimName: string) => ({ name: claimName, persistentVolumeClaim: { claimName } });
+  const pods = [podOf('a', { spec: { volumes: ['one', 'two', 'three'].map(claim) } })];
+  const objects = {
+    'default/one': { spec: { volumeName: 'pv-1' } },
+    'default/two': { spec: { volumeName: 'pv-2' } },
+    'default/three': { spec: { volumeName: 'pv-3' } },
+    'pv-1': { spec: { csi: { driver: 'limited' } } },
+    'pv-2': { spec: { csi: { driver: 'unlimited' } } },
+    'pv-3': { spec: {} },
+  };
+  const limits = { roomOnOtherNodes: (_: Node, driver: string) => (driver === 'limited' ? 3 : undefined) };
+  const { attach } = observed(pods, { limits, volumeIdOf: () => 'vol' }, { objects });
+  expect(attach).toEqual({
+    room: new Map([['limited', 3]]),
+    driverOf: new Map([
+      ['pv-1', 'limited'],
+      ['pv-2', 'unlimited'],
+    ]),
+  });
 });
 
 test('a budget that shares only one label with a pod does not select it', () => {
   const selecting = (matchLabels: object) =>
     ({ metadata: { name: 'web', namespace: 'default' }, spec: { selector: { matchLabels } } }) as PodDisruptionBudget;
   const budgetsOf = (labels: object) =>
-    observed([podOf('a', { metadata: { labels: { app: 'web' } } })], {}, [selecting(labels)]).pods[0]?.budgets.some(
-      ({ key }) => key === 'default/web',
-    );
+    observed(
+      [podOf('a', { metadata: { labels: { app: 'web' } } })],
+      {},
+      { budgets: [selecting(labels)] },
+    ).pods[0]?.budgets.some(({ key }) => key === 'default/web');
   expect([budgetsOf({ app: 'web' }), budgetsOf({ app: 'web', tier: 'x' })]).toEqual([true, false]);
 });
 
