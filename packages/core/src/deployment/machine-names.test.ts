@@ -291,4 +291,7 @@ test('the name of an open number is not used after its machine existed while a n
   await world.change({ spec: { replicas: 1 } });
   await world.until(() => world.complete(), 120);
   expect([isRead, world.names.size]).toEqual([false, 2]);
+  await world.change({ spec: { replicas: 2 } });
+  await world.until(() => world.complete(), 120);
+  expect(world.names.size).toBe(3);
 });

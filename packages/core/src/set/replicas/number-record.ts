@@ -86,8 +86,8 @@ export class NumberRecord {
     if (set?.metadata.uid !== metadata.uid) return false;
     const { unanswered } = memory;
     const names = this.#namesOf(set);
-    for (const name of names) unanswered.delete(name);
     const existed = [...memory.existed];
+    for (const name of [...names, ...existed]) unanswered.delete(name);
     const numbers = printMachineNumbers(numbersAfter(set, [...names, ...existed], unanswered));
     const zonesRecorded = set.metadata.annotations?.[Annotations.ZonesOfReplicas] ?? '';
     const wanted = zones ?? zonesRecorded;
