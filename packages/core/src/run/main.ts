@@ -206,6 +206,12 @@ interface UnitParts {
 
 const tracesOf = ({ clock, log, metrics }: BinaryContext<MachineFlags>) => ({ clock, log, meters: metrics.meters });
 
+const probesOf = ({ controlAs, targetAs, controlAnsweredMs }: BinaryContext<MachineFlags>) => ({
+  control: controlAs('reachability'),
+  target: targetAs('reachability'),
+  controlAnsweredMs,
+});
+
 function unitOf<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   context: BinaryContext<MachineFlags>,
@@ -246,7 +252,7 @@ function unitOf<Spec, Credentials>(
     timeouts: timeoutsOf(flags),
     orphans: orphanOptionsOf(flags),
     reachability: reachabilityOf(flags),
-    probes: { control: context.controlAs('reachability'), target: context.targetAs('reachability') },
+    probes: probesOf(context),
     volumeWindow: flags['drain-volume-window'],
     evictionRequests: flags['eviction-requests'],
     evidencePerClass: flags['failure-evidence-per-class'],

@@ -20,7 +20,7 @@ import type { KeptVmOptions } from '../evidence/kept-vms.ts';
 import type { HookWebhooks } from '../hooks/webhooks/controllers.ts';
 import type { ObserveNotice } from '../interruption/watcher.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { ReachabilityTimings } from '../machine/health/reachability.ts';
+import type { Probes, ReachabilityTimings } from '../machine/health/reachability.ts';
 import type { OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import type { MachineDefaults } from '../settings/settings.ts';
 
@@ -56,7 +56,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
   /** Clients for probes of the API servers, so that other requests do not delay the probes. */
-  readonly probes?: { readonly control: KubeClient; readonly target: KubeClient | undefined };
+  readonly probes?: Probes;
   /** Number of pods with volumes of one node that may move at the same time. The default is 1. */
   readonly volumeWindow?: number;
   /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../machine/health/reachability.ts';
 import { type Cut, Cuts, type Server } from './testing/cuts.ts';
-import { startRig } from './testing/start.ts';
+import { createRig, startRig } from './testing/start.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
@@ -202,4 +202,47 @@ test('a server that forbids the probe is reachable', async () => {
   await rig.clock.advance(5 * MINUTE);
   expect(isFrozen(rig)).toBe(false);
   expect(await rig.phase('m-0')).toBe('Running');
+});
+
+describe('a fleet with answers of the control API server to other clusters', () => {
+  async function fleetSetUp() {
+    let cutAt = Number.POSITIVE_INFINITY;
+    let now = (): number => 0;
+    const paths: string[] = [];
+    const cuts = new Cuts(() => now());
+    const { rig } = await createRig({
+      wrap: (transport) => (request) => {
+        if (request.path.endsWith('/dummy-name')) paths.push(request.path);
+        return cuts.wrap(transport)(request);
+      },
+      // Other clusters send requests all the time, until the server is cut.
+      controlAnsweredMs: () => Math.max(now() - cutAt, 0),
+    });
+    now = () => rig.clock.monotonic();
+    await rig.createClass();
+    rig.start();
+    await rig.createMachine('m-0');
+    await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+    const cut = (): void => {
+      cutAt = now();
+      cuts.cut('control', 'refused');
+    };
+    return { rig, cut, probes: (kind: string) => paths.filter((path) => path.includes(`/${kind}/`)).length };
+  }
+
+  test('recent answers replace the probes of the control API server, but not the probes of the target', async () => {
+    const { rig, probes } = await fleetSetUp();
+    await rig.clock.advance(10 * MINUTE);
+    expect([probes('machines'), isFrozen(rig)]).toEqual([0, false]);
+    expect(probes('nodes')).toBeGreaterThan(50);
+  });
+
+  test('after the last answer, probes detect an outage in the usual time', async () => {
+    const { rig, cut } = await fleetSetUp();
+    cut();
+    await rig.clock.advance(TIMEOUT - SECOND);
+    expect(isFrozen(rig)).toBe(false);
+    await rig.clock.advance(3 * INTERVAL);
+    expect(isFrozen(rig)).toBe(true);
+  });
 });

@@ -32,6 +32,7 @@ export interface ContextParts<F extends Flags> {
   /** Name of the cluster in the fleet mode. */
   readonly cluster?: string;
   readonly region?: () => RegionReach | undefined;
+  readonly controlAnsweredMs?: (() => number | undefined) | undefined;
   readonly rollouts?: RolloutPermit | undefined;
   /** The namespace of the controllers, by default the value of `--namespace`. */
   readonly namespace?: string;
@@ -69,6 +70,7 @@ export function createContext<F extends Flags>(
     flags: parts.flags,
     cluster: parts.cluster,
     region: parts.region,
+    controlAnsweredMs: parts.controlAnsweredMs,
     rollouts: parts.rollouts,
     sameCluster: clusters.same,
     namespace: parts.namespace ?? flags.namespace,

@@ -25,6 +25,11 @@ export interface BinaryContext<F extends Flags> {
   readonly cluster: string | undefined;
   /** The reach of the region's clusters, absent outside of fleet mode. */
   readonly region?: (() => RegionReach | undefined) | undefined;
+  /**
+   * Milliseconds since the API server of the machine objects has answered a request of any cluster of the fleet. The
+   * function is absent outside of fleet mode.
+   */
+  readonly controlAnsweredMs?: (() => number | undefined) | undefined;
   /** The permit for disruptions by rollouts, absent without a rollout budget of a fleet. */
   readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;

@@ -2,6 +2,7 @@ import type { Logger } from '../contract/logger.ts';
 import { createRecorder } from '../events/create-recorder.ts';
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
+import { Answers } from '../fleet/answers.ts';
 import { LapsedLeases } from '../fleet/budget/lapsed-leases.ts';
 import { type BudgetStatus, RolloutBudget } from '../fleet/budget/rollout-budget.ts';
 import { CLUSTER_STATES, type ClusterStatus, type FailureReason } from '../fleet/cluster-state.ts';
@@ -100,6 +101,12 @@ function registerBudgetMetrics(meters: Meters, status: () => BudgetStatus | unde
   );
 }
 
+const withAnswers = (connections: Connections, answers: Answers): Connections => ({
+  ...connections,
+  transport: answers.wrap(connections.transport),
+  urgent: answers.wrap(connections.urgent),
+});
+
 export class FleetProcess<F extends Flags> {
   readonly #p: FleetParts<F>;
   readonly #fleet: Fleet;
@@ -119,7 +126,8 @@ export class FleetProcess<F extends Flags> {
       total: fleetFlags['fleet-total-requests'],
       clock,
     });
-    const seed = fleetFlags['fleet-namespaces'] === '' ? undefined : parts.connections;
+    const answers = new Answers(clock);
+    const seed = fleetFlags['fleet-namespaces'] === '' ? undefined : withAnswers(parts.connections, answers);
     let terms = 0;
     const nextIdentity = (): string => {
       terms += 1;
@@ -134,6 +142,7 @@ export class FleetProcess<F extends Flags> {
       nextIdentity,
       book: this.#book,
       budget: this.#budget,
+      answeredMs: answers.ageMs,
       serving: this.#serving,
       region: (name: string) => this.#fleet.regionOf(name),
     };

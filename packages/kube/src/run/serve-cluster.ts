@@ -36,6 +36,8 @@ export interface SharedParts<F extends Flags> {
   /** The connection to the seed. `seed` is undefined if each cluster contains its own machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
+  /** Milliseconds since the seed has answered a request of any cluster, undefined without an answer. */
+  readonly answeredMs: () => number | undefined;
   readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration'>;
   readonly book: LeaseBook | undefined;
   /** Each identity is unique. */
@@ -308,6 +310,7 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
     flags,
     cluster: run.member.name,
     region: () => shared.region(run.member.name),
+    controlAnsweredMs: shared.seed && shared.answeredMs,
     rollouts,
     namespace: clusters.namespace,
     clusters,

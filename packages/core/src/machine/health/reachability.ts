@@ -97,12 +97,22 @@ export function stepReachability(
   return { state: { frozen: false, downSince }, thaw: false, nextCheckMs: Math.min(intervalMs, leftMs) };
 }
 
+/** The clients for probes. Probes have separate clients, so that probes do not wait for other requests. */
+export interface Probes {
+  readonly control: KubeClient;
+  readonly target: KubeClient | undefined;
+  /**
+   * Milliseconds since the control API server has answered another request of this process. A recent answer replaces
+   * the probe. By default, each check sends the probe.
+   */
+  readonly controlAnsweredMs?: (() => number | undefined) | undefined;
+}
+
 export interface ReachabilityOptions {
   readonly caches: Caches;
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
-  /** The clients for probes. Probes have separate clients, so that probes do not wait for other requests. */
-  readonly probes: { readonly control: KubeClient; readonly target: KubeClient | undefined };
+  readonly probes: Probes;
   readonly namespace: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -171,7 +181,8 @@ export class ReachabilityCheck {
     const rewound = this.#assessed().some(({ doubted }) => doubted)
       ? ['an API server was restored to an older state']
       : [];
-    const failures = [...rewound, ...(await this.#failures(startedAt))];
+    const answeredMs = this.#answeredMs();
+    const failures = [...rewound, ...(await this.#failures(startedAt, answeredMs !== undefined))];
     const now = clock.monotonic();
     const failed = failures.length > 0;
     const step = stepReachability(this.#state, failed ? startedAt : undefined, now, timings);
@@ -188,7 +199,7 @@ export class ReachabilityCheck {
       });
     }
     this.#state = step.state;
-    if (!failed) this.#provenAt = startedAt;
+    if (!failed) this.#provenAt = startedAt - (answeredMs ?? 0);
     if (this.#behindForMs() > staleAfterMs(timings)) this.#settle();
     if (step.thaw) for (const key of caches.machines.store.list().map(keyOf)) wake(key);
     return again(step.nextCheckMs);
@@ -202,14 +213,23 @@ export class ReachabilityCheck {
    * Returns the API servers that do not respond. The method sends new requests, because an open watch does not prove
    * that new requests succeed.
    */
-  async #failures(startedAt: number): Promise<readonly string[]> {
+  async #failures(startedAt: number, controlAnswers: boolean): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
     const limitMs = this.#limitMs(startedAt);
     const asked = await Promise.all([
-      probe('control', this.#options, limitMs, probes.control.resource(machines, namespace)),
+      controlAnswers
+        ? undefined
+        : probe('control', this.#options, limitMs, probes.control.resource(machines, namespace)),
       probes.target && probe('target', this.#options, limitMs, probes.target.resource(nodes)),
     ]);
     return asked.filter((each) => each !== undefined);
+  }
+
+  /** The age of the last answer of the control API server, if this answer is recent enough to replace a probe. */
+  #answeredMs(): number | undefined {
+    const { probes, timings } = this.#options;
+    const ageMs = probes.controlAnsweredMs?.();
+    return ageMs !== undefined && ageMs < probeIntervalMs(timings) ? ageMs : undefined;
   }
 
   /** Returns the time limit of a probe. A failing probe must end before the freeze is due. */

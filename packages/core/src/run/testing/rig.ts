@@ -41,6 +41,8 @@ export interface RigOptions {
   readonly sharedCloud?: FakeCloud;
   /** If `target` is false, there is no target cluster, as with `--target-kubeconfig=none`. */
   readonly target?: boolean;
+  /** The age of the last answer that the control API server gave to another cluster of a fleet. */
+  readonly controlAnsweredMs?: () => number | undefined;
   /** If `elects` is true, each controller acquires the Lease, as with `--leader-elect`. */
   readonly elects?: boolean;
 }
@@ -109,7 +111,7 @@ export class Rig {
   }
 
   start({ elects = this.#options.elects ?? false }: Pick<RigOptions, 'elects'> = {}): void {
-    const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
+    const { plane, wrap = (transport) => transport, controller, target, controlAnsweredMs, seed = 1 } = this.#options;
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(withKnownProbes(plane.transport)));
     const client = this.#client(USER_AGENT, transport);
@@ -121,7 +123,7 @@ export class Rig {
       driver: this.cloud.driver(),
       control: client,
       target: target === false ? undefined : client,
-      probes: { control: probe, target: target === false ? undefined : probe },
+      probes: { control: probe, target: target === false ? undefined : probe, controlAnsweredMs },
       namespace: NAMESPACE,
       clock,
       random,
