@@ -3,6 +3,7 @@ import { planeFigures } from './control-plane.ts';
 import { dashboardFigures } from './dashboard.ts';
 import { deploymentCosts } from './deployments.ts';
 import { driverFigures } from './drivers/figures.ts';
+import { fleetModeFigures, QUIET_LEASES } from './fleet-mode/figures.ts';
 import { handOverFigures } from './hand-over.ts';
 import { machineConfigFigures } from './machine-config.ts';
 import { BlockedDrains } from './machines/blocked-drains.ts';
@@ -98,6 +99,9 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'machines-drains': () => verify(BlockedDrains.figures()),
   'machines-idle': () => verify(IdleFleet.figures()),
   'machines-pods': () => verify(IdleFleet.podFigures()),
+  'fleet-mode-100': () => verify(fleetModeFigures(100, 10, [])),
+  'fleet-mode-100-quiet': () => verify(fleetModeFigures(100, 10, [QUIET_LEASES])),
+  'fleet-mode': () => verify(fleetModeFigures(1_000, 10, [QUIET_LEASES])),
   'sizing-100': () => sizing(100, 300),
   'sizing-1000': () => sizing(1_000, 3_000),
   'sizing-10000': () => sizing(10_000, 10_000),

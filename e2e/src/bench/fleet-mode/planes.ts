@@ -1,0 +1,42 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export type HostRequest =
+  | { readonly do: 'seed' }
+  | { readonly do: 'targets'; readonly count: number; readonly machines: number }
+  | { readonly do: 'stick'; readonly index: number; readonly stuck: boolean }
+  | { readonly do: 'counts' };
+
+export interface HostResponse {
+  readonly kubeconfigs?: readonly string[];
+  /** The number of requests to the seed since the last call, by program, verb and resource. */
+  readonly counts?: Readonly<Record<string, number>>;
+}
+
+/** A process with many control planes. Separate processes would need far more memory. */
+export class PlaneHost {
+  readonly #child: ChildProcess;
+
+  constructor() {
+    this.#child = fork(fileURLToPath(new URL('planes-main.ts', import.meta.url)), {
+      execArgv: ['--conditions=source', '--no-maglev'],
+    });
+  }
+
+  /** Sends one request at a time. */
+  ask(request: HostRequest): Promise<HostResponse> {
+    return new Promise((resolve, reject) => {
+      const ended = (code: number | null): void => reject(new Error(`the control planes ended with ${code}`));
+      this.#child.once('exit', ended);
+      this.#child.once('message', (response: HostResponse) => {
+        this.#child.off('exit', ended);
+        resolve(response);
+      });
+      this.#child.send(request);
+    });
+  }
+
+  stop(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
