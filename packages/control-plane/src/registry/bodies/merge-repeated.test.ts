@@ -82,5 +82,8 @@ test('a built-in kind reads a repeated field into the first one', async () => {
   const body = '{"metadata":{"labels":{"a":"1","b":"1"},"labels":{"b":"2"},"name":"x"},"data":{"k":"v"},"data":{}}';
   const { status, body: made } = await client.send('POST', '/api/v1/namespaces/default/configmaps', body);
   expect([status, made.metadata.labels, made['data']]).toEqual([201, { a: '1', b: '2' }, { k: 'v' }]);
+  const mixed = '{"metadata":{"labels":{"a":1,"a":"2"},"name":"y"}}';
+  const refused = await client.send('POST', '/api/v1/namespaces/default/configmaps', mixed);
+  expect([refused.status, refused.body['message']]).toEqual([400, expect.stringContaining('cannot unmarshal number')]);
   await plane.close();
 });

@@ -107,16 +107,17 @@ export function parseMerging(text: string, schema: JsonSchema | undefined): unkn
   function object(of: JsonSchema | undefined): Record<string, unknown> {
     const fields: Record<string, unknown> = {};
     const inner = isRecord(of?.additionalProperties) ? (of.additionalProperties as JsonSchema) : undefined;
+    // The last value of a repeated key in a map is used, but an earlier value of a wrong type is refused.
+    const again = (first: unknown, second: unknown, key: string): unknown => {
+      if (inner === undefined) return readField(first, second, of, key);
+      return isReadable(first, inner) ? second : first;
+    };
     while (tokens[at] !== '}' && at < tokens.length) {
       const key = String(JSON.parse(tokens[at++] ?? '""'));
       at++;
       const next = inner ?? schemaOf(of, key);
       const read = value(next);
-      put(
-        fields,
-        key,
-        Object.hasOwn(fields, key) && inner === undefined ? readField(own(fields, key), read, of, key) : read,
-      );
+      put(fields, key, Object.hasOwn(fields, key) ? again(own(fields, key), read, key) : read);
       if (tokens[at] === ',') at++;
     }
     at++;

@@ -1,4 +1,11 @@
-import { internalError, invalid, invalidValue, notFound, notOfSubresource } from '../../apimachinery/errors/errors.ts';
+import {
+  badRequest,
+  internalError,
+  invalid,
+  invalidValue,
+  notFound,
+  notOfSubresource,
+} from '../../apimachinery/errors/errors.ts';
 import { unsupportedBody, unsupportedByRouter } from '../../apimachinery/http/negotiate.ts';
 import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
@@ -15,6 +22,9 @@ import { patchedScale, sentScale } from './scale-patch.ts';
 import { admitScale, managedScale, type ScaleReview, validateScale } from './scale-review.ts';
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
+
+/** The number that a patch of a Scale reads if the custom object has no number of replicas, as in the real server. */
+const UNSET_REPLICAS = -(2 ** 31);
 
 function write(object: ApiObject, path: string, value: number): void {
   const way = steps(path);
@@ -76,13 +86,20 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const made = (live: ApiObject): ApiObject => {
     if (bytes === undefined) return structuredClone(given ?? sentScale({}, served));
     const patch = { registry, served, options, warn, now: registry.now() };
-    return patchedScale(patch, managedScale(served, live, pathOf), request.contentType, bytes);
+    const current = managedScale(served, live, pathOf);
+    if (served.kind.custom && !applying && read(live, paths.specReplicasPath) === undefined) {
+      current.spec = { ...(current.spec as object | undefined), replicas: UNSET_REPLICAS };
+    }
+    return patchedScale(patch, current, request.contentType, bytes);
   };
   const next = async (live: ApiObject): Promise<ApiObject> => {
     const scale = made(live);
     warned = true;
     const wanted = await admitScale(review, live, scale);
     const replicas = replicasOf(wanted);
+    if (served.kind.custom && replicas === UNSET_REPLICAS) {
+      throw badRequest(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} cannot be empty`);
+    }
     if (replicas < 0 && !served.kind.custom) {
       const cause = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
       throw invalid(SCALE, target.name, [cause]);

@@ -3,6 +3,7 @@ import { startTestPlane } from '../../testing.ts';
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const APPLY = { 'content-type': 'application/apply-patch+yaml' };
+const SCALE = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' };
 const path = (version: string, rest = '') => `/apis/x.dev/${version}/namespaces/default/things${rest}`;
 
 let setup: Awaited<ReturnType<typeof startTestPlane>>;
@@ -32,8 +33,11 @@ beforeEach(async () => {
           name: 'v1',
           served: true,
           storage: true,
-          subresources: { status: {} },
-          schema: schemaOf({ a: text, list, set: { ...text, default: 'stored' } }, { more: text }),
+          subresources: { status: {}, scale: SCALE },
+          schema: schemaOf(
+            { a: text, list, n: { type: 'integer' }, set: { ...text, default: 'stored' } },
+            { more: text },
+          ),
         },
         {
           name: 'v2',
@@ -127,4 +131,12 @@ test('a list of one name in a namespace has no further page', async () => {
   expect(single.body.metadata.continue).toBe('');
   const all = await send('GET', path('v1', '?limit=1'));
   expect(all.body.metadata.continue).not.toBe('');
+});
+
+test('a patch of a scale must set the replicas if the object has none', async () => {
+  await send('POST', path('v1'), thing('v1'));
+  const refused = await send('PATCH', path('v1', '/a/scale'), { spec: {} }, MERGE);
+  expect([refused.status, refused.body['message']]).toEqual([400, 'the spec replicas field ".spec.n" cannot be empty']);
+  const set = await send('PATCH', path('v1', '/a/scale'), { spec: { replicas: 2 } }, MERGE);
+  expect(set.body).toMatchObject({ spec: { replicas: 2 } });
 });

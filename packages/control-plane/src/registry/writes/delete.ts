@@ -145,7 +145,8 @@ function finish(
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
-  if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
+  if (marked && (!isMarkedSo(object, old) || registry.isWrittenAnyway(served, record)))
+    current = registry.put(served, object);
   if (gone) current = registry.remove(served, current);
   // A deleted object is returned as a response, and a marked object in its stored form.
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
