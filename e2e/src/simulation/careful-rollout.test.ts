@@ -1,6 +1,7 @@
-import { Annotations } from '@mcm/api';
-import { type EventObject, events } from '@mcm/kube';
+import { Annotations, Labels } from '@mcm/api';
+import { type EventObject, events, type Pod, pods } from '@mcm/kube';
 import { isThorough } from '@mcm/kube/testing';
+import { PodAnnotations } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
@@ -134,5 +135,34 @@ test('an invalid annotation is reported on the deployment, and starts no rollout
     expect(await green(world)).toBe(0);
     await world.annotate({ [Annotations.RolloutCanary]: null });
     await world.untilSettled(2, 'green');
+  });
+});
+
+test.each([
+  ['60m', 1],
+  ['1s', 4],
+])('pods that need %s to become Ready leave %i machines of the new template', async (readyAfter, wanted) => {
+  const annotations = {
+    [Annotations.RolloutCanary]: '1',
+    [Annotations.RolloutCanarySoak]: '10m',
+    [Annotations.RolloutCanaryPodsReady]: 'true',
+    [Annotations.RolloutPauseOnFailure]: 'true',
+  };
+  await inWorld({ annotations, maxSurge: 1 }, async (world) => {
+    await world.createDeployment(4);
+    await world.untilSettled(4, 'blue');
+    await roll(world);
+    const canaryNode = async (): Promise<string | undefined> =>
+      (await world.machines()).find(
+        ({ spec, status }) => spec.class?.name === 'green' && status?.currentStatus?.phase === 'Running',
+      )?.metadata.labels?.[Labels.Node];
+    await world.until(async () => (await canaryNode()) !== undefined);
+    await world.admin.resource<Pod>(pods, NAMESPACE).create({
+      metadata: { name: 'probe', namespace: NAMESPACE, annotations: { [PodAnnotations.ReadyAfter]: readyAfter } },
+      spec: { nodeName: (await canaryNode()) ?? '', containers: [{ name: 'main', image: 'pause' }] },
+    });
+    await world.clock.advance(20 * MINUTE);
+    expect(await green(world)).toBe(wanted);
+    expect((await world.deployment()).spec.paused === true).toBe(wanted === 1);
   });
 });

@@ -28,6 +28,7 @@ export {
   previousRevision,
   type RolloutPlan,
   reportedBudgetHold,
+  reportedCanaryPods,
   revisionOf,
   type ScaleIn,
   ScaleInReasons,

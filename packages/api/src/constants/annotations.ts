@@ -171,6 +171,16 @@ export const Annotations = {
    */
   RolloutUndoOnFailure: 'rollout.machine.sapcloud.io/undo-on-failure',
   /**
+   * On a MachineDeployment, with the value `true`. A canary fails if its pods are not Ready after the soak time of the
+   * canaries. Only in mcm.
+   */
+  RolloutCanaryPodsReady: 'rollout.machine.sapcloud.io/canary-pods-ready',
+  /**
+   * On a MachineDeployment, the name of the MachineSet whose canaries the manager has checked for pods that are not
+   * Ready. Only in mcm.
+   */
+  RolloutCanaryPodsSeen: 'rollout.machine.sapcloud.io/canary-pods-seen',
+  /**
    * On a MachineDeployment, a duration such as `1h`. mcm removes a mark of the autoscaler that is older and deletes no
    * machine. Only in mcm.
    */
@@ -448,6 +458,8 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutBatchPause,
   Annotations.RolloutPauseOnFailure,
   Annotations.RolloutUndoOnFailure,
+  Annotations.RolloutCanaryPodsReady,
+  Annotations.RolloutCanaryPodsSeen,
   Annotations.RolloutOnCannotUpdateInPlace,
   Annotations.MarkExpiry,
   Annotations.MarksExpired,

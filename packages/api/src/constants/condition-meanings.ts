@@ -220,6 +220,12 @@ export const DEPLOYMENT_CONDITIONS = {
           'Nodes with the label `rollout.machine.sapcloud.io/postpone` keep their machines. The manager replaced or updated all other machines.',
         help: 'Remove the label, or set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
+      CanaryPodsUnknown: {
+        status: 'True',
+        means:
+          'The manager cannot read the pods of the canaries, so the rollout does not continue after the soak time.',
+        help: 'The message contains the error. Give the manager the permission to `list` pods in the target cluster.',
+      },
       RolloutBudget: {
         status: 'True',
         means:

@@ -37,6 +37,8 @@ export const Labels = {
    * until this time or until a user removes the label. The rollout continues with other Nodes.
    */
   RolloutPostpone: 'rollout.machine.sapcloud.io/postpone',
+  /** On a Pod, with the value `true`. The readiness of the Pod does not stop a rollout after the soak time of canaries. */
+  IgnoreReadiness: 'rollout.machine.sapcloud.io/ignore-readiness',
   /**
    * On a Node, with the value `successful` or `failed`: the result of the update in place. On a Machine, `successful`
    * while the manager moves the machine to the new MachineSet.

@@ -183,7 +183,11 @@ export class PlanExecution {
   ): Promise<MachineDeployment> {
     const revision = String(plan.revision ?? '');
     const stale = plan.revision && deployment.metadata.annotations?.[Annotations.Revision] !== revision;
-    const isSame = plan.lastGood === undefined && plan.standby === undefined && plan.short === undefined;
+    const isSame =
+      plan.lastGood === undefined &&
+      plan.standby === undefined &&
+      plan.short === undefined &&
+      plan.podsSeen === undefined;
     if (!stale && !plan.forgetPause && isSame) return deployment;
     const annotations = {
       [Annotations.Revision]: stale ? revision : undefined,
@@ -191,6 +195,7 @@ export class PlanExecution {
       [Annotations.RolloutLastGood]: plan.lastGood,
       [Annotations.ZonesStandby]: plan.standby,
       [Annotations.ZonesShort]: plan.short,
+      [Annotations.RolloutCanaryPodsSeen]: plan.podsSeen,
     };
     return this.#access.patch(deployment, { annotations }, signal);
   }

@@ -1,5 +1,6 @@
 export { type Limits, limitsOf } from '../objects/limits.ts';
 export { type Violation, validateSet } from '../objects/violations.ts';
+export { reportedCanaryPods } from '../rollout/canary-pods.ts';
 export { previousRevision, revisionOf, type Sets, splitSets } from '../rollout/revisions.ts';
 export { isComplete } from '../rollout/rollout-completion.ts';
 export { notedNames } from '../rollout/rollout-gate.ts';

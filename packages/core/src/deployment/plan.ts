@@ -2,6 +2,7 @@ import { Annotations, ConditionReasons, counted, type MachineDeployment, Machine
 import { withoutUndefined } from '@mcm/kube';
 import { hasFailures, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../objects/conditions.ts';
+import { mustSeePods, unreadyCanaries, unreadyText } from '../rollout/canary-pods.ts';
 import { firstEnd, whyPostponed } from '../rollout/postponement.ts';
 import { hadMachines, revisionOf } from '../rollout/revisions.ts';
 import { isLastRolloutComplete } from '../rollout/rollout-completion.ts';
@@ -37,7 +38,7 @@ import type { PlannedEvent } from './state/rollback.ts';
 import { allOf, type Resize, sum } from './state/size.ts';
 import type { CountedSet } from './state/status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type RolloutPlan, type Step, scaledEvent } from './state/step.ts';
-import { type DeploymentSnapshot, rolling, type View, viewOf } from './state/view.ts';
+import { type DeploymentSnapshot, gateInputOf, rolling, type View, viewOf } from './state/view.ts';
 import { setWrites } from './writes/set-writes.ts';
 import { shortageOf } from './zones/shortage.ts';
 import { standbyOf } from './zones/standby.ts';
@@ -80,6 +81,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     unfinished: isUnfinished(view),
     standby: standby.text,
     short: short.text,
+    podsSeen: podsSeenBy(view),
     problems: problemsOf(view, step),
     repairs: view.repairs,
     because: step.because,
@@ -148,16 +150,29 @@ function automaticPause({
   machines,
   split,
   good,
+  canaryPods,
   refusedRollback,
 }: View): AutomaticPause | undefined {
   if (!rolling(counted.old) || !stopsOnFailure(rolloutSettings) || isReturn(deployment, split.current))
     return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
-  const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
+  const mine = counted.current ? of(counted.current) : [];
+  const unready = unreadyCanaries(deployment, canaryPods, mine);
+  const failures = [...new Set([...failuresOf(mine, counted.old.flatMap(of)), ...unready])];
   // If the controller has refused the rollback, it does not request the rollback again.
   const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
-  return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
+  const why = unready.length > 0 ? unreadyText(canaryPods) : '';
+  return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined, why);
+}
+
+/** Returns the name of the current set if the pods of its canaries are known and do not stop the rollout. */
+function podsSeenBy(view: View): string | undefined {
+  const { canaryPods } = view;
+  if (canaryPods === undefined || canaryPods.unseen !== undefined) return undefined;
+  const input = gateInputOf(view);
+  if (!mustSeePods(input) || unreadyCanaries(view.deployment, canaryPods, input.machines).length > 0) return undefined;
+  return input.current?.metadata.name;
 }
 
 const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View): boolean =>
@@ -228,10 +243,12 @@ function held(view: View, step: Step): Step {
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };
+  const waits = idleStep(step) && gate.waits ? { waits: { reason: gate.waits } } : {};
   return {
     ...step,
     measureProgress: false,
     lookAgainAt: gate.opensAt,
+    ...waits,
     ...withoutUndefined({ because: idleStep(step) ? gate.because : undefined }),
   };
 }

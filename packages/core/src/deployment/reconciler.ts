@@ -49,6 +49,7 @@ import { type DeploymentOptions, PlanExecution } from './execution.ts';
 import { overlapsIn, SelectorOverlaps } from './overlaps.ts';
 import { planRollout } from './plan.ts';
 import { decideRecorded } from './recorded-decision.ts';
+import { lookAtCanaries } from './rollout/canary-look.ts';
 import { closedByBudget, needsOf } from './rollout/fleet-budget.ts';
 import { ScaleRequests } from './scaling/scale-requests.ts';
 import { PlanRefused } from './state/guard.ts';
@@ -174,7 +175,8 @@ export class DeploymentReconciler {
       refusedRollback: this.#execution.refusedRollback(key, scaled),
       now,
     };
-    const { plan, entry } = await this.#plan(snapshot, signal);
+    const canaryPods = await lookAtCanaries(snapshot, nodes, signal);
+    const { plan, entry } = await this.#plan(canaryPods ? { ...snapshot, canaryPods } : snapshot, signal);
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
     try {

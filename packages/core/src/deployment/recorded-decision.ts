@@ -5,6 +5,7 @@ import { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import type { OpenBreaker } from '../disruption/unreachable.ts';
 import { recalling, remembering } from '../journal/answers.ts';
 import { type Journal, type OpenEntry, subjectOf } from '../journal/journal.ts';
+import type { CanaryPods } from '../rollout/canary-pods.ts';
 import { PlanRefused } from './state/guard.ts';
 import type { RolloutPlan } from './state/step.ts';
 import type { DeploymentSnapshot } from './state/view.ts';
@@ -28,6 +29,7 @@ export interface DeploymentInput {
   readonly guards?: GuardAnswers | undefined;
   readonly overlaps?: readonly MachineDeployment[] | undefined;
   readonly refusedRollback?: string | undefined;
+  readonly canaryPods?: CanaryPods | undefined;
 }
 
 /**
@@ -72,6 +74,7 @@ function recordedDeployment(seen: DeploymentSnapshot): {
       },
       overlaps,
       refusedRollback,
+      canaryPods: seen.canaryPods,
     },
   };
 }

@@ -34,6 +34,8 @@ export interface RolloutSettings {
    * template, the rollout pauses.
    */
   readonly undoOnFailure: boolean;
+  /** `canaryPodsReady` is true if a canary fails when its pods are not Ready after the soak time. */
+  readonly canaryPodsReady?: boolean | undefined;
   /**
    * `keepsFailedUpdates` is true if the rollout stops after a failed in-place update, and the manager does not replace
    * the machine.
@@ -62,6 +64,8 @@ export interface Gate {
   /** The time at which the set may grow further. An event can allow the growth earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
+  /** The reason of the condition that reports the wait, if the wait needs attention. */
+  readonly waits?: 'CanaryPodsUnknown';
 }
 
 const KEYS = {
@@ -71,6 +75,7 @@ const KEYS = {
   minSurge: Annotations.RolloutMinSurge,
   onFailure: Annotations.RolloutPauseOnFailure,
   undoOnFailure: Annotations.RolloutUndoOnFailure,
+  podsReady: Annotations.RolloutCanaryPodsReady,
   onCannotUpdate: Annotations.RolloutOnCannotUpdateInPlace,
 } as const;
 
@@ -102,7 +107,12 @@ export function rolloutSettingViolations({
   if (annotations[KEYS.soak] !== undefined && canary === undefined) {
     violations.push(wrong(KEYS.soak, `requires ${KEYS.canary}`));
   }
-  for (const key of [KEYS.onFailure, KEYS.undoOnFailure, Annotations.CountTerminating]) {
+  if (annotations[KEYS.podsReady] === 'true') {
+    if (annotations[KEYS.soak] === undefined) violations.push(wrong(KEYS.podsReady, `requires ${KEYS.soak}`));
+    if (annotations[KEYS.onFailure] !== 'true' && annotations[KEYS.undoOnFailure] !== 'true')
+      violations.push(wrong(KEYS.podsReady, `requires ${KEYS.onFailure} or ${KEYS.undoOnFailure}`));
+  }
+  for (const key of [KEYS.onFailure, KEYS.undoOnFailure, KEYS.podsReady, Annotations.CountTerminating]) {
     if (!['true', 'false', undefined].includes(annotations[key]))
       violations.push(wrong(key, 'must be "true" or "false"'));
   }
@@ -123,6 +133,7 @@ export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: Mach
     minSurge: minSurge === undefined ? undefined : countOf(minSurge, replicas),
     pauseOnFailure: annotations[KEYS.onFailure] === 'true',
     undoOnFailure: annotations[KEYS.undoOnFailure] === 'true',
+    canaryPodsReady: annotations[KEYS.podsReady] === 'true' ? true : undefined,
     keepsFailedUpdates: annotations[KEYS.onCannotUpdate] === 'Stop' ? true : undefined,
   };
 }
@@ -192,23 +203,34 @@ export interface GateInput {
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
+const isObserved = ({ deployment, rolloutSettings, current }: GateInput): boolean =>
+  hasRolloutSettings(rolloutSettings) &&
+  deployment.spec.strategy?.type !== 'Recreate' &&
+  !isReturn(deployment, current);
+
+/**
+ * The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the new
+ * template.
+ */
+const isRollout = ({ deployment, old, rolling }: GateInput): boolean =>
+  rolling ||
+  old.some(({ metadata }) => metadata.name === deployment.metadata.annotations?.[Annotations.RolloutLastGood]);
+
+/** Returns true if the canaries of a rollout have completed their soak time. */
+export const hasSoaked = (input: GateInput): boolean =>
+  isObserved(input) && isRollout(input) && input.rolloutSettings.canary > 0 && closedGate(input) === undefined;
+
 /**
  * Returns the limit for a deployment whose template is not proven, or undefined if there is no limit. During a pause,
  * the current set keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even if
  * the current set has no machines.
  */
-export function closedGate({ deployment, rolloutSettings, current, ...rest }: GateInput): Gate | undefined {
-  const { machines, old, rolling, now } = rest;
-  if (
-    !hasRolloutSettings(rolloutSettings) ||
-    deployment.spec.strategy?.type === 'Recreate' ||
-    isReturn(deployment, current)
-  )
-    return undefined;
+export function closedGate(input: GateInput): Gate | undefined {
+  const { deployment, rolloutSettings, current, machines, old, now } = input;
+  if (!isObserved(input)) return undefined;
   const replicas = current?.spec.replicas ?? 0;
   const paused = deployment.spec.paused === true;
-  const { [Annotations.RolloutPausedBy]: note, [Annotations.RolloutLastGood]: noted } =
-    deployment.metadata.annotations ?? {};
+  const note = deployment.metadata.annotations?.[Annotations.RolloutPausedBy];
   if (paused && note !== undefined && old.length > 0) {
     return {
       ceiling: replicas,
@@ -216,10 +238,7 @@ export function closedGate({ deployment, rolloutSettings, current, ...rest }: Ga
       because: `waiting: ${notedNames(note)} failed with the new template`,
     };
   }
-  // The creation of a deployment is not a rollout. If all old machines are deleted, the rollout is still in progress
-  // until all machines have the new template.
-  const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
-  const gate = isRollout ? gateOf(rolloutSettings, replicas, machines, now) : undefined;
+  const gate = isRollout(input) ? gateOf(rolloutSettings, replicas, machines, now) : undefined;
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
 }
 
@@ -285,15 +304,16 @@ export function pauseOn(
   deployment: MachineDeployment,
   failures: readonly Machine[],
   undoTo?: number,
+  unready = '',
 ): AutomaticPause | undefined {
   const noted = deployment.metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',') ?? [];
   const all = failures.map(({ metadata: { name, uid } }) => `${name}~${uid}`).sort();
   if (all.every((entry) => noted.includes(entry))) return undefined;
   const fresh = all.filter((entry) => !noted.includes(entry)).slice(0, MOST_NAMES);
   if (undoTo !== undefined) {
-    const message = `mcm undoes the rollout, because ${notedNames(fresh.join(','))} failed with the new template. The deployment returns to revision ${undoTo}.`;
+    const message = `mcm undoes the rollout, because ${notedNames(fresh.join(','))} failed with the new template. ${unready}The deployment returns to revision ${undoTo}.`;
     return { note: all.join(','), message, undoTo };
   }
-  const message = `mcm paused the rollout, because ${notedNames(fresh.join(','))} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
+  const message = `mcm paused the rollout, because ${notedNames(fresh.join(','))} failed with the new template. ${unready}Undo the rollout, correct the template, or set spec.paused to false to continue.`;
   return { note: all.join(','), message };
 }

@@ -24,6 +24,7 @@ import {
   planRollout,
   type RolloutPlan,
   reportedBudgetHold,
+  reportedCanaryPods,
   revisionOf,
   SAFEGUARD_DEFAULTS,
   splitSets,
@@ -141,6 +142,7 @@ function explainActing(
     nodeOf,
     guards: assessed,
     overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
+    canaryPods: reportedCanaryPods(deployment),
     now,
   };
   try {

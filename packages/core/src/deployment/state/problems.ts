@@ -25,7 +25,7 @@ export interface Problems {
 /** The result of a step, as the status reports it: a condition that blocks the rollout, or a reason for waiting. */
 interface Outcome {
   readonly condition?: ConditionChange | undefined;
-  readonly waits?: { readonly reason: 'NodePostponed' };
+  readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
   readonly because: string;
 }
 

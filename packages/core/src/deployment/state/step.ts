@@ -35,6 +35,8 @@ export interface RolloutPlan {
   /** The set to record as the last good set. If the last good set does not change, `lastGood` is undefined. */
   readonly lastGood: string | undefined;
   readonly standby: string | null | undefined;
+  /** The name of the current set if its canaries have no pods that stop the rollout. The manager records the name. */
+  readonly podsSeen: string | undefined;
   /** The new value of the annotation with the zones without capacity, in the same format as `standby`. */
   readonly short: string | null | undefined;
   readonly pause: AutomaticPause | undefined;
@@ -67,7 +69,7 @@ export type Step = Pick<RolloutPlan, 'because'> &
     /**
      * Present if the rollout waits although the deployment has no problem. A condition reports the reason for the wait.
      */
-    readonly waits?: { readonly reason: 'NodePostponed' };
+    readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
     /** Sets whose scale annotations are written even if their size does not change. */
     readonly annotate?: readonly string[];
     /**

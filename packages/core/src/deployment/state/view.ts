@@ -8,6 +8,7 @@ import { type Limits, limitsOf } from '../../objects/limits.ts';
 import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isAvailable, isTerminating } from '../../objects/machines.ts';
 import { countNamed } from '../../objects/scaler.ts';
+import { type CanaryPods, podGate } from '../../rollout/canary-pods.ts';
 import { withLessSurge } from '../../rollout/less-surge.ts';
 import { type PostponedMachine, postponedAmong } from '../../rollout/postponement.ts';
 import { highestRevision, type Sets, splitSets } from '../../rollout/revisions.ts';
@@ -15,6 +16,7 @@ import { isComplete, isLastRolloutComplete } from '../../rollout/rollout-complet
 import {
   closedGate,
   type Gate,
+  type GateInput,
   isNoted,
   keptFailures,
   NO_ROLLOUT_SETTINGS,
@@ -53,6 +55,8 @@ export interface DeploymentSnapshot {
   readonly overlaps?: readonly MachineDeployment[];
   /** Disruptions by other controllers of this process that the caches do not show yet. */
   readonly disruptions?: DisruptionsUnderWay;
+  /** The pods of the canaries, after their soak time. `canaryPods` is absent if the rollout does not check pods now. */
+  readonly canaryPods?: CanaryPods | undefined;
   /** The message about a refused rollback. */
   readonly refusedRollback?: string | undefined;
   readonly now: Date;
@@ -117,15 +121,15 @@ export function viewOf(seen: DeploymentSnapshot): View {
   const counted = { current: current && count(current), old: split.old.map(count) };
   const limits = limitsOf(deployment);
   const addMachines = current ? (machines.get(current.metadata.uid) ?? []) : [];
-  const gate = closedGate({
+  const gateInput = gateInputOf({
     deployment,
     rolloutSettings,
-    current,
-    machines: addMachines,
+    split: { current, old: split.old },
+    counted,
+    machines,
     now,
-    old: split.old,
-    rolling: rolling(counted.old),
   });
+  const gate = closedGate(gateInput) ?? podGate(gateInput, seen.canaryPods);
   const repairs = repairsOf(snapshot, split, limits, guards, gate);
   const keeps = new Set(repairs.held.map(({ machine }) => controllerOf(machine)?.uid));
   const counting = countsTerminating(deployment, guards);
@@ -178,6 +182,16 @@ export function viewOf(seen: DeploymentSnapshot): View {
       hasFailed: (set) => isNoted(deployment, set),
     }),
   };
+}
+
+/** Returns the input of the functions that delay a rollout. */
+export function gateInputOf(
+  view: Pick<View, 'deployment' | 'rolloutSettings' | 'split' | 'counted' | 'machines' | 'now'>,
+): GateInput {
+  const { deployment, rolloutSettings, split, counted, machines, now } = view;
+  const { current, old } = split;
+  const mine = current ? (machines.get(current.metadata.uid) ?? []) : [];
+  return { deployment, rolloutSettings, current, machines: mine, old, rolling: rolling(counted.old), now };
 }
 
 /**
