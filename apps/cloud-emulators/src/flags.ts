@@ -62,11 +62,11 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     )
     .addHelpText(
       'after',
-      '\nAdditional API: GET /_emulator/resources lists all billed resources, POST /_emulator/faults adds a fault:\n' +
+      '\nAdditional API: GET /_emulator/resources lists all billed resources. POST /_emulator/faults adds a fault:\n' +
         '{"on": "RunInstances"|"PUT virtualMachines"|"POST instances"|…, "times", "after", and one of "refuse": {"status", "code", "retryAfter"},\n' +
         '"perSecond", "lose": "before"|"after", "delayMs", "failOperation": {"code", "leave"}, "operationMs", "visibleAfterMs"}.\n' +
         '\nThe variable MCM_EMULATOR_ACCOUNT contains the accounts that may call, as a JSON object: {"accessKeyId", "secretAccessKey"} for aws, also "host", "webIdentity",\n' +
-        '{"tenant", "clientId", "secret"} for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation". Without an account, requests need no credentials. azure uses TLS with the CA <data-dir>/ca.crt.',
+        '{"tenant", "clientId", "secret"} for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation". Without an account, requests need no credentials. The emulator of Azure uses TLS with the CA <data-dir>/ca.crt.',
     );
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })

@@ -145,7 +145,7 @@ test.each<[what: string, spec: object, reported: RegExp]>([
       }
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(reported);
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(
-        /\. To fix it: .*until then, the nodes keep rendered-/,
+        /\. To fix it: .*the nodes keep rendered-\S+ until the error is corrected/,
       );
       expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
       await client.resource(machineConfigs).delete('99-bad');

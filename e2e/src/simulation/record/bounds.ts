@@ -35,13 +35,13 @@ export const BOUNDS = {
   quiet: {
     suites: 'all',
     ms: 10 * MINUTE,
-    rule: 'during this time after the fleet is complete, no write repeats the stored content',
+    rule: 'for the time of the bound after the fleet is complete, no write repeats the stored content',
   },
   reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'the client reopens a watch that gets no events' },
   patience: {
     suites: FLEETS,
     ms: 20 * MINUTE,
-    rule: 'a replacement without its own creation timeout counts against the disruption budget during this time',
+    rule: 'a replacement without its own creation timeout counts against the disruption budget for the time of the bound',
   },
   offeringClosed: {
     suites: '`capacity`',
@@ -51,7 +51,7 @@ export const BOUNDS = {
   offeringPrepared: {
     suites: '`capacity`',
     ms: 5 * SECOND,
-    rule: 'a call that starts at most this time before a refusal may reach the cloud after the refusal',
+    rule: 'a call that starts within the bound before a refusal may reach the cloud after the refusal',
   },
   interrupted: {
     suites: '`interruptions`',
@@ -61,7 +61,7 @@ export const BOUNDS = {
   interruptedGone: {
     suites: '`interruptions`',
     ms: 2 * MINUTE,
-    rule: 'without faults, mcm deletes a VM with a notice of this length before the cloud deletes the VM',
+    rule: 'without faults, mcm deletes a VM with a notice as long as the bound before the cloud deletes the VM',
   },
   atRest: {
     suites: MACHINES,
@@ -89,48 +89,48 @@ export const BOUNDS = {
   prompt: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'mcm creates and deletes machines within this time while other machines are blocked',
+    rule: 'mcm creates and deletes machines within the bound while other machines are blocked',
   },
   blocked: {
     suites: MACHINES,
     ms: 260 * SECOND,
-    rule: 'a drain that a disruption budget blocks sends no write during this time',
+    rule: 'a drain that a disruption budget blocks sends no write for the time of the bound',
   },
   withoutStatus: { suites: MACHINES, ms: 90 * SECOND, rule: 'a machine in deletion reports the cause of its wait' },
   overstay: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'mcm deletes a pod without a grace period only at this time after the end of its grace period',
+    rule: 'mcm waits for the bound after a grace period before it deletes the pod without a grace period',
   },
   unresponsive: {
     suites: MACHINES,
     ms: 5 * MINUTE,
-    rule: 'mcm deletes pods of a NotReady Node without eviction only after this time',
+    rule: 'mcm deletes pods of a NotReady Node without eviction only after the time of the bound',
   },
   detached: {
     suites: MACHINES,
     ms: 2 * MINUTE,
-    rule: 'mcm deletes a VM with attached volumes only at this time after the end of its last pod with volumes',
+    rule: 'after the last pod with volumes ends, mcm waits for the bound before it deletes a VM with attached volumes',
   },
   orphanDrain: {
     suites: MACHINES,
     ms: 2 * HOUR,
-    rule: 'mcm deletes pods of a VM without a Machine without eviction only after this time',
+    rule: 'mcm deletes pods of a VM without a Machine without eviction only after the time of the bound',
   },
   orphanConfirmed: {
     suites: MACHINES,
     ms: 5 * MINUTE,
-    rule: 'mcm deletes a VM only at this time after the loss of its Machine',
+    rule: 'after the loss of a Machine, mcm waits for the bound before it deletes the VM',
   },
   outdated: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'the controller checks no health with known data older than this',
+    rule: 'the controller checks no health with data that is known to be older than the bound',
   },
   noticed: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'without faults, a machine follows the health of its Node within this time',
+    rule: 'without faults, a machine follows the health of its Node within the bound',
   },
   tokenWithMachine: {
     suites: MACHINES,
@@ -146,7 +146,7 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'without a change during this time, the machine-config-controller writes no object for another period of this length',
+    rule: 'after a time as long as the bound without a change, the machine-config-controller writes nothing for the same time',
   },
   protected: {
     suites: '`join` with protection',

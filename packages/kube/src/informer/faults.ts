@@ -27,7 +27,7 @@ export function faultText(object: KubeObject): string | undefined {
   const reported = faults.slice(0, REPORTED_FAULTS).map(({ field, problem }) => `${field} ${problem}`);
   const more = faults.length > REPORTED_FAULTS ? [`and ${faults.length - REPORTED_FAULTS} more`] : [];
   const until = isHeld(object)
-    ? 'until then, no controller acts on the object'
+    ? 'no controller acts on the object until the fields are correct'
     : 'the controllers use the other fields of the object';
   return `${object.kind} ${keyOf(object)} is malformed: ${[...reported, ...more].join('; ')}. Correct the named fields; ${until}`;
 }

@@ -157,7 +157,7 @@ describe('a controller with malformed objects', () => {
     await t.clock.settle();
     expect(worked.toSorted()).toEqual(['good', 'told']);
     expect(t.reported[0]).toBe(
-      'Node bad is malformed: spec.taints is a string: a list is needed. Correct the named fields; until then, no controller acts on the object',
+      'Node bad is malformed: spec.taints is a string: a list is needed. Correct the named fields; no controller acts on the object until the fields are correct',
     );
     t.stream.event('MODIFIED', { ...fine, metadata: { ...malformed.metadata, resourceVersion: '11' } });
     await t.clock.settle();

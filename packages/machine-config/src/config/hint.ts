@@ -40,7 +40,7 @@ export function failureText(what: string, error: Error, standing: string | undef
     .replace(/\s*\n\s*/g, '; ');
   const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   const hint = error instanceof RenderError ? error.hint : undefined;
-  const until = standing ? `until then, the nodes keep ${standing}` : '';
+  const until = standing ? `the nodes keep ${standing} until the error is corrected` : '';
   const last = [hint ?? '', until].filter((part) => part !== '').join('; ');
   return `${what}: ${cut}${last === '' ? '' : `${HINT_MARK}${last}`}`;
 }

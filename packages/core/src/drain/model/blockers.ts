@@ -72,7 +72,7 @@ export const unseenBlocker = (
   text: `the pods of the node cannot be read: ${unseen}`,
   failed: true,
   pods: pods.length > 0 ? pods.map(nameOf) : undefined,
-  hint: `apply the roles of this version (docs/permissions.md); ${forcedBy} on the machine skips this check`,
+  hint: `apply the roles of this version (docs/permissions.md); the label ${forcedBy} on the machine skips this check`,
   event: blocked('the pods of the node cannot be read'),
 });
 
@@ -162,6 +162,6 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
   text: `pod ${nameOf(pod)} does not terminate`,
   failed: false,
-  hint: `the grace period ended at ${dueAt.toISOString()}; check its finalizers and the kubelet; ${forcedBy} on the machine ends the wait`,
+  hint: `the grace period ended at ${dueAt.toISOString()}; check its finalizers and the kubelet; the label ${forcedBy} ends the wait`,
   event: { reason: 'PodDoesNotEnd', cause: `pod ${nameOf(pod)}` },
 });
