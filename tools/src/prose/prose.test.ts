@@ -170,6 +170,22 @@ describe('texts', () => {
     (code) => expect(textsOf(parseSource('a.ts', `fail('${code}');`))).toEqual([]),
   );
 
+  test.each([
+    ['name', 'name'],
+    ['machine.metadata.name', 'name'],
+    ['pod.name', 'pod name'],
+    ['names.length', 'number of names'],
+    ["names.join(' and ')", 'names'],
+    ['errorText(error)', 'error'],
+    ["counted(machines.length, 'machine')", 'number of machines'],
+    ['ms / 1000', 'ms'],
+    ["lease.spec?.holder ?? ''", 'holder'],
+    ["old ? 'its age' + 'x' : age", 'value'],
+  ])('a placeholder has the words of its expression: %s', (expression, words) => {
+    const text = `fail(\`the machine waits for $${'{'}${expression}} now\`);`;
+    expect(textsOf(parseSource('a.ts', text))[0]?.code).toEqual([`<${words}>`]);
+  });
+
   test('a list of names has no texts', () => {
     const split = "const verbs = new Set('get list watch create update patch delete'.split(' '));";
     const fields = "const fields = all('text', 'maxPods podsPerCore clusterDomain');";
@@ -330,7 +346,7 @@ describe('sample', () => {
     const drawn = drawSample(texts, seededRandom(1)).flatMap((group) => group.drawn.map(({ text }) => text));
     expect(drawn).toEqual([
       '[Meaning · spec] the `status` is written later',
-      'The machine <name> of <value> is deleted',
+      'The machine <machine name> of <x> is deleted',
     ]);
   });
 

@@ -206,9 +206,30 @@ function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
   return code.length === 0 ? { text } : { text, code };
 }
 
-/** Returns a word for an expression in a message: the name of the variable or property, or `value`. */
+/** Matches `counted(n, 'machine')`, which writes a number with its noun. */
+const COUNTED = /^counted\(.+, '([\w ]+)'\)$/s;
+/** Matches a call that formats its first argument: `errorText(error)`. */
+const CALL = /^(?:await )?(?:new )?[\w.]*\w\(\s*([\w?!.[\]]+)\s*[,)]/;
+/** Matches a call that formats its object: `names.join(', ')`. */
+const METHOD =
+  /^([\w?!.#[\]]+?)\??\.(?:join|map|slice|toISOString|toString|toFixed|trim|toLowerCase|filter|sort|toSorted|flatMap)\(/;
+/** Matches an operand on the left: `ms / 1000`, `name ?? ''`. */
+const OPERAND = /^([\w?!.#]+) (?:\?\?|[-+*/])/;
+/** Properties that say nothing without their object. */
+const VAGUE = /^(name|namespace|message|code|reason|kind|id|key|version|text)$/;
+/** Parts of every Kubernetes object. */
+const COMMON = /^(metadata|spec|status|this|options|data|)$/;
+
+/** Returns some words for an expression in a message: `pod name` for `pod.name`, or `value`. */
 function valueName(expression: string): string {
-  return /^(?:[\w?!]+\.)*(\w+)$/.exec(expression)?.[1] ?? 'value';
+  const noun = COUNTED.exec(expression)?.[1];
+  if (noun !== undefined) return `number of ${noun}s`;
+  const inner = [METHOD, CALL, OPERAND].map((form) => form.exec(expression)?.[1]).find((name) => name !== undefined);
+  const path = /^(?:[\w?!#]+\.)*\w+[!?]?$/.exec(inner ?? expression)?.[0];
+  if (path === undefined) return 'value';
+  const [last = '', object = ''] = path.replace(/[?!#]/g, '').split('.').reverse();
+  if (last === 'length' || last === 'size') return `number of ${object}`;
+  return VAGUE.test(last) && !COMMON.test(object) ? `${object} ${last}` : last;
 }
 
 const TAGS = /(?:<\/?[a-z][^<>]*>\s*)+/g;
@@ -223,7 +244,7 @@ function withoutCodeLines(text: string): string {
 
 /** Matches strings that contain code: TypeScript, Go templates, Markdown tables, shell commands, SQL or PromQL. */
 const CODE_STRING =
-  /&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
+  /^#+ |^#cloud-config|^#!|^<html|\$@|": \{"|&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
 /** Returns true if most words are names of code, such as `maxPods`. Such a text is a list of names. */
 function isNames(text: string): boolean {
