@@ -85,7 +85,7 @@ function setUp({
   const records: Record<string, unknown>[] = [];
   const some = (objects: readonly object[]) => ({ store: { byIndex: () => objects, get: () => undefined } });
   const nodes = { store: { get: () => world.node, byIndex: () => [] }, recordWrite: () => undefined };
-  const target = { nodes, pods: { proven: true, store: { byIndex: () => world.pods } } };
+  const target = { nodes, pods: { proven: true, synced: true, store: { byIndex: () => world.pods } } };
   const claims = { store: { get: (key: string) => ({ spec: { volumeName: key.replace('default/', 'pv-') } }) } };
   const volumes = { store: { get: (name: string) => ({ spec: { csi: { volumeHandle: name } } }) } };
   const empty = { claims, volumes, attachments: some(attachments), budgets: some(budgets) };
