@@ -3,13 +3,19 @@ export { systemObjects } from './bootstrap.ts';
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import { defineReview } from './base/define.ts';
 import { CUSTOM_SCALE_COLUMNS, SCALE_COLUMNS } from './columns/scale.ts';
+import { deviceKinds } from './devices/kinds.ts';
 import { clusterKinds } from './groups/cluster.ts';
 import { coreKinds } from './groups/core.ts';
 import { workloadKinds } from './groups/workloads.ts';
 import { tokenRequestKind } from './token-request.ts';
 
 /** All kinds that are served without a CustomResourceDefinition. */
-export const builtinKinds: readonly KindDefinition[] = [...coreKinds, ...workloadKinds, ...clusterKinds];
+export const builtinKinds: readonly KindDefinition[] = [
+  ...coreKinds,
+  ...workloadKinds,
+  ...clusterKinds,
+  ...deviceKinds,
+];
 
 const scaleKind: KindDefinition = {
   ...defineReview({ group: 'autoscaling', kind: 'Scale', plural: 'scales', namespaced: true }),

@@ -56,6 +56,8 @@ flowcontrol.v1.PriorityLevelConfigurationStatus: conditions=type
 flowcontrol.v1.ResourcePolicyRule: ~apiGroups=set ~namespaces=set ~resources=set ~verbs=set
 networking.v1.ServiceCIDRStatus: conditions=type
 policy.v1.PodDisruptionBudgetStatus: conditions=type
+resource.v1.AllocatedDeviceStatus: ~conditions=type
+resource.v1.ResourceClaimStatus: ~devices=driver,device,pool,shareID reservedFor=uid
 storage.v1.CSIDriverSpec: ~volumeLifecycleModes=set
 storage.v1.CSINodeSpec: drivers=name
 meta.v1.ObjectMeta: finalizers=set ownerReferences=uid
@@ -116,6 +118,8 @@ const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
 export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
   // Raw JSON is replaced as a whole.
   ['apps.v1.ControllerRevision.data', atomicMap],
+  ['resource.v1.AllocatedDeviceStatus.data', atomicMap],
+  ['resource.v1.OpaqueDeviceConfiguration.parameters', atomicMap],
   ['core.v1.PodSpec.nodeSelector', atomicMap],
   ['core.v1.ReplicationControllerSpec.selector', atomicMap],
   ['core.v1.ServiceSpec.selector', atomicMap],
@@ -166,6 +170,13 @@ core.v1.ResourceQuotaStatus: {}hard {}used
 core.v1.ResourceRequirements: {}limits {}requests
 core.v1.VolumeResourceRequirements: {}limits {}requests
 node.v1.Overhead: {}podFixed
+resource.v1.CapacityRequestPolicy: default
+resource.v1.CapacityRequestPolicyRange: max min step
+resource.v1.CapacityRequirements: {}requests
+resource.v1.Counter: value
+resource.v1.DeviceCapacity: value
+resource.v1.DeviceRequestAllocationResult: {}consumedCapacity
+resource.v1.NodeAllocatableResourceMapping: allocationMultiplier
 storage.v1.CSIStorageCapacity: capacity maximumVolumeSize
 `;
 
@@ -183,6 +194,7 @@ const typed = (table: string, scalar: string): [string, string][] =>
 export const quantityFields: ReadonlyMap<string, string> = new Map([
   ...typed(QUANTITIES, 'quantity'),
   ...typed(BYTES, 'byte'),
+  ['resource.v1.CapacityRequestPolicy.validValues', '[]quantity'],
   // The server does not interpret the values of default, example and enum in a CRD.
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);

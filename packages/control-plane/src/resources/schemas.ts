@@ -26,6 +26,8 @@ export const SHARED_SCALARS = {
 const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
   ['apps.v1.ControllerRevision.data', 'raw'],
+  ['resource.v1.AllocatedDeviceStatus.data', 'raw'],
+  ['resource.v1.OpaqueDeviceConfiguration.parameters', 'raw'],
   ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 

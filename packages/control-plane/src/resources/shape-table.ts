@@ -421,6 +421,41 @@ rbac.v1.Role: |metadata|rules
 rbac.v1.RoleBinding: subjects|metadata roleRef
 rbac.v1.RoleRef: ||apiGroup kind name
 rbac.v1.Subject: apiGroup namespace||kind name
+resource.v1.AllocatedDeviceStatus: ||driver pool device conditions
+resource.v1.AllocationResult: |devices
+resource.v1.CELDeviceSelector: ||expression
+resource.v1.CapacityRequestPolicy: validValues||||default
+resource.v1.CapacityRequirements: requests
+resource.v1.Counter: ||value
+resource.v1.CounterSet: counters||name
+resource.v1.Device: attributes capacity consumesCounters taints bindingConditions bindingFailureConditions nodeAllocatableResourceMappings||name
+resource.v1.DeviceAllocationConfiguration: requests||source
+resource.v1.DeviceAllocationResult: results config
+resource.v1.DeviceAttribute: ints bools strings versions
+resource.v1.DeviceCapacity: ||value
+resource.v1.DeviceClaim: constraints config||requests
+resource.v1.DeviceClaimConfiguration: requests
+resource.v1.DeviceClass: |metadata spec
+resource.v1.DeviceClassSpec: selectors config
+resource.v1.DeviceConstraint: requests
+resource.v1.DeviceCounterConsumption: counters||counterSet
+resource.v1.DeviceRequest: firstAvailable||name
+resource.v1.DeviceRequestAllocationResult: tolerations bindingConditions bindingFailureConditions consumedCapacity||request driver pool device
+resource.v1.DeviceSubRequest: selectors allocationMode count tolerations||name deviceClassName
+resource.v1.DeviceTaint: value||key effect
+resource.v1.DeviceToleration: key operator value effect
+resource.v1.ExactDeviceRequest: selectors allocationMode count tolerations||deviceClassName
+resource.v1.NetworkDeviceData: interfaceName ips hardwareAddress
+resource.v1.OpaqueDeviceConfiguration: ||driver||parameters
+resource.v1.ResourceClaim: |metadata spec status
+resource.v1.ResourceClaimConsumerReference: apiGroup||resource name uid
+resource.v1.ResourceClaimSpec: |devices
+resource.v1.ResourceClaimStatus: reservedFor devices
+resource.v1.ResourceClaimTemplate: |metadata spec
+resource.v1.ResourceClaimTemplateSpec: |metadata spec
+resource.v1.ResourcePool: ||name generation resourceSliceCount
+resource.v1.ResourceSlice: |metadata spec
+resource.v1.ResourceSliceSpec: devices sharedCounters|pool|driver
 scheduling.v1.PriorityClass: globalDefault description|metadata|value
 storage.v1.CSIDriver: |metadata spec
 storage.v1.CSIDriverSpec: volumeLifecycleModes tokenRequests

@@ -96,6 +96,7 @@ const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',
   'certificates.k8s.io/certificatesigningrequests',
+  'resource.k8s.io/resourceslices',
 ]);
 
 /**

@@ -56,6 +56,10 @@ const RETURNS_DELETED = new Set([
   '/resourcequotas',
   '/serviceaccounts',
   '/services',
+  'resource.k8s.io/deviceclasses',
+  'resource.k8s.io/resourceclaims',
+  'resource.k8s.io/resourceclaimtemplates',
+  'resource.k8s.io/resourceslices',
   'storage.k8s.io/storageclasses',
   'storage.k8s.io/csidrivers',
   'storage.k8s.io/csinodes',
@@ -72,7 +76,11 @@ interface Context {
   readonly call: Call;
 }
 
-const NO_STATUS_TABLES: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io']);
+const NO_STATUS_TABLES: ReadonlySet<string> = new Set([
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'resource.k8s.io',
+]);
 /** Subresources whose response comes from a node or a service. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 /**

@@ -13,13 +13,16 @@
 export const INTERNAL = `
 AWSElasticBlockStoreVolumeSource: VolumeID:'' FSType:'' Partition:0 ReadOnly:b
 Affinity: NodeAffinity:*NodeAffinity PodAffinity:*PodAffinity PodAntiAffinity:*PodAntiAffinity
+AllocationResult: Devices:DeviceAllocationResult NodeSelector:*NodeSelector AllocationTimestamp:?
 AppArmorProfile: Type:'' LocalhostProfile:?
 AzureDiskVolumeSource: DiskName:'' DataDiskURI:''=diskURI CachingMode:? FSType:? ReadOnly:? Kind:?
 AzureFilePersistentVolumeSource: SecretName:'' ShareName:'' ReadOnly:b SecretNamespace:?
 AzureFileVolumeSource: SecretName:'' ShareName:'' ReadOnly:b
+CELDeviceSelector: Expression:''
 CSIPersistentVolumeSource: Driver:'' VolumeHandle:'' ReadOnly:b FSType:'' VolumeAttributes:? ControllerPublishSecretRef:*SecretReference NodeStageSecretRef:*SecretReference NodePublishSecretRef:*SecretReference ControllerExpandSecretRef:*SecretReference NodeExpandSecretRef:*SecretReference
 CSIVolumeSource: Driver:'' ReadOnly:? FSType:? VolumeAttributes:? NodePublishSecretRef:*LocalObjectReference
 Capabilities: Add:? Drop:?
+CapacityRequirements: Requests:?
 CephFSPersistentVolumeSource: Monitors:? Path:'' User:'' SecretFile:'' SecretRef:*SecretReference ReadOnly:b
 CephFSVolumeSource: Monitors:? Path:'' User:'' SecretFile:'' SecretRef:*LocalObjectReference ReadOnly:b
 CinderPersistentVolumeSource: VolumeID:'' FSType:'' ReadOnly:b SecretRef:*SecretReference
@@ -38,6 +41,17 @@ ContainerRestartRule: Action:'' ExitCodes:*ContainerRestartRuleOnExitCodes
 ContainerRestartRuleOnExitCodes: Operator:'' Values:?
 DaemonSetUpdateStrategy: Type:'' RollingUpdate:*RollingUpdateDaemonSet
 DeploymentStrategy: Type:'' RollingUpdate:*RollingUpdateDeployment
+DeviceAllocationConfiguration: Source:'' Requests:? Opaque:*OpaqueDeviceConfiguration
+DeviceAllocationResult: Results:[]DeviceRequestAllocationResult Config:[]DeviceAllocationConfiguration
+DeviceAttribute: IntValue:?=int BoolValue:?=bool StringValue:?=string VersionValue:?=version IntValues:?=ints BoolValues:?=bools StringValues:?=strings VersionValues:?=versions
+DeviceClaim: Requests:[]DeviceRequest Constraints:[]DeviceConstraint Config:[]DeviceClaimConfiguration
+DeviceClaimConfiguration: Requests:? Opaque:*OpaqueDeviceConfiguration
+DeviceConstraint: Requests:? MatchAttribute:? DistinctAttribute:?
+DeviceRequest: Name:'' Exactly:*ExactDeviceRequest FirstAvailable:[]DeviceSubRequest
+DeviceRequestAllocationResult: Request:'' Driver:'' Pool:'' Device:'' AdminAccess:? Tolerations:[]DeviceToleration BindingConditions:? BindingFailureConditions:? ShareID:? ConsumedCapacity:?
+DeviceSelector: CEL:*CELDeviceSelector
+DeviceSubRequest: Name:'' DeviceClassName:'' Selectors:[]DeviceSelector AllocationMode:'' Count:0 Tolerations:[]DeviceToleration Capacity:*CapacityRequirements
+DeviceToleration: Key:'' Operator:'' Value:'' Effect:'' TolerationSeconds:?
 DownwardAPIProjection: Items:[]DownwardAPIVolumeFile
 DownwardAPIVolumeFile: Path:'' FieldRef:*ObjectFieldSelector ResourceFieldRef:*ResourceFieldSelector Mode:?
 DownwardAPIVolumeSource: Items:[]DownwardAPIVolumeFile DefaultMode:?
@@ -48,6 +62,7 @@ EnvVarSource: FieldRef:*ObjectFieldSelector ResourceFieldRef:*ResourceFieldSelec
 EphemeralContainer: Name:'' Image:'' Command:? Args:? WorkingDir:'' Ports:[]ContainerPort EnvFrom:[]EnvFromSource Env:[]EnvVar Resources:ResourceRequirements ResizePolicy:[]ContainerResizePolicy RestartPolicy:? RestartPolicyRules:[]ContainerRestartRule VolumeMounts:[]VolumeMount VolumeDevices:[]VolumeDevice LivenessProbe:*Probe ReadinessProbe:*Probe StartupProbe:*Probe Lifecycle:*Lifecycle TerminationMessagePath:'' TerminationMessagePolicy:'' ImagePullPolicy:'' SecurityContext:*SecurityContext Stdin:b StdinOnce:b TTY:b TargetContainerName:''
 EphemeralContainerCommon: Name:'' Image:'' Command:? Args:? WorkingDir:'' Ports:[]ContainerPort EnvFrom:[]EnvFromSource Env:[]EnvVar Resources:ResourceRequirements ResizePolicy:[]ContainerResizePolicy RestartPolicy:? RestartPolicyRules:[]ContainerRestartRule VolumeMounts:[]VolumeMount VolumeDevices:[]VolumeDevice LivenessProbe:*Probe ReadinessProbe:*Probe StartupProbe:*Probe Lifecycle:*Lifecycle TerminationMessagePath:'' TerminationMessagePolicy:'' ImagePullPolicy:'' SecurityContext:*SecurityContext Stdin:b StdinOnce:b TTY:b
 EphemeralVolumeSource: VolumeClaimTemplate:*PersistentVolumeClaimTemplate
+ExactDeviceRequest: DeviceClassName:'' Selectors:[]DeviceSelector AllocationMode:'' Count:0 AdminAccess:? Tolerations:[]DeviceToleration Capacity:*CapacityRequirements
 ExecAction: Command:?
 FCVolumeSource: TargetWWNs:? Lun:? FSType:'' ReadOnly:b WWIDs:?
 FileKeySelector: VolumeName:'' Path:'' Key:'' Optional:?
@@ -81,9 +96,10 @@ NodeSelectorTerm: MatchExpressions:[]NodeSelectorRequirement MatchFields:[]NodeS
 NodeSpec: PodCIDRs:? ProviderID:'' Unschedulable:b Taints:[]Taint ConfigSource:*NodeConfigSource DoNotUseExternalID:''=externalID
 ObjectFieldSelector: APIVersion:'' FieldPath:''
 ObjectReference: Kind:'' Namespace:'' Name:'' UID:'' APIVersion:'' ResourceVersion:'' FieldPath:''
+OpaqueDeviceConfiguration: Driver:'' Parameters:?
+ParentReference: Group:'' Resource:'' Namespace:'' Name:''
 PersistentVolumeClaimSpec: AccessModes:? Selector:s Resources:VolumeResourceRequirements VolumeName:'' StorageClassName:? VolumeMode:? DataSource:*TypedLocalObjectReference DataSourceRef:*TypedObjectReference VolumeAttributesClassName:?
 PersistentVolumeClaimTemplate: ObjectMeta:ObjectMeta=metadata Spec:PersistentVolumeClaimSpec
-ParentReference: Group:'' Resource:'' Namespace:'' Name:''
 PersistentVolumeClaimVolumeSource: ClaimName:'' ReadOnly:b
 PersistentVolumeSource: GCEPersistentDisk:*GCEPersistentDiskVolumeSource AWSElasticBlockStore:*AWSElasticBlockStoreVolumeSource HostPath:*HostPathVolumeSource Glusterfs:*GlusterfsPersistentVolumeSource NFS:*NFSVolumeSource RBD:*RBDPersistentVolumeSource Quobyte:*QuobyteVolumeSource ISCSI:*ISCSIPersistentVolumeSource FlexVolume:*FlexPersistentVolumeSource Cinder:*CinderPersistentVolumeSource CephFS:*CephFSPersistentVolumeSource FC:*FCVolumeSource Flocker:*FlockerVolumeSource AzureFile:*AzureFilePersistentVolumeSource VsphereVolume:*VsphereVirtualDiskVolumeSource AzureDisk:*AzureDiskVolumeSource PhotonPersistentDisk:*PhotonPersistentDiskVolumeSource PortworxVolume:*PortworxVolumeSource ScaleIO:*ScaleIOPersistentVolumeSource Local:*LocalVolumeSource StorageOS:*StorageOSPersistentVolumeSource CSI:*CSIPersistentVolumeSource
 PersistentVolumeSpec: Capacity:? GCEPersistentDisk:*GCEPersistentDiskVolumeSource AWSElasticBlockStore:*AWSElasticBlockStoreVolumeSource HostPath:*HostPathVolumeSource Glusterfs:*GlusterfsPersistentVolumeSource NFS:*NFSVolumeSource RBD:*RBDPersistentVolumeSource Quobyte:*QuobyteVolumeSource ISCSI:*ISCSIPersistentVolumeSource FlexVolume:*FlexPersistentVolumeSource Cinder:*CinderPersistentVolumeSource CephFS:*CephFSPersistentVolumeSource FC:*FCVolumeSource Flocker:*FlockerVolumeSource AzureFile:*AzureFilePersistentVolumeSource VsphereVolume:*VsphereVirtualDiskVolumeSource AzureDisk:*AzureDiskVolumeSource PhotonPersistentDisk:*PhotonPersistentDiskVolumeSource PortworxVolume:*PortworxVolumeSource ScaleIO:*ScaleIOPersistentVolumeSource Local:*LocalVolumeSource StorageOS:*StorageOSPersistentVolumeSource CSI:*CSIPersistentVolumeSource AccessModes:? ClaimRef:*ObjectReference PersistentVolumeReclaimPolicy:'' StorageClassName:'' MountOptions:? VolumeMode:? NodeAffinity:*VolumeNodeAffinity VolumeAttributesClassName:?
@@ -116,6 +132,8 @@ QuobyteVolumeSource: Registry:'' Volume:'' ReadOnly:b User:'' Group:'' Tenant:''
 RBDPersistentVolumeSource: CephMonitors:?=monitors RBDImage:''=image FSType:'' RBDPool:''=pool RadosUser:''=user Keyring:'' SecretRef:*SecretReference ReadOnly:b
 RBDVolumeSource: CephMonitors:?=monitors RBDImage:''=image FSType:'' RBDPool:''=pool RadosUser:''=user Keyring:'' SecretRef:*LocalObjectReference ReadOnly:b
 ResourceClaim: Name:'' Request:''
+ResourceClaimSpec: Devices:DeviceClaim
+ResourceClaimTemplateSpec: ObjectMeta:ObjectMeta=metadata Spec:ResourceClaimSpec
 ResourceFieldSelector: ContainerName:'' Resource:'' Divisor:q
 ResourceRequirements: Limits:? Requests:? Claims:[]ResourceClaim
 RollingUpdateDaemonSet: MaxUnavailable:0 MaxSurge:0
@@ -137,6 +155,7 @@ ServiceAccountTokenProjection: Audience:'' ExpirationSeconds:0 Path:''
 ServicePort: Name:'' Protocol:'' AppProtocol:? Port:0 TargetPort:0 NodePort:0
 ServiceSpec: Type:'' Ports:[]ServicePort Selector:? ClusterIP:'' ClusterIPs:? IPFamilies:? IPFamilyPolicy:? ExternalName:'' ExternalIPs:? LoadBalancerIP:'' SessionAffinity:'' SessionAffinityConfig:*SessionAffinityConfig LoadBalancerSourceRanges:? ExternalTrafficPolicy:'' HealthCheckNodePort:0 PublishNotReadyAddresses:b AllocateLoadBalancerNodePorts:? LoadBalancerClass:? InternalTrafficPolicy:? TrafficDistribution:?
 SessionAffinityConfig: ClientIP:*ClientIPConfig
+SharedDeviceID: Driver:'' Pool:'' Device:'' ShareID:''
 SleepAction: Seconds:0
 StatefulSetUpdateStrategy: Type:'' RollingUpdate:*RollingUpdateStatefulSetStrategy
 StorageOSPersistentVolumeSource: VolumeName:'' VolumeNamespace:'' FSType:'' ReadOnly:b SecretRef:*ObjectReference

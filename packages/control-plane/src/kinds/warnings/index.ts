@@ -171,6 +171,13 @@ export const nodeWarnings: Warnings = (node) => {
   ];
 };
 
+export const sliceWarnings: Warnings = (slice) => {
+  const driver = text(look(slice, 'spec'), 'driver');
+  if (driver === driver.toLowerCase()) return [];
+  const found = `${JSON.stringify(driver)} contains uppercase characters`;
+  return [`spec.driver: driver names should be lowercase; ${found}`];
+};
+
 export const csiDriverWarnings: Warnings = (driver, old) => {
   const spec = look(driver, 'spec');
   if (old !== undefined && equalJson(spec.tokenRequests, look(old, 'spec').tokenRequests)) return [];

@@ -11,6 +11,7 @@ const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
   'io.k8s.api.core.v1.ObjectReference',
   'io.k8s.api.flowcontrol.v1.FlowSchemaCondition',
   'io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationCondition',
+  'io.k8s.api.resource.v1.AllocatedDeviceStatus',
 ]);
 
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
