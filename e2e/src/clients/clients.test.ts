@@ -8,6 +8,7 @@ import { conformancePrograms, readSelection } from './conformance.ts';
 import { readKnownFailures, surprises } from './known-failures.ts';
 import { readGinkgo, readGoTest, readPytest } from './outcomes.ts';
 import { missingPrograms, runSuite } from './run-suite.ts';
+import { readVitest } from './run-tests.ts';
 import type { Suite } from './suite.ts';
 import { SUITES } from './suites.ts';
 
@@ -190,6 +191,19 @@ test.runIf(isThorough)('an autoscaler that ends without a scale-up is a failure'
   expect(stdout).toContain('unexpected: failed: each scale-up and scale-in is complete within 5 minutes\n');
   expect(stdout).toContain('cluster-autoscaler: 2 passed, 2 failed\n');
   expect(status).toBe(1);
+});
+
+test('reads the report of Vitest, with a file that cannot be loaded and without skipped tests', () => {
+  const assertionResults = ['passed', 'failed', 'skipped'].map((status) => ({ fullName: ` ${status}`, status }));
+  const testResults = [
+    { name: 'a.test.ts', status: 'failed', assertionResults },
+    { name: 'b.test.ts', status: 'failed', assertionResults: [] },
+  ];
+  expect(readVitest(JSON.stringify({ testResults }))).toEqual([
+    { name: 'passed', passed: true },
+    { name: 'failed', passed: false },
+    { name: 'b.test.ts', passed: false },
+  ]);
 });
 
 test('a conformance spec runs without the scheduler, with the scheduler, or not at all', () => {

@@ -1,6 +1,10 @@
 import { join } from 'node:path';
-import { AUTOSCALER, runAutoscaler } from './autoscaler/run-autoscaler.ts';
+import { runAutoscaler } from './autoscaler/run-autoscaler.ts';
+import { runGroups } from './autoscaler/run-groups.ts';
+import { AUTOSCALER } from './autoscaler/start-autoscaler.ts';
 import { conformancePrograms, readSelection } from './conformance.ts';
+import { HELM, runHelm } from './run-helm.ts';
+import { PROMETHEUS, PROMTOOL, runPrometheus } from './run-prometheus.ts';
 import type { Program, Scenario, Suite } from './suite.ts';
 
 /** With this variable, tests of envtest use the cluster of `KUBECONFIG` instead of a separate cluster. */
@@ -53,4 +57,7 @@ export const SUITES: readonly (Suite | Scenario)[] = [
     ],
   },
   { name: 'cluster-autoscaler', files: [AUTOSCALER], run: runAutoscaler },
+  { name: 'cluster-autoscaler-groups', files: [AUTOSCALER], run: runGroups },
+  { name: 'helm', files: [HELM], run: runHelm },
+  { name: 'prometheus', files: [PROMETHEUS, PROMTOOL], run: runPrometheus },
 ];

@@ -1,19 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
-import { createAuthority } from '@mcm/control-plane';
-import { type KubeClient, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
-import { issueCertificate } from '../../harness/certificates.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { NAMESPACE, startStack, until } from '../../harness/stack.ts';
+import { realClock } from '@mcm/kube';
+import { NAMESPACE, until } from '../../harness/stack.ts';
 import { DeletionTimes } from './deletion-times.ts';
-import { PodLoad } from './pod-load.ts';
-
-/** The path of the cluster autoscaler in the folder of programs. */
-export const AUTOSCALER = join('cluster-autoscaler', 'cluster-autoscaler');
+import type { PodLoad } from './pod-load.ts';
+import { type Check, withAutoscaler } from './start-autoscaler.ts';
 
 const POOL = 'workers';
 const LARGEST = 10;
@@ -24,82 +15,6 @@ const LIMIT_MS = 300_000;
 const LOOK_EVERY_MS = 500;
 /** The longest time from a decision of the autoscaler to the deletion of the machine. */
 const DELETION_MS = 5_000;
-
-/** The result of one check of the whole run. */
-interface Check {
-  readonly name: string;
-  readonly passed: boolean;
-}
-
-/** Short waits, so that a scale-in takes seconds. */
-const FLAGS = [
-  '--cloud-provider=externalgrpc',
-  '--scan-interval=1s',
-  '--scale-down-delay-after-add=1s',
-  '--scale-down-unneeded-time=1s',
-  '--scale-down-delay-after-delete=0s',
-  '--node-delete-delay-after-taint=0s',
-  '--leader-elect=false',
-];
-
-const crdKind: ResourceDefinition<KubeObject> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
-
-/**
- * The autoscaler lists these kinds of dynamic resource allocation and does not start without them. The embedded control
- * plane does not serve these kinds.
- */
-const LISTED_KINDS = [
-  { plural: 'deviceclasses', kind: 'DeviceClass', scope: 'Cluster' },
-  { plural: 'resourceslices', kind: 'ResourceSlice', scope: 'Cluster' },
-  { plural: 'resourceclaims', kind: 'ResourceClaim', scope: 'Namespaced' },
-] as const;
-
-async function createListedKinds(client: KubeClient): Promise<void> {
-  const group = 'resource.k8s.io';
-  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  for (const { plural, kind, scope } of LISTED_KINDS) {
-    const spec = {
-      group,
-      scope,
-      names: { plural, kind, singular: kind.toLowerCase() },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
-    };
-    const annotations = { 'api-approved.kubernetes.io': 'unapproved, for tests' };
-    await client.resource(crdKind).create({ metadata: { name: `${plural}.${group}`, annotations }, spec } as never);
-  }
-}
-
-function writeConfig(folder: string, port: number): string {
-  const authority = createAuthority(realClock.now());
-  const [server, client] = [issueCertificate(authority, 'serverAuth'), issueCertificate(authority, 'clientAuth')];
-  const files = {
-    'tls.crt': server.cert,
-    'tls.key': server.key,
-    'ca.crt': authority.certificate,
-    'client.crt': client.cert,
-    'client.key': client.key,
-  };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
-  const config = join(folder, 'cloud.yaml');
-  const path = (name: keyof typeof files): string => JSON.stringify(join(folder, name));
-  writeFileSync(
-    config,
-    `address: localhost:${port}\ncert: ${path('client.crt')}\nkey: ${path('client.key')}\ncacert: ${path('ca.crt')}\n`,
-  );
-  return config;
-}
-
-function startAutoscaler(program: string, flags: readonly string[], logFile: string): ChildProcess {
-  const child = spawn(program, [...FLAGS, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
-  child.stderr.pipe(createWriteStream(logFile));
-  return child;
-}
 
 /** Changes the number of pods, and waits until the number of machines is right. */
 async function followLoad(load: PodLoad, deletions: DeletionTimes, ended: () => boolean): Promise<Check[]> {
@@ -135,46 +50,24 @@ async function followLoad(load: PodLoad, deletions: DeletionTimes, ended: () => 
   ];
 }
 
-/**
- * Runs the cluster autoscaler of the Kubernetes project with the real programs of mcm, and changes the number of pods.
- * With `KUBEBUILDER_ASSETS`, the API server is a real one.
- * @param dir The folder with the programs.
- */
-export async function runAutoscaler(dir: string): Promise<Check[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'mcm autoscaler '));
-  const port = await freePort();
-  const config = writeConfig(folder, port);
-  const stack = await startStack({ managerFlags: [`--autoscaler-port=${port}`, `--autoscaler-cert-dir=${folder}`] });
-  let autoscaler: ChildProcess | undefined;
-  try {
-    if (stack.plane) await createListedKinds(stack.client);
-    await stack.makeClass('small');
-    await stack.makeDeployment(POOL, 1, 'small');
-    const annotations = { [Annotations.AutoscalerMinSize]: '1', [Annotations.AutoscalerMaxSize]: String(LARGEST) };
-    const pools = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
-    await pools.patch(POOL, { type: 'merge', body: { metadata: { annotations } } });
-    await stack.startControllers();
-    await until<MachineDeployment>(
-      stack.client,
-      machineDeployments,
-      POOL,
-      ({ status }) => status?.availableReplicas === 1,
-      LIMIT_MS,
-    );
-    const load = new PodLoad(stack.client);
-    await load.create();
-    const flags = [`--kubeconfig=${stack.kubeconfig}`, `--cloud-config=${config}`];
-    const started = startAutoscaler(join(dir, AUTOSCALER), flags, join(folder, 'autoscaler.log'));
-    autoscaler = started;
-    const deletions = new DeletionTimes(stack.client);
-    const [checks] = await Promise.all([
-      followLoad(load, deletions, () => started.exitCode !== null).finally(() => deletions.stop()),
-      deletions.follow(),
-    ]);
-    return checks;
-  } finally {
-    autoscaler?.kill('SIGKILL');
-    await stack.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+/** Changes the number of pods of one pool, and checks the machines. @param dir The folder with the programs. */
+export const runAutoscaler = (dir: string): Promise<Check[]> =>
+  withAutoscaler(dir, {
+    async prepare(stack) {
+      await stack.makeDeployment(POOL, 1, 'small');
+      const annotations = { [Annotations.AutoscalerMinSize]: '1', [Annotations.AutoscalerMaxSize]: String(LARGEST) };
+      const pools = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
+      await pools.patch(POOL, { type: 'merge', body: { metadata: { annotations } } });
+      await stack.startControllers();
+      const isReady = ({ status }: MachineDeployment): boolean => status?.availableReplicas === 1;
+      await until<MachineDeployment>(stack.client, machineDeployments, POOL, isReady, LIMIT_MS);
+    },
+    async check({ stack, load, ended }) {
+      const deletions = new DeletionTimes(stack.client);
+      const [checks] = await Promise.all([
+        followLoad(load, deletions, ended).finally(() => deletions.stop()),
+        deletions.follow(),
+      ]);
+      return checks;
+    },
+  });

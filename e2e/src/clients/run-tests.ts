@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { ROOT } from '../docs/sources.ts';
+import type { Outcome } from './outcomes.ts';
+
+/** The part of the JSON report of Vitest that contains the results. */
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+/** Reads a JSON report of Vitest. A file that cannot be loaded is one failure. Skipped tests have no result. */
+export function readVitest(text: string): Outcome[] {
+  const { testResults } = JSON.parse(text) as Report;
+  return testResults.flatMap(({ name, status, assertionResults }) => {
+    if (status === 'failed' && assertionResults.length === 0) return [{ name, passed: false }];
+    return assertionResults
+      .filter((each) => each.status === 'passed' || each.status === 'failed')
+      .map((each) => ({ name: each.fullName.trim(), passed: each.status === 'passed' }));
+  });
+}
+
+/**
+ * Runs test files of this repository that start a program of another project. Without this program, the files skip the
+ * tests.
+ * @param folder the folder that contains the program
+ */
+export async function runTests(folder: string, files: readonly string[]): Promise<Outcome[]> {
+  const output = mkdtempSync(join(tmpdir(), 'mcm tests '));
+  try {
+    const report = join(output, 'report.json');
+    const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+    const args = [vitest, 'run', '--root', ROOT, ...files, '--reporter=json', `--outputFile=${report}`];
+    const env = { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH ?? ''}` };
+    const said = await new Promise<string>((resolve) => {
+      execFile(process.execPath, args, { env, maxBuffer: 1e8 }, (_error, stdout, stderr) =>
+        resolve(`${stdout}${stderr}`),
+      );
+    });
+    if (existsSync(report)) return readVitest(readFileSync(report, 'utf8'));
+    return [{ name: `the tests did not run: ${said.trim().split('\n').slice(-3).join(' | ')}`, passed: false }];
+  } finally {
+    rmSync(output, { recursive: true });
+  }
+}
