@@ -36,8 +36,8 @@ export interface ApplyOptions {
 }
 
 /**
- * Applies objects server-side in order, as field manager `mcm-install`. Fields of other field managers stay unchanged.
- * Objects that were applied before an error stay in the cluster.
+ * Applies objects in order with server-side apply. The field manager is `mcm-install`. Fields of other field managers
+ * stay unchanged. Objects that were applied before an error stay in the cluster.
  * @throws UserError for a conflict with another manager (unless `force` is set), and for a kind that the cluster does
  *   not have
  */
@@ -104,8 +104,8 @@ const missingKind = (object: Identified): string =>
   `${nameOf(object)}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or remove the kind from --with`;
 
 /**
- * Returns a hint for a Deployment with another selector, which is immutable. The original and other installations use
- * other labels in their selector.
+ * Returns a hint if the existing Deployment has another selector. Selectors are immutable, and the original and other
+ * installations use other labels in their selector.
  */
 const otherSelector = ({ kind, metadata: { name, namespace } }: Identified): string =>
   `${kind.toLowerCase()}/${name}: the existing ${kind} has another selector, which cannot change. Save and delete this ${kind}: kubectl -n ${namespace} delete ${kind.toLowerCase()} ${name} --cascade=foreground`;

@@ -7,7 +7,7 @@ interface Namespace {
 
 /**
  * Creates the namespace of an installation if it does not exist.
- * @returns whether the namespace was created
+ * @returns true if the namespace was created
  * @throws UserError if the namespace is in deletion, or if the user may not create it
  */
 export async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<boolean> {

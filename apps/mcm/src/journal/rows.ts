@@ -15,18 +15,18 @@ export interface JournalRow {
   readonly actions: readonly string[];
   readonly because: string;
   readonly outcome: string;
-  /** The complete result of the decision. */
+  /** The result of the decision, with all fields. */
   readonly result: unknown;
-  /** The complete input of the decision. */
+  /** The input of the decision, with all fields. */
   readonly observation: unknown;
 }
 
-/** Selects decisions by their objects. */
+/** The filter for decisions. A filter selects decisions by their objects. */
 export interface JournalScope {
-  /** `namespace` is undefined for all namespaces. */
+  /** The namespace of the objects, or undefined for all namespaces. */
   readonly namespace: string | undefined;
   readonly object?: { readonly kind: string; readonly name: string } | undefined;
-  /** The objects of the deployments with certain labels. */
+  /** The objects of the deployments that a label selector selects. */
   readonly selected?: ObjectScope | undefined;
 }
 
@@ -82,7 +82,7 @@ interface JournalTable {
   readonly wide: boolean;
   /** If `namespace` is undefined, the lines contain the namespace of each object. */
   readonly namespace: string | undefined;
-  /** Aligns the columns. By default, the rows are aligned as one table. */
+  /** The function that aligns the columns. By default, all rows are aligned as one table. */
   readonly align?: typeof columns;
 }
 

@@ -15,7 +15,7 @@ export interface ReplayFlags {
 
 /** Matches the names of journals in a bundle. */
 const JOURNAL_FILE = /^journal-.*\.ndjson$/;
-/** The maximum size of a file in bytes. A longer file does not fit into a JavaScript string. */
+/** The maximum size of a file in bytes. The text of a larger file does not fit into a JavaScript string. */
 const MOST_BYTES = 500_000_000;
 /** The maximum length of a value in text output. Longer values are cut. */
 const LONGEST_VALUE = 300;
@@ -26,7 +26,7 @@ interface DifferenceRow {
   readonly namespace: string;
   readonly at: string;
   readonly because: string;
-  /** The field that differs. `field` is empty if the decision cannot be repeated. */
+  /** The first field of the decision that differs. `field` is empty if the decision cannot be repeated. */
   readonly field: string;
   readonly recorded: unknown;
   readonly present: unknown;

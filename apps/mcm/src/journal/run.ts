@@ -70,7 +70,7 @@ interface Follow extends Pick<JournalFlags, 'output'> {
   readonly clock: Clock;
 }
 
-/** Prints new decisions and repetitions of earlier decisions, until the signal aborts. */
+/** Prints new decisions, and repetitions of earlier decisions, until the signal aborts. */
 async function follow(
   { again, known, problems, scope, output, align, clock }: Follow,
   { say, draw, warn, signal }: Telling & Pick<CommandEnvironment, 'signal'>,
@@ -115,8 +115,8 @@ const problemsOf = ({ found, problems }: FetchedJournals): readonly string[] => 
 ];
 
 /**
- * Returns the namespace from the flags or from the context. The result is undefined for all namespaces: with
- * --all-namespaces, and without a kubeconfig, because the addresses of the controllers do not need one.
+ * Returns the namespace from the flags or from the context. The result is undefined for all namespaces. Without a
+ * kubeconfig, the result is also undefined, because the addresses of the controllers need no kubeconfig.
  */
 async function namespaceOf(flags: JournalFlags): Promise<string | undefined> {
   if (flags.allNamespaces) return undefined;

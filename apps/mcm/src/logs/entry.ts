@@ -11,7 +11,7 @@ export interface LogEntry {
    * empty at the start of a file.
    */
   readonly at: string;
-  /** `level` is undefined for an unstructured line. */
+  /** The level of the line, or undefined for an unstructured line. */
   readonly level: Level | undefined;
   readonly message: string;
   /** The fields of a structured line, except time, level and message. */
@@ -22,7 +22,7 @@ export interface LogEntry {
 export interface LogFilter {
   readonly programs?: readonly string[] | undefined;
   readonly machine?: string | undefined;
-  /** The lowest level that matches. */
+  /** The lowest level of lines that match the filter. */
   readonly level?: Level | undefined;
 }
 
@@ -70,7 +70,7 @@ export function isWanted(entry: LogEntry, { programs, machine, level }: LogFilte
   return level === undefined || entry.level === undefined || LEVELS.indexOf(entry.level) >= LEVELS.indexOf(level);
 }
 
-/** Sorts entries by time, oldest first. Lines of one program keep their order. */
+/** Sorts entries by time, oldest first. The lines of each program stay in their order. */
 export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 

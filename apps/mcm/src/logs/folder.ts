@@ -7,7 +7,7 @@ import { FileTail } from './tail.ts';
 
 const SUFFIX = '.log';
 
-/** A folder with a log `PROGRAM.log` for each program. */
+/** A folder that contains a log `PROGRAM.log` for each program. */
 export class LogFolder {
   readonly #path: string;
   readonly #tails = new Map<string, FileTail>();
@@ -59,8 +59,8 @@ export class LogFolder {
   }
 
   /**
-   * Yields new lines until the signal aborts, starting with unread earlier lines. The iteration continues after
-   * rotations and restarts.
+   * Yields new lines until the signal aborts, starting with unread earlier lines. The iteration continues after a log
+   * is rotated, and after a program is restarted.
    */
   async *follow(signal: AbortSignal): AsyncGenerator<LogEntry[]> {
     await this.programs();
@@ -70,7 +70,7 @@ export class LogFolder {
     const failed = new Promise<never>((_, reject) => {
       watcher.on('error', reject);
     });
-    failed.catch(() => undefined); // The loop below throws this error.
+    failed.catch(() => undefined); // The error is ignored here, because the loop below throws it.
     signal.addEventListener('abort', wake, { once: true });
     try {
       while (!signal.aborted) {

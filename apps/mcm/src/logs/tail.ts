@@ -6,8 +6,8 @@ const CHUNK = 64 * 1024;
 const HEAD = 256;
 
 /**
- * Reads the new lines of a file. A rotation, which replaces the file, and a restart, which empties the file, are
- * detected.
+ * Reads the new lines of a file. `FileTail` detects when a rotation replaces the file, and when a restart empties the
+ * file.
  */
 export class FileTail {
   readonly #path: string;
@@ -43,7 +43,7 @@ export class FileTail {
     return [...lines, ...(await this.#readOn(this.#file))];
   }
 
-  /** Returns the incomplete last line, as a list with at most one item. */
+  /** Returns the incomplete last line in a list. The list is empty if the last line is complete. */
   get unfinished(): readonly string[] {
     return this.#rest === '' ? [] : [this.#rest];
   }
@@ -66,8 +66,8 @@ export class FileTail {
   }
 
   /**
-   * Returns true if the file was emptied. The content after a restart may be longer, so the first bytes are compared
-   * too.
+   * Returns true if the file was emptied. The new content may be longer than the old content, so the first bytes are
+   * also compared.
    */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();

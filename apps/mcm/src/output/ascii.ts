@@ -15,7 +15,10 @@ const SIGNS: Readonly<Record<string, string>> = {
 /** Replaces the symbols. Characters without a replacement stay unchanged. */
 export const ascii = (text: string): string => text.replace(/[├└]─|[│–×…●█░’]/g, (sign) => SIGNS[sign] ?? sign);
 
-/** Returns true if the locale supports only ASCII, such as C and POSIX. Without a locale, the result is false. */
+/**
+ * Returns true if the locale supports only ASCII, such as C and POSIX. If the environment contains no locale, the
+ * result is false.
+ */
 export function isAscii(env: Readonly<Record<string, string | undefined>>): boolean {
   const locale = [env.LC_ALL, env.LC_CTYPE, env.LANG].find((value) => value) ?? '';
   return locale !== '' && !/utf-?8/i.test(locale);

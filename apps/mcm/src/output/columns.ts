@@ -3,7 +3,10 @@ type Rows = readonly (readonly string[])[];
 /** Formats rows as aligned columns, two spaces apart. */
 export const columns = (rows: Rows): string[] => growingColumns()(rows);
 
-/** Formats the parts of a table that grows. As in kubectl, later rows keep the widths of earlier rows. */
+/**
+ * Returns a function that formats the next rows of a table. As in kubectl, later rows keep the column widths of earlier
+ * rows.
+ */
 export function growingColumns(): (rows: Rows) => string[] {
   let widths: readonly number[] = [];
   return (rows) => {

@@ -3,7 +3,7 @@ import type { CreateNodeOptions, DocumentOptions, ToStringOptions } from 'yaml';
 import { escapedInQuotes, needsQuotes, printable } from './printable.ts';
 import { columnsOf, wrapped, wrappedText } from './wrap.ts';
 
-/** Loads the package `yaml` only if needed. */
+/** Loads the package `yaml`. Commands call the function only for YAML output. */
 const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
 
 function yamlOf(model: unknown, options: ToStringOptions & CreateNodeOptions & DocumentOptions = {}): string {
@@ -23,8 +23,8 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 /**
  * Returns the output of a command: lines of text, or the model as JSON or YAML.
  * @param text Returns the lines of text, which {@link printable} makes safe. `wide` adds columns.
- * @param columns The width of the terminal. By default, `columns` is the width of the standard output. For a file or a
- *   pipe, `columns` is undefined.
+ * @param columns The width of the terminal. By default, `columns` is the width of the standard output. If the output
+ *   goes to a file or a pipe, `columns` is undefined.
  */
 export function formatted<T>(
   format: OutputFormat,

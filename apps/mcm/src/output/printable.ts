@@ -1,4 +1,7 @@
-/** Control characters, line separators, and characters that are invisible or change the direction of text. */
+/**
+ * Matches unsafe characters: control characters, line separators, and characters that are invisible or change the
+ * direction of text.
+ */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 const NAMED: Readonly<Record<string, string>> = { '\t': '\t', '\n': '\\n', '\r': '\\r', '\u001b': '^[' };
@@ -10,14 +13,15 @@ const NAMED: Readonly<Record<string, string>> = { '\t': '\t', '\n': '\\n', '\r':
 export const printable = (line: string): string =>
   line.replace(UNSAFE, (char) => NAMED[char] ?? `\\u{${char.codePointAt(0)?.toString(16)}}`);
 
-/** The unsafe characters except the line break, which separates the lines of JSON and YAML. */
+/** Matches the unsafe characters except the line break, which separates the lines of JSON and YAML. */
 const UNSAFE_IN_QUOTES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Returns true if a string needs double quotes, so that {@link escapedInQuotes} can escape its characters. */
 export const needsQuotes = (text: string): boolean => text.search(UNSAFE_IN_QUOTES) >= 0;
 
 /**
- * Escapes unsafe characters of JSON, or of YAML with double quotes, as `\\u`. A parser still reads the original text.
+ * Escapes unsafe characters of JSON, or of YAML with double quotes, as `\\u`. A parser of JSON or YAML returns the
+ * original text.
  */
 export const escapedInQuotes = (text: string): string =>
   text.replace(UNSAFE_IN_QUOTES, (char) =>

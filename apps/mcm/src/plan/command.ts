@@ -18,8 +18,8 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           .description(
             'simulate the rollout of machinedeployments: the order of machines, the duration and blockers; changes nothing',
           )
-          // The option is not required in commander, because commander would report a missing option before a
-          // misspelled flag.
+          // The option is not declared as required, because commander would report a missing option before a misspelled
+          // flag.
           .option(
             '-f, --filename <path>',
             'file or directory with machinedeployments (and machineclasses), or - for standard input; repeatable',

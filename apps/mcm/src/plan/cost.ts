@@ -19,7 +19,7 @@ export interface Costs {
   readonly text: string | undefined;
   /** Classes whose quota is too small for the plan. */
   readonly shortages: readonly string[];
-  /** Invalid annotations, and classes without a price. */
+  /** Sentences about invalid annotations, and about classes without a price. */
   readonly remarks: readonly string[];
 }
 
@@ -50,7 +50,7 @@ function quotaOf(machineClass: MachineClass): number | undefined {
 const classIn = ({ spec }: Pick<Machine, 'spec'>): string => spec.class.name ?? '';
 
 /**
- * Returns the numbers of machines of each class: now, and after each change of the plan. A deleted machine counts until
+ * Returns how many machines of each class exist: now, and after each change of the plan. A deleted machine counts until
  * its VM is gone.
  */
 function countsOf({ deployment, sets, fleet, steps, gone }: CostInput): readonly Counts[] {
@@ -69,7 +69,7 @@ function countsOf({ deployment, sets, fleet, steps, gone }: CostInput): readonly
   });
   let counts: Counts = new Map([...Map.groupBy(own, classIn)].map(([name, machines]) => [name, machines.length]));
   const all = [counts];
-  // A blocked drain never ends, so its VM stays.
+  // If a drain never ends, its VM stays and still costs money.
   const ending = changes.filter(({ at }) => Number.isFinite(at));
   for (const { machineClass, by } of ending.toSorted((a, b) => a.at - b.at || b.by - a.by)) {
     counts = new Map(counts).set(machineClass, (counts.get(machineClass) ?? 0) + by);

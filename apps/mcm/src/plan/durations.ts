@@ -4,7 +4,7 @@ import type { Node } from '@mcm/kube';
 import { isPastDrain } from '../explain/machine/machine-wait.ts';
 import { GUESSES } from './guesses.ts';
 
-/** Durations from flags, in milliseconds. */
+/** The durations that the user has set with flags, in milliseconds. */
 export interface GivenDurations {
   readonly join?: number | undefined;
   readonly drain?: number | undefined;
@@ -17,7 +17,7 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
   return machines.flatMap(({ metadata, spec }) => {
     const joined = created.get(metadata.labels?.[Labels.Node] ?? '');
     const ms = joined === undefined ? -1 : joined - Date.parse(metadata.creationTimestamp);
-    // A Node that is older than its machine belongs to an adopted VM, so the machine has no join time.
+    // If the Node is older than its machine, the VM was adopted, so the machine has no join time.
     return ms >= 0 && (className === undefined || spec.class.name === className) ? [ms] : [];
   });
 }
@@ -32,7 +32,7 @@ export const joinedIn = (
   className?: string,
 ): number | undefined => median(joinTimes(machines, nodes, className));
 
-/** The number of steps that have an assumed duration. */
+/** The numbers of steps in a plan, for the kinds of steps with an assumed duration. */
 interface Steps {
   readonly made: number;
   readonly deleted: number;
@@ -118,7 +118,7 @@ export function durationsOf(
   };
   return {
     join,
-    // If the cloud refuses the deletion of a VM, the VM exists until a user acts.
+    // If the cloud has refused the deletion of a VM, the plan assumes that the VM is never deleted.
     gone: (machine) => (isRefused(machine) ? Number.POSITIVE_INFINITY : drained(machine) + GUESSES.remove),
     undrained: ({ metadata }) => {
       const drain = drains.get(metadata.name);

@@ -24,7 +24,7 @@ import { costsOf } from './cost.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
 
 interface PlannedStep {
-  /** The time since the start, such as `3m0s`. */
+  /** The time from the start of the plan to this step, such as `3m0s`. */
   readonly after: string;
   readonly action: Simulation['steps'][number]['action'];
   readonly name: string;
@@ -42,14 +42,14 @@ export interface DeploymentPlan {
   readonly steps: readonly PlannedStep[];
   /** The estimated duration until the last step. */
   readonly lasts: string;
-  /** Whether the deployment reaches its spec. */
+  /** Whether the deployment matches its spec at the end of the plan. */
   readonly complete: boolean;
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
   /** The prices of the machines of the deployment. If no MachineClass has a price, `costs` is absent. */
   readonly costs?: string | undefined;
-  /** The state at the end of the plan, or the event for which the deployment then waits. */
+  /** The state of the deployment at the end of the plan, or the event for which it then waits. */
   readonly ends: string;
   readonly blockers: readonly string[];
   readonly assumes: readonly string[];
@@ -68,19 +68,19 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly isClassChanged?: boolean;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
-  /** The health of the controllers, because a blocker must not announce an action of a stopped controller. */
+  /** The health of the controllers. The plan must not announce an action of a stopped controller. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
 /** Returns a preview of the drain of each machine. The preview is null if the user may not read the drain. */
 export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
-/** The maximum number of previewed drains. For machines above this number, the plan assumes drains without blockers. */
+/** The maximum number of previewed drains. For all other machines, the plan assumes drains without blockers. */
 const MOST_DRAINS = 20;
 
 /**
  * Plans a deployment in two passes. The first pass finds the deleted machines, and the second pass adds the blockers of
- * their drains. The second pass is slow, so it runs only if the drains differ from the assumption.
+ * their drains. The second pass is slow, so it runs only if a drain takes another time than the first pass assumed.
  */
 export async function planDeployment(
   source: PlanSource,

@@ -6,8 +6,8 @@ import { isRecord, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
 /**
- * The annotation of `kubectl apply` with the last applied object. A comparison of the last applied object with a new
- * file shows the removed fields.
+ * The annotation of `kubectl apply` with the last applied object. A field that is only in the last applied object was
+ * removed from the file.
  */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -22,7 +22,7 @@ export interface Proposals {
 }
 
 /**
- * Sorts the objects of a file by kind. A selector limits the MachineDeployments of the file.
+ * Separates the objects of a file by kind. A selector limits the MachineDeployments of the file.
  * @throws UserError if there is neither a MachineDeployment nor a MachineClass, or if the selector is invalid
  */
 export function proposalsIn(objects: readonly KubeObject[], from: string, selector?: string): Proposals {

@@ -44,7 +44,7 @@ export interface PlanEnvironment {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Receives the errors of the server for nodes and drains. */
+  /** A set to which the errors of refused reads of nodes and drains are added. */
   readonly unread?: Set<string>;
   readonly controllers?: readonly ControllerHealth[];
 }
@@ -163,7 +163,7 @@ async function usersOf(
 const settingsOf = (machineClass: MachineClass): object =>
   withoutUndefined({ ...machineClass, metadata: undefined, kind: undefined, apiVersion: undefined });
 
-/** Returns whether the settings of two versions of a class differ. */
+/** Returns true if the settings of the stored class and of the class in the file differ. */
 const isChanged = (stored: MachineClass, own: MachineClass): boolean =>
   !isDeepStrictEqual(settingsOf(stored), settingsOf(own));
 

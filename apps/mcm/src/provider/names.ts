@@ -2,9 +2,9 @@ import { UserError } from '../command/errors.ts';
 
 /** The name of a provider, in the forms for code and documents. */
 export interface ProviderName {
-  /** The name such as `hetzner-cloud`, for package names, binaries and provider IDs. */
+  /** The form for package names, binaries and provider IDs, such as `hetzner-cloud`. */
   readonly plain: string;
-  /** The name such as `HetznerCloud`, for identifiers. */
+  /** The form for identifiers, such as `HetznerCloud`. */
   readonly pascal: string;
 }
 

@@ -23,7 +23,7 @@ export interface Done {
   readonly namespace: string;
   readonly name: string;
   readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back' | 'promoted';
-  /** The revision of an undo. */
+  /** The revision to which an undo returns. */
   readonly revision?: number;
   /** The set that a promotion has recorded as the last good set. */
   readonly set?: string;
@@ -99,7 +99,7 @@ export function resume(target: Target): Promise<Done> {
 }
 
 /**
- * Replaces every machine with a rollout.
+ * Starts a rollout that replaces every machine.
  * @throws UserError for a paused deployment
  */
 export function restart(target: Target): Promise<Done> {

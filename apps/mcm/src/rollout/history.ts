@@ -59,7 +59,7 @@ function tableOf(rows: readonly RevisionView[]): string[] {
 }
 
 /**
- * Returns the template of one revision, as YAML in text output.
+ * Returns the template of one revision. In text output, the template is YAML.
  * @throws UserError if the revision does not exist
  */
 export async function revisionTemplate(

@@ -19,10 +19,7 @@ const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.RolloutWaiting,
 ];
 
-/**
- * With these reasons, only a user can unblock the rollout. With a reason outside of this list, a rollout can continue
- * by itself.
- */
+/** Reasons of a blocked rollout that only a user can fix. With any other reason, the rollout can continue by itself. */
 const PERMANENT: ReadonlySet<string> = new Set([
   'ValidationFailed',
   'SelectingAll',
@@ -86,7 +83,7 @@ async function stoppedFor({ client, namespace, clock }: Target, deployment: Mach
 }
 
 /**
- * Prints each controller that stops working, until the signal aborts. The health is polled, because a stopped
+ * Until the signal aborts, prints each controller that stops working. The health is polled, because a stopped
  * controller causes no event.
  */
 async function followHealth(target: Target, say: (state: RolloutState) => void, signal: AbortSignal): Promise<void> {
@@ -166,7 +163,10 @@ async function followDeployment(
   return false;
 }
 
-/** Watches until the rollout ends. The result is `unknown` if the watch ended or its resource version has expired. */
+/**
+ * Watches the deployment until its rollout ends. The result is `unknown` if the watch ended or its resource version has
+ * expired.
+ */
 async function nextEnd(
   target: Target,
   resourceVersion: string,

@@ -15,7 +15,7 @@ export interface DeploymentView {
   /** The number of machines with an older template. If no rollout is in progress, the number is zero. */
   readonly old: number;
   readonly paused: boolean;
-  /** Whether the controller has seen the newest spec. */
+  /** Whether the manager has processed the newest spec. */
   readonly observed: boolean;
   /** The message of the first condition that reports a problem. */
   readonly problem: string | undefined;
@@ -49,7 +49,7 @@ export interface FleetView {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** Phases in their usual order. A machine has the empty phase while its VM is being created. */
+/** The phases of machines in their usual order. A machine has the empty phase while its VM is being created. */
 const PHASE_ORDER = ['', 'Pending', 'Available', 'Running', 'Unknown', 'CrashLoopBackOff', 'Failed', 'Terminating'];
 export const phaseName = (phase: string): string => (phase === '' ? 'Creating' : phase);
 
@@ -76,7 +76,7 @@ export function viewFleet(
   };
 }
 
-/** Returns true if each deployment has all of its machines, available and with the newest template. */
+/** Returns true if all machines of each deployment exist, are available and have the newest template. */
 export const isSettled = (fleet: FleetView): boolean =>
   fleet.deployments.length > 0 &&
   fleet.deployments.every((d) => d.available === d.desired && d.updated === d.desired && d.old === 0) &&

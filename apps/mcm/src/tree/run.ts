@@ -28,7 +28,7 @@ export type TreeFlags = AskFlags & {
   readonly selector?: string;
   readonly all?: true;
   readonly watch?: true;
-  /** The labels of the namespaces of a fleet. */
+  /** The label selector of the namespaces of a fleet, or true for the default label. */
   readonly fleet?: true | string;
 };
 

@@ -22,7 +22,7 @@ export interface Branch {
   readonly since?: string | undefined;
   /** The end of the preservation of a machine, RFC 3339. */
   readonly preservedUntil?: string | undefined;
-  /** The problem of the object. `problem` is absent without a problem. */
+  /** The problem of the object. If the object has no problem, the field is absent. */
   readonly problem?: string;
   /** Additional columns for `-o wide`, by heading. */
   readonly more: Readonly<Record<string, string>>;
@@ -97,11 +97,11 @@ export function fleetTree(
 interface TreeOptions {
   /**
    * Returns the health of the controllers of a namespace. The tree announces no action of a stopped controller. By
-   * default, all controllers act.
+   * default, the tree assumes that all controllers work.
    */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
   readonly allNamespaces?: boolean;
-  /** Whether to include old sets without machines, which are only the history of a deployment. */
+  /** Whether to include old sets without machines, which are only the revision history of a deployment. */
   readonly all?: boolean;
 }
 

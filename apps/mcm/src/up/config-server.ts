@@ -5,7 +5,10 @@ import { pointerConfig } from '@mcm/machine-config';
 import { type DataDir, readIfThere } from './data/data-dir.ts';
 
 const HOST = '127.0.0.1';
-/** The validity of certificates. Users should replace a data directory before its certificates expire. */
+/**
+ * The validity of the certificates in a data directory. Users should replace a data directory before its certificates
+ * expire.
+ */
 const VALID_MS = 10 * 365 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -34,8 +37,8 @@ async function issue(data: DataDir, directory: string): Promise<string> {
   const put = (name: string, text: string) => writeFileSync(data.file('config-server', name), text, { mode: 0o600 });
   put('tls.key', key);
   put('tls.crt', cert);
-  // This file is written last. If it is missing, all files are created again. The key of the CA is not stored, because
-  // it signs only once.
+  // The file `ca.crt` is written last. If the file is missing, all files are created again. The key of the CA is not
+  // stored, because it signs only once.
   put('ca.crt', authority.cert);
   return authority.cert;
 }

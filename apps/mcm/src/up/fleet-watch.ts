@@ -22,7 +22,7 @@ import { type FleetView, viewFleet } from '../screen/fleet.ts';
 
 /** The current state of the fleet in one namespace. */
 export interface FleetWatch {
-  /** Resolves after the first list of each kind. */
+  /** Resolves when each kind of object was listed once. */
   synced(signal: AbortSignal): Promise<void>;
   view(): FleetView;
 }
@@ -55,7 +55,7 @@ export function watchFleet(
   controllers.run();
   const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, {
     ...common,
-    // The scheduling of pods would hide the events of machines.
+    // Events about the scheduling of pods are omitted, because they would hide the events of machines.
     fieldSelector: 'involvedObject.kind!=Pod',
   });
   const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];

@@ -5,7 +5,8 @@ const MOST_BYTES = 10 * 2 ** 20;
 
 /**
  * Prepares the log of a program, which continues the log of earlier starts. A log over 10 MiB is renamed to `PATH.1`,
- * which replaces an earlier `PATH.1`. The function ends an incomplete last line, which a killed process may leave.
+ * which replaces an earlier `PATH.1`. If a killed process has left an incomplete last line, the function adds a line
+ * break.
  */
 export function continueLog(path: string, mostBytes = MOST_BYTES): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

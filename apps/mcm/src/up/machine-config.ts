@@ -106,7 +106,10 @@ export async function seedMachineConfig(
 const RBAC = 'rbac.authorization.k8s.io';
 const DAEMON = 'machine-config-daemon';
 
-/** Permissions of daemons that kubelets do not have, as in `mcm install --with machine-config`. */
+/**
+ * Returns the roles with the permissions of daemons that kubelets do not have, as in
+ * `mcm install --with machine-config`.
+ */
 const daemonRoles = () => {
   const rule = (resource: string, verb: string) => ({
     apiGroups: [MACHINE_CONFIG_GROUP],

@@ -13,7 +13,7 @@ export interface UpFlags {
   readonly quiet?: boolean;
 }
 
-/** The validated options with defaults. */
+/** The options of `mcm up` after validation, with defaults. */
 export interface UpOptions {
   readonly dataDir: string;
   /**

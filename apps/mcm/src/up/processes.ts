@@ -28,7 +28,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
-/** The delay before a restart. The delay has no jitter, because the screen should be predictable. */
+/** The delay before a restart. The delay has no random part, because the screen should be predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
 /**
@@ -39,7 +39,10 @@ const MAX_CRASHES = 3;
 /** The minimum time between two reports of dropped log lines. */
 const TROUBLE_PERIOD_MS = 60_000;
 
-/** Signals that the runtime sends to its own process. All other signals come from other processes. */
+/**
+ * Signals that Node.js sends to its own process, for example when it aborts. All other signals come from other
+ * processes.
+ */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
 /** A supervised program. A program that ends unexpectedly is restarted. */
@@ -91,11 +94,11 @@ export class Program {
   }
 
   /**
-   * Starts the program. The promise of `start` resolves with its address when the program prints `ready`. If the
+   * Starts the program. When the program prints `ready`, the promise resolves with the address of the program. If the
    * program is killed before `ready`, it is restarted with a growing delay.
-   * @param signal Ends the wait, which then rejects with the reason of the signal.
+   * @param signal Ends the wait. The promise then rejects with the reason of the signal.
    * @throws {UserError} with the last line of the program, immediately when it exits with an error, or after three
-   * crashes
+   *   crashes
    */
   start(signal?: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -113,8 +116,8 @@ export class Program {
    *   restarts is unlimited.
    */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
-    // In a detached process group, Ctrl-C reaches only the supervisor, which stops its programs in order. The IPC
-    // channel closes when the supervisor ends, even by a kill.
+    // The program runs in a detached process group, so that Ctrl-C reaches only the supervisor. The supervisor stops
+    // its programs in order. The IPC channel closes when the supervisor ends, even by a kill.
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
@@ -165,8 +168,8 @@ export class Program {
   }
 
   /**
-   * Returns true if the program itself caused its end. A kill by another process does not count. After its own error,
-   * such as an invalid flag, a restart would only repeat the error.
+   * Returns true if the program itself caused its end. If another process killed the program, the result is false.
+   * After its own error, such as an invalid flag, a restart would only repeat the error.
    */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
@@ -174,7 +177,10 @@ export class Program {
     return (code !== null && code !== 0) || this.#crashes >= MAX_CRASHES;
   }
 
-  /** @param onReady Called with the address of the first `ready` */
+  /**
+   * Restarts the program after a delay.
+   * @param onReady Called with the address that the program prints first
+   */
   #restart(onReady: (address: string) => void = () => undefined, giveUp?: () => void): void {
     this.restarts += 1;
     this.#transition('failed');

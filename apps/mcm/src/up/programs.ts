@@ -58,7 +58,7 @@ export const machineConfigProgram = (data: DataDir, namespace: string, boots?: C
       : []),
   ]);
 
-/** Returns the two programs of the production pod, on free ports. */
+/** Returns the program of the manager on a free port. */
 export const managerProgram = (data: DataDir, namespace: string): ProgramSpec =>
   spec(data, PROGRAMS.manager, '@mcm/machine-controller-manager/main', controllerFlags(data, namespace));
 

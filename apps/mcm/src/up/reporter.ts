@@ -26,7 +26,7 @@ export interface Reporter {
 
 interface ReporterIo {
   readonly stdout: NodeJS.WriteStream;
-  /** Adapts a text to the terminal, for example without colors. */
+  /** Adapts a text to the terminal, for example by removing colors. */
   readonly draw: (text: string) => string;
   readonly title: string;
   readonly startedAt: Date;
@@ -102,7 +102,7 @@ class LiveReporter extends FramedReporter {
     this.#schedule();
   }
 
-  /** Redraws periodically, because ages change without an event. */
+  /** Draws the next frame after some time, because ages change without an event. */
   #schedule(): void {
     this.#tick = realClock.setTimeout(() => {
       this.changed();

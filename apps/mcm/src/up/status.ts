@@ -40,7 +40,7 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   const kubeconfig = await loadKubeconfig(kubeconfigPath);
   const transport = undiciTransport(kubeconfig);
   const stored = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
-  // Other commands report malformed objects, so this command ignores them.
+  // Malformed objects are not reported here, because other commands report them.
   const client = conformingClient(stored, () => undefined);
   const read = { namespace: FIRST_FLEET.namespace };
   const [deployments, sets, all, classes] = await Promise.all([

@@ -36,7 +36,7 @@ import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
 /** The streams of the terminal, and the signal that stops all programs. */
 export interface UpIo {
   readonly stdout: NodeJS.WriteStream;
-  /** Adapts a text to the terminal, for example without colors. */
+  /** Adapts a text to the terminal, for example by removing colors. */
   readonly draw: (text: string) => string;
   readonly signal: AbortSignal;
   readonly random: Random;
@@ -98,8 +98,8 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
-  // In an older data directory, the pools do not refer to machines, so no machine can read its configuration with its
-  // token.
+  // In an older data directory, the pools do not refer to machines, so the token of a machine gives no access to its
+  // configuration.
   const boots =
     withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));

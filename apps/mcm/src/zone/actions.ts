@@ -8,7 +8,7 @@ import { UserError } from '../command/errors.ts';
 /** The deployments that a command lists or changes. */
 export interface ZoneTarget {
   readonly client: KubeClient;
-  /** `namespace` is undefined for all namespaces. */
+  /** The namespace of the deployments, or undefined for all namespaces. */
   readonly namespace: string | undefined;
   /** The cluster of the nodes, or undefined if this cluster is not known. */
   readonly target?: KubeClient | undefined;
@@ -30,7 +30,7 @@ export interface ZoneChange {
   readonly problem?: string;
 }
 
-/** One zone of a deployment. */
+/** The data of one zone of a deployment. */
 export interface ZoneRow {
   readonly namespace: string;
   readonly deployment: string;

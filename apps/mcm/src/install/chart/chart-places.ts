@@ -5,8 +5,8 @@ import { CONTROLLER_APP, FLEET_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
- * The chart adds fields of its values to the pods. The objects contain markers at these positions, and `filledIn`
- * replaces the markers with templates. Installations without Helm use patches instead of the markers.
+ * The chart adds fields of its values to the pods. The objects contain markers at the positions of these fields, and
+ * `filledIn` replaces the markers with templates. Installations without Helm use patches instead of the markers.
  */
 
 /** The markers in the objects. A marker is a key or a value. */
@@ -18,9 +18,11 @@ const KEEP = '__keep__';
 /** The marker with the condition under which the chart contains an object. */
 export const WHEN = '__when__';
 
-/** Returns a template for `key:` with the content of the value. An empty value produces no text. */
+/**
+ * Returns the marker for the field `key` with the content of a value. If the value is empty, the chart omits the field.
+ */
 const field = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${FIELD}${key}`]: value });
-/** Returns a template for `key:` with the text of the value. An empty text produces no text. */
+/** Returns the marker for the field `key` with the text of a value. If the text is empty, the chart omits the field. */
 const scalar = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${SCALAR}${key}`]: value });
 const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: value });
 const items = (value: string): readonly object[] => [{ [MORE]: value }];
@@ -29,8 +31,8 @@ const itemIf = (condition: string, item: object): object => ({ __if__: condition
 
 const IS_SEPARATE = '.Values.separateController.enabled';
 /**
- * Marks the last item of the list, because it is only for the machine controller. With a separate machine controller,
- * the chart omits the item.
+ * Adds a condition to the last item of a list, which is only for the machine controller. If the machine controller is
+ * separate, the chart omits this item.
  */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
@@ -298,7 +300,7 @@ function withPlacesOfKind(placed: Placed): object {
         ),
       });
     case 'CustomResourceDefinition':
-      // Without this annotation, `helm uninstall` would delete every object of the kind.
+      // If the CRD had no such annotation, `helm uninstall` would delete all objects of the kind.
       return when(
         '.Values.crds.enabled',
         withMetadata(placed, {

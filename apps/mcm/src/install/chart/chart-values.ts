@@ -67,9 +67,9 @@ const FLAGS = {
   propertyNames: { pattern: '^[a-z][a-z0-9-]*$' },
   additionalProperties: { type: ['string', 'number', 'boolean'] },
 };
-/** Labels of pods. The schema refuses the labels of the selector. */
+/** Labels of pods. The schema refuses the labels that the selector of the Deployment contains. */
 const POD_LABELS = { ...TEXTS, propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(name|part-of)$' } } };
-/** Labels of all objects. The schema refuses the labels of the chart. */
+/** Labels of all objects. The schema refuses the labels that the chart sets. */
 const COMMON_LABELS = {
   ...TEXTS,
   propertyNames: {
@@ -79,7 +79,8 @@ const COMMON_LABELS = {
 const ANYTHING = { type: 'object' };
 
 /**
- * Fields of a pod, with their allowed members. Helm refuses unknown members, because the API server would ignore them.
+ * The schemas for fields of a pod, with the allowed members. Helm refuses unknown members, because the API server would
+ * ignore them.
  */
 const ENV = {
   type: 'array',

@@ -14,7 +14,10 @@ const number = (template: string): string => `__number__${template}__`;
 const imageTemplate = (container: string): string =>
   `{{ include "mcm.image" (dict "root" . "container" "${container}") }}`;
 
-/** Settings whose values are templates, so that the chart contains the same objects as an installation without Helm. */
+/**
+ * Settings whose values are Helm templates. With these settings, the chart contains the same objects as an installation
+ * without Helm.
+ */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
   name: '{{ include "mcm.fullname" . }}',
@@ -69,8 +72,8 @@ function templated(object: object): string {
 }
 
 /**
- * The bindings of a fleet in the namespaces of its clusters. `range` changes the dot of the template, and `with`
- * restores it.
+ * The template of the RoleBindings of a fleet in the namespaces of its clusters. `range` changes the dot of the
+ * template, and `with` restores it.
  */
 const CLUSTER_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
 {{- with $ }}

@@ -4,7 +4,9 @@ import { yamlStream } from '../../output/format.ts';
 import { installSections } from '../objects/objects.ts';
 import { DEFAULT_INSTALL, NOT_IN_FLEET, separated } from '../objects/settings.ts';
 
-/** Returns the files of the kustomize base, by their path in the folder. Each optional part is a component. */
+/**
+ * Returns the files of the kustomize base, by their path in the folder. Each optional part is a component of kustomize.
+ */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
   const sections = installSections(DEFAULT_INSTALL);
   const base = sections.filter(({ optional }) => optional !== true);
@@ -50,7 +52,7 @@ interface Operation {
  */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
   if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
-  // Items are removed from the end, because the indexes of the other items must stay valid.
+  // The last items are removed first, so that the indexes of the other items stay valid.
   return Object.keys(before)
     .toReversed()
     .flatMap((key): readonly Operation[] => {
@@ -60,8 +62,8 @@ function changes(before: unknown, after: unknown, path = ''): readonly Operation
 }
 
 /**
- * Returns patches that remove the machine controller from the pods of the manager. A patch without its object has no
- * effect.
+ * Returns patches that remove the machine controller from the pods of the manager. If the object of a patch does not
+ * exist, the patch has no effect.
  */
 function separatingPatches(): readonly object[] {
   const keyOf = ({ kind, metadata }: Identified): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
@@ -82,7 +84,10 @@ function separatingPatches(): readonly object[] {
   });
 }
 
-/** Returns patches that remove the parts that a fleet does not need. A patch without its object has no effect. */
+/**
+ * Returns patches that remove the parts that a fleet does not need. If the object of a patch does not exist, the patch
+ * has no effect.
+ */
 function fleetPatches(): readonly object[] {
   const objects: Identified[] = JSON.parse(
     JSON.stringify(
@@ -97,7 +102,7 @@ function fleetPatches(): readonly object[] {
   }));
 }
 
-/** The patches of the components that change objects of the base. */
+/** The patches of each component that changes objects of the base. */
 const PATCHES: Readonly<Record<string, () => readonly object[]>> = {
   'separate-controller': separatingPatches,
   fleet: fleetPatches,

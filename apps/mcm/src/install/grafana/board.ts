@@ -3,16 +3,16 @@ interface Query {
   readonly legend: string;
 }
 
-/** A panel without its position. */
+/** A panel of a dashboard, without the position of the panel. */
 export interface PanelSpec {
   readonly title: string;
-  /** The content of the panel, and the values that need attention. */
+  /** The description of the panel: its content, and the values that need attention. */
   readonly description: string;
   readonly kind: 'timeseries' | 'stat' | 'table';
   /** A unit of Grafana, such as `s`, `bytes`, `short` or `reqps`. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** The panel is orange above the first value and red above the second value. */
+  /** The two limits of the panel. Above the first limit, the panel is orange. Above the second limit, it is red. */
   readonly thresholds?: readonly [warning: number, critical: number] | undefined;
 }
 
@@ -162,7 +162,7 @@ export function boardJson({ uid, title, description, variables, links, rows }: B
     editable: true,
     time: { from: 'now-6h', to: 'now' },
     refresh: '1m',
-    // Links keep the time range and the variables of the current dashboard.
+    // The linked dashboard gets the time range and the variables of the current dashboard.
     links: links.map((link) => ({
       type: 'link',
       title: link.title,

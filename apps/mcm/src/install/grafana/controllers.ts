@@ -4,7 +4,7 @@ const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${met
 const p95 = (metric: string, by: string): string =>
   `histogram_quantile(0.95, ${rate(`${metric}_bucket`, `le, ${by}`)})`;
 
-/** The dashboard about processes, for controllers that are slow or that restart. */
+/** The dashboard about the processes of controllers. Users need it when a controller is slow or restarts. */
 export const CONTROLLERS: BoardSpec = {
   uid: 'mcm-controllers',
   title: 'Machine controllers: processes',

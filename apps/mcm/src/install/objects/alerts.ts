@@ -24,14 +24,15 @@ const alert = (
 });
 
 /**
- * Returns the increase of a counter. `increase` ignores the first value of a new series, so the query adds this value.
+ * Returns a query for the increase of a counter. The function `increase` of Prometheus ignores the first value of a new
+ * series, so the query adds this value.
  */
 const rises = (counter: string, time: string): string =>
   `((${counter} unless ${counter} offset ${time}) or increase(${counter}[${time}]))`;
 
 /**
- * The error codes NotFound (5), Unimplemented (12) and Uninitialized (17) are normal responses, so the query excludes
- * them.
+ * The selector for failed driver calls. The error codes NotFound (5), Unimplemented (12) and Uninitialized (17) are
+ * normal responses, so the selector excludes them.
  */
 const CALLS_FAILED = 'mcm_cloud_api_driver_requests_failed_total{error_code!~"5|12|17"}';
 const CALLS_WORKED = 'mcm_cloud_api_driver_request_duration_seconds_count';
@@ -107,8 +108,8 @@ const ALERTS: readonly Alert[] = [
     'McmCloudCallsFail',
     'warning',
     '15m',
-    // The alert fires for a high rate of failures. If calls are rare, the alert also fires when failures continue and
-    // are more frequent than successes.
+    // The alert fires if the rate of failures is high. If calls are rare, the alert also fires when failures continue
+    // and are more frequent than successes.
     [
       `${byCode(`rate(${CALLS_FAILED}[10m])`)} > 0.1`,
       `(${byCode(rises(CALLS_FAILED, '1h'))} >= 3 and on (provider, operation, error_code) ${byCode(`increase(${CALLS_FAILED}[20m])`)} > 0) / ignoring (error_code) group_left ${ALL_CALLS} > 0.5`,

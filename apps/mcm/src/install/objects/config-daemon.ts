@@ -5,12 +5,12 @@ import { securedContainer } from './workload.ts';
 export const DAEMON_APP = 'machine-config-daemon';
 const LABELS = { 'app.kubernetes.io/name': DAEMON_APP, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const OWNER = { account: DAEMON_APP, labels: LABELS };
-/** The ServiceAccount and its Secret, for daemons whose MachineConfigs are in another cluster. */
+/** The name of the ServiceAccount and of its Secret, for daemons whose MachineConfigs are in another cluster. */
 const CONTROL = `${DAEMON_APP}-control`;
 
 /**
- * Permissions that the kubelet does not have. Machines that booted without a config server need the permission for
- * pools.
+ * Permissions of the daemon that a kubelet does not have. Machines that booted without a config server need the
+ * permission for pools.
  */
 const CONFIG_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigs'], verbs: ['get'] },

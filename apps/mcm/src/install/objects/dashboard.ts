@@ -10,7 +10,7 @@ const PORT = 8443;
 const CERTIFICATE = { name: `${DASHBOARD_APP}-tls`, path: '/etc/mcm/dashboard' } as const;
 const READ = ['get', 'list', 'watch'];
 
-/** Permissions in the namespace of the machine objects, without Secrets. */
+/** Permissions in the namespace of the machine objects. The permissions do not include Secrets. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: ['machine.sapcloud.io'],
@@ -38,7 +38,7 @@ const TARGET_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: READ },
 ];
 
-/** There is only one pod, because sessions are stored in memory. */
+/** Returns the Deployment of the dashboard. The Deployment has only one pod, because sessions are stored in memory. */
 const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): object => {
   const { readinessProbe, livenessProbe, args, ...container } = securedContainer({
     name: DASHBOARD_APP,

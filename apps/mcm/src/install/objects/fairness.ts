@@ -22,8 +22,8 @@ const flowSchema = (of: string, account: string, { name, namespace, app }: Insta
 });
 
 /**
- * Reserves a share of the API server for the controllers. On an overloaded API server, a controller must still renew
- * its Lease. The loss of the Lease would cause more requests.
+ * Reserves a share of the API server for the controllers, so that a controller can renew its Lease on an overloaded API
+ * server. The loss of the Lease would cause more requests.
  */
 export const fairness = (settings: InstallSettings): readonly object[] => [
   {

@@ -7,14 +7,17 @@ const LEASES = ['coordination.k8s.io'];
 /** The default of the flag `--fleet-secret`. */
 const SECRET = 'fleet-kubeconfig';
 
-/** Permissions in the whole seed: to find the clusters, and to observe the Leases of all clusters. */
+/**
+ * Permissions in the whole seed. With these permissions, the fleet finds the clusters and observes the Leases of all
+ * clusters.
+ */
 const DISCOVERY_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['secrets'], resourceNames: [SECRET], verbs: ['list', 'watch'] },
   { apiGroups: LEASES, resources: ['leases'], resourceNames: [APP, CONTROLLER_APP], verbs: ['list', 'watch'] },
 ];
 
-/** The ConfigMap for the flag `--fleet-rollout-budget`. */
+/** The name of the ConfigMap for the flag `--fleet-rollout-budget`. */
 const ROLLOUT_BUDGET = 'mcm-rollout-budget';
 
 /**
@@ -34,7 +37,7 @@ const CLUSTER_RULES: readonly Rule[] = [
 /** Returns the name of the ClusterRole that a RoleBinding in the namespace of each cluster refers to. */
 const clusterRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-cluster`, namespace);
 
-/** Gives a fleet its permissions in the namespace of one cluster. */
+/** Returns the RoleBinding that gives a fleet its permissions in the namespace of one cluster. */
 export const fleetBinding = (settings: InstallSettings, cluster: string): object => ({
   apiVersion: `${RBAC}/v1`,
   kind: 'RoleBinding',

@@ -10,7 +10,7 @@ const LABELS = { ...CONFIG_SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as con
 const PORTS = { plain: 8797, secure: 10_270 } as const;
 export const CONFIG_METRICS_PORT = 'metrics-tls';
 
-/** The port of the config server. Machines of OpenShift clusters expect this number. */
+/** The port of the config server. Machines of OpenShift clusters expect this port. */
 const BOOT_PORT = 22_623;
 const CERTIFICATES = {
   own: `${CONFIG_APP}-server`,
@@ -94,7 +94,7 @@ function configRoles({ namespace }: InstallSettings): readonly object[] {
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONFIG_APP, namespace, labels: LABELS } },
     ...role('ClusterRole', CONFIG_APP, undefined, RULES, namespace, OWNER),
     ...role('Role', CONFIG_APP, namespace, OWN_RULES, namespace, OWNER),
-    // Events of cluster-wide objects are in the namespace `default`.
+    // The role is in the namespace `default`, which contains the events of cluster-wide objects.
     ...role('Role', `${CONFIG_APP}-events`, 'default', EVENTS, namespace, OWNER),
   ];
 }
@@ -163,7 +163,7 @@ const deployment = ({ namespace, replicas, kubeconfigs, configController }: Inst
   },
 });
 
-/** Optional Secrets: kubeconfigs, and a certificate for `--config-server-cert-dir`. */
+/** Volumes for optional Secrets, which contain kubeconfigs and a certificate for `--config-server-cert-dir`. */
 const VOLUMES = [
   ...KUBECONFIGS,
   {

@@ -10,12 +10,15 @@ const endpointOf = (port: string) => ({
   port,
   scheme: 'https',
   bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
-  // The certificate is self-signed and changes at each start, so Prometheus cannot verify it. A token authenticates
-  // Prometheus.
+  // The certificate is self-signed and changes at each start, so Prometheus cannot verify it. Prometheus authenticates
+  // itself with a token.
   tlsConfig: { insecureSkipVerify: true },
 });
 
-/** PodMonitors have no field for a token file. The chart adds `authorization` with a Secret that contains a token. */
+/**
+ * Returns the endpoint of a PodMonitor. PodMonitors have no field for a token file. The chart adds `authorization` with
+ * a Secret that contains a token.
+ */
 const podEndpointOf = (port: string) => ({ port, scheme: 'https', tlsConfig: { insecureSkipVerify: true } });
 
 /** Returns a role for the ServiceAccounts that read metrics. */

@@ -13,7 +13,10 @@ import { budget, deployment, networkPolicy, separateWorkload, service } from './
 
 /** A group of objects that is installed as a whole or not at all. */
 export interface InstallSection {
-  /** The file name without extension. The value of the chart that enables a section has the name of the section. */
+  /**
+   * The name of the section, which is also the name of its file without extension. The value of the chart that enables
+   * a section has the name of the section.
+   */
   readonly name: string;
   readonly objects: readonly object[];
   /** The cluster in which the objects are applied. */

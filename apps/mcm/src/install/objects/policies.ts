@@ -2,7 +2,10 @@ import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 
-/** Creates a ValidatingAdmissionPolicy and its binding, with rules for machines and their messages. */
+/**
+ * Creates a ValidatingAdmissionPolicy and its binding. The rules of the policy apply to machines, and each rule has a
+ * message.
+ */
 function policy(
   name: string,
   settings: InstallSettings,
@@ -42,9 +45,9 @@ function policy(
 }
 
 /**
- * Policies for fields of a machine that only the controller may change. A manual change of a provider ID or of the
- * finalizer makes the VM an orphan. The policies are optional, because they refuse the original if its ServiceAccount
- * has another name.
+ * Returns policies for the fields of a machine that only the controller may change. A manual change of a provider ID or
+ * of the finalizer makes the VM an orphan. The policies are optional, because they refuse the original if its
+ * ServiceAccount has another name.
  */
 export function policies(settings: InstallSettings): readonly object[] {
   const { namespace, accounts } = settings;

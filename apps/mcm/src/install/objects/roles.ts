@@ -51,7 +51,7 @@ export const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
-  // In a Role, this permission applies only to the namespace of the Role.
+  // In a Role, the permission to read namespaces applies only to the namespace of the Role.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
   ...ownRules(CONTROLLER_APP),
 ];
@@ -77,8 +77,8 @@ export const ACCESS_RULES: readonly Rule[] = [
 ];
 
 /**
- * Permissions in `kube-system` of the target cluster, for bootstrap tokens and for a Lease. The Lease shows which of
- * two control clusters is active.
+ * Permissions in `kube-system` of the target cluster, for bootstrap tokens and for a Lease. The holder of the Lease is
+ * the active control cluster.
  */
 const tokenRules = (namespace: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },

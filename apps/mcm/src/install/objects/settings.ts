@@ -17,9 +17,9 @@ export interface InstallSettings {
   readonly isSeparate: boolean;
   /** The label selector of the namespaces that a fleet serves. */
   readonly fleetNamespaces: string;
-  /** One of {@link PROVIDERS}, or the name of another provider. */
+  /** The name of the provider: one of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
-  /** The number of replicas, or a template that produces it. */
+  /** The number of replicas, or a Helm template for this number. */
   readonly replicas: number | string;
   readonly images: { readonly manager: string; readonly controller: string };
   readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
@@ -31,8 +31,8 @@ export interface InstallSettings {
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
   /**
-   * The share of the API server's concurrency, relative to other priority levels. The share is a number, or a template
-   * that produces a number.
+   * The share of the API server's concurrency, relative to other priority levels. The value is a number, or a Helm
+   * template for this number.
    */
   readonly shares: number | string;
   /**
@@ -59,8 +59,8 @@ export interface Resources {
 }
 
 /**
- * The default name of all installed objects. As in the original, the container and the Lease of the manager have the
- * default name too.
+ * The default name of all installed objects. As in the original, this is also the name of the manager's container and
+ * Lease.
  */
 export const APP = 'machine-controller-manager';
 
@@ -76,7 +76,7 @@ export const FLEET_APP = 'mcm-fleet';
 /** Sections that an installation of a fleet does not contain. */
 export const NOT_IN_FLEET: readonly string[] = ['rbac', 'target-rbac', 'webhooks', 'workload', 'network-policy'];
 
-/** Changes the settings to the settings of a separate machine controller. */
+/** Converts the settings for the objects of a separate machine controller. */
 export const separated = (settings: InstallSettings): InstallSettings => ({
   ...settings,
   accounts: { ...settings.accounts, controller: CONTROLLER_APP },
@@ -110,7 +110,7 @@ export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
 /**
- * The values of `--with`: parts that are installed only on request. Each part also contains its objects for the target
+ * The values of the flag `--with`, which installs optional parts. Each part also contains its objects for the target
  * cluster.
  */
 export const OPTIONAL_SECTIONS = [

@@ -1,8 +1,8 @@
 import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 /**
- * Webhooks for default values and validation. The failure policy is `Ignore`, because a stopped manager must not block
- * the recovery of nodes. CRDs and controllers validate objects too.
+ * Returns the webhook configurations for default values and for validation. The failure policy is `Ignore`, because a
+ * stopped manager must not block the recovery of nodes. CRDs and controllers validate objects too.
  */
 export function webhookConfigurations(settings: InstallSettings): readonly object[] {
   const { name: service, namespace } = settings;

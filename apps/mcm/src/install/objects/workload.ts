@@ -46,7 +46,8 @@ export const securedContainer = ({ name, image, flags, ports, port, more = [], r
   image,
   args: argsOf(flags),
   ports: [{ name: port, containerPort: ports.secure }, ...more],
-  // `livez` fails if the process is stuck. `readyz` succeeds for every working replica, not only for the leader.
+  // The path `/livez` fails if the process is stuck. The path `/readyz` succeeds for each replica that works, even if
+  // another replica is the leader.
   livenessProbe: { httpGet: { path: '/livez', port: ports.plain }, periodSeconds: 10, failureThreshold: 6 },
   readinessProbe: { httpGet: { path: '/readyz', port: ports.plain }, periodSeconds: 10 },
   resources: {
@@ -54,7 +55,7 @@ export const securedContainer = ({ name, image, flags, ports, port, more = [], r
     limits: { memory: resources.memoryLimit },
   },
   securityContext: SECURITY,
-  // The programs write no termination message, so Kubernetes shows the end of the log.
+  // With this policy, Kubernetes shows the end of the log, because the programs write no termination message.
   terminationMessagePolicy: 'FallbackToLogsOnError',
 });
 
@@ -142,7 +143,7 @@ const templateOf = (
   spec: {
     serviceAccountName: account,
     priorityClassName: 'system-cluster-critical',
-    // A normal stop takes less than 10 s.
+    // The grace period is long enough, because a normal stop takes less than 10 s.
     terminationGracePeriodSeconds: 30,
     securityContext: POD_SECURITY,
     topologySpreadConstraints: [
@@ -185,7 +186,7 @@ const budgetOf = ({ namespace }: InstallSettings, { name, selector, labels }: Po
   spec: { maxUnavailable: 1, selector: { matchLabels: selector }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** Keeps one replica running during drains of nodes. */
+/** Returns the PodDisruptionBudget. During drains of nodes, the budget keeps all replicas except one running. */
 export const budget = (settings: InstallSettings): object => budgetOf(settings, sharedPods(settings));
 
 const CONTROLLER_PORT = {
@@ -224,8 +225,8 @@ export const METADATA_EGRESS = {
 } as const;
 
 /**
- * Allows ingress to the ports from all addresses, and egress to the ports of API servers, the cloud and DNS. The policy
- * does not restrict addresses, because they are unknown.
+ * Returns a network policy that allows ingress to the ports, and egress to the ports of API servers, the cloud and DNS.
+ * The policy does not restrict addresses, because they are unknown.
  */
 export const networkPolicyFor = (
   name: string,
@@ -251,7 +252,9 @@ export const networkPolicyFor = (
 
 const cloudEgress = ({ provider }: InstallSettings): readonly object[] => (provider === 'aws' ? [METADATA_EGRESS] : []);
 
-/** Allows ingress for webhook calls, reads of metrics and probes. */
+/**
+ * Returns the network policy of the controllers, which allows ingress for webhook calls, reads of metrics and probes.
+ */
 export const networkPolicy = (settings: InstallSettings): object =>
   networkPolicyFor(
     settings.name,
@@ -281,7 +284,7 @@ export const separateWorkload = (settings: InstallSettings): readonly object[] =
   ];
 };
 
-/** Returns the pods of a fleet. */
+/** Returns the settings for the pods of a fleet. */
 const fleetPods = ({ accounts }: InstallSettings): Pods => ({
   name: FLEET_APP,
   account: accounts.fleet,

@@ -80,8 +80,8 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
-        // The emulator is also the proxy to the hosts of the sovereign clouds, which it emulates. The proxy connects to
-        // no other host.
+        // The emulator is also a proxy. Behind the proxy, the emulator replaces the hosts of the sovereign clouds. The
+        // proxy connects to no other host.
         HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
         NO_PROXY: '',
         no_proxy: '',

@@ -7,7 +7,7 @@ import type { DataDir } from '../data/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 
-/** Additional credentials for an emulated cloud. A class uses these credentials if it names their Secret. */
+/** Additional credentials for an emulated cloud. A class uses these credentials if it refers to their Secret. */
 export interface Logins {
   /** The settings of the emulator for these credentials. */
   readonly account: object;
@@ -78,7 +78,7 @@ const NO_AWS_VARIABLES = {
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '',
 };
 
-/** Reads variables from a file of the data directory. Users may write the file with the variables. */
+/** Reads variables from a file of the data directory. Users can create this file to set variables. */
 function variablesOf(file: string): Readonly<Record<string, string>> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value]));

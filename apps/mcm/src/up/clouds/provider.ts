@@ -13,7 +13,7 @@ export interface CloudSide {
 
 export type SecretsByName = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The parts of `mcm up` that differ between clouds. */
+/** The data and functions of `mcm up` that differ between clouds. */
 export interface Provider {
   /** One of {@link PROVIDERS}, or the path of a driver module. */
   readonly name: string;
@@ -39,7 +39,7 @@ export interface Provider {
   >;
 }
 
-/** A program: its module, its flags and its environment. */
+/** The command of a program: its module, its flags and its environment. */
 export interface ProgramOf {
   readonly name: string;
   readonly module: string;

@@ -73,8 +73,8 @@ export function openDataDir(path: string): DataDir {
     throw new UserError(
       `another mcm${pidOf(state)} uses ${root}: stop that mcm with "mcm down", or use another --data-dir`,
     );
-  // The directory contains kubeconfigs and tokens. Other users may have gained access to the directory, for example by
-  // a copy.
+  // Removes the access of other users, because the directory contains kubeconfigs and tokens. A copy of the directory,
+  // for example, can give other users access.
   if ((statSync(root).mode & OTHERS) !== 0) chmodSync(root, 0o700);
   return {
     path: root,
@@ -126,14 +126,17 @@ function readState(root: string): InstanceState | undefined {
   return state as InstanceState;
 }
 
-/** Writes to a new file and renames it. A crash leaves either the old or the new state. */
+/** Writes the state to a new file and renames the file, so that a crash leaves either the old or the new state. */
 function writeState(root: string, state: InstanceState): void {
   const file = join(root, MARKER);
   writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
-/** The lock is an exclusive SQLite transaction. The operating system releases the lock when the process ends. */
+/**
+ * Takes the lock of the directory, which is an exclusive SQLite transaction. The operating system releases the lock
+ * when the process ends.
+ */
 function takeLock(root: string): DatabaseSync | undefined {
   let lock: DatabaseSync | undefined;
   try {

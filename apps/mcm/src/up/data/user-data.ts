@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 
-/** The parts of a kubeconfig that a joining node needs. */
+/** The parts of a kubeconfig that a node needs to join. */
 interface KubeconfigFile {
   clusters: { cluster: { server: string; 'certificate-authority-data'?: string } }[];
 }
