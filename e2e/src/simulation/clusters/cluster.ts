@@ -44,6 +44,7 @@ export class SimulatedCluster {
   readonly #parts: ClusterParts;
   readonly #cloud: CloudProcess;
   readonly #end = new AbortController();
+  readonly #made = new Set<string>();
   /** The number of verified deletions of VMs. */
   verified = 0;
 
@@ -94,7 +95,9 @@ export class SimulatedCluster {
     const transport = this.#cloud.transport();
     return async (request) => {
       await this.#verifyDeletion(request);
-      return transport(request);
+      const answer = await transport(request);
+      for (const { id } of this.#cloud.cloud.instances.list()) this.#made.add(id);
+      return answer;
     };
   }
 
@@ -117,6 +120,11 @@ export class SimulatedCluster {
     );
     const names = left.map(({ metadata }) => metadata.name);
     if (left.length > 0) reporter.violate(`${this.name}: VM ${vm.name} is deleted with running pods ${names}`);
+  }
+
+  /** The number of VMs that the cloud has created. */
+  get made(): number {
+    return this.#made.size;
   }
 
   silence(): void {

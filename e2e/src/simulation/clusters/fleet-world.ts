@@ -21,9 +21,10 @@ import { Reporter } from '../record/reporter.ts';
 import { MAX_CALLS } from '../record/step-limit.ts';
 import { SimulatedCluster } from './cluster.ts';
 import { Fences } from './fences.ts';
-import { type FleetDefect, PROGRAMS, Program, type ProgramName } from './replica.ts';
+import { type FleetDefect, PROGRAMS, Program, type ProgramName, type ReplicaParts } from './replica.ts';
 import { BUDGET, RolloutVerifier, type SimulatedBudget } from './rollout-verifier.ts';
 import { ServedVerifier } from './served-verifier.ts';
+import { SinglePod } from './single-pod.ts';
 import { cloudTokenOf, kubeconfigOf, SEED, Wires } from './wires.ts';
 
 const SECRET = 'fleet-kubeconfig';
@@ -74,11 +75,14 @@ export class FleetWorld {
   readonly slowed = new Set<string>();
   /** Clusters whose namespace was deleted. */
   readonly deleted = new Set<string>();
+  /** Clusters that the fleet need not serve, because a separate pod may serve them. */
+  readonly separate = new Set<string>();
   readonly rollouts: RolloutVerifier | undefined;
   readonly #seedPlane: ControlPlane;
   readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
   readonly #end = new AbortController();
   readonly #healthTimeout: string;
+  readonly #parts: ReplicaParts;
 
   private constructor(
     options: FleetWorldOptions,
@@ -107,7 +111,7 @@ export class FleetWorld {
     const { seed, replicas, skewMs, killPoint, restartMs, defect, budget } = options;
     this.rollouts =
       budget && new RolloutVerifier({ budget, reporter, admin: this.seedAdmin, isCanary: (name) => name === CANARY });
-    const parts = {
+    const parts: ReplicaParts = {
       clock,
       random: seededRandom(seed + 2),
       log: this.log,
@@ -123,6 +127,7 @@ export class FleetWorld {
       killPoint,
       restartMs,
     };
+    this.#parts = parts;
     this.programs = Array.from({ length: replicas }, (_, replica) =>
       PROGRAMS.map((name) => new Program(name, String(replica), skewMs[replica] ?? 0, parts)),
     ).flat();
@@ -227,7 +232,7 @@ export class FleetWorld {
   }
 
   #hindered(name: ProgramName, cluster: string): boolean {
-    if (this.misled.has(cluster) || this.slowed.has(cluster)) return true;
+    if (this.misled.has(cluster) || this.slowed.has(cluster) || this.separate.has(cluster)) return true;
     return !this.programs.some(
       (one) =>
         one.name === name &&
@@ -253,6 +258,18 @@ export class FleetWorld {
       .resource<Machine>(machines, cluster)
       .list()
       .then(({ items }) => items);
+  }
+
+  /** Starts a program as in a separate pod of one cluster. */
+  single(name: ProgramName, cluster: string): SinglePod {
+    return new SinglePod(name, cluster, this.#parts);
+  }
+
+  /** Adds a cluster to the fleet, or removes it from the fleet. */
+  async join(cluster: string, joins: boolean): Promise<void> {
+    this.reporter.note('act', `${cluster} ${joins ? 'joins' : 'leaves'} the fleet`);
+    const body = { metadata: { labels: { fleet: joins ? 'yes' : null } } };
+    await this.seedAdmin.resource(namespaces).patch(cluster, { type: 'merge', body });
   }
 
   async deleteMachine(cluster: string, name: string): Promise<void> {
@@ -334,6 +351,11 @@ export class FleetWorld {
 
   get drained(): number {
     return [...this.#clusters.values()].reduce((sum, { verified }) => sum + verified, 0);
+  }
+
+  /** The number of VMs that the clouds have created. */
+  everMade(): number {
+    return [...this.#clusters.values()].reduce((sum, { made }) => sum + made, 0);
   }
 
   describe(): string {

@@ -169,7 +169,7 @@ export class Program {
     if (quietLeaseMs !== undefined) argv.push(`--fleet-quiet-lease-duration=${quietLeaseMs}ms`);
     const options = {
       host: { argv, clock, random, identity: writer.identity },
-      dial: (given: UndiciTransportOptions) => this.#dial(writer, given),
+      dial: (given: UndiciTransportOptions) => dialOf(this.process, writer, given, this.#parts),
       log: log.with({ process: writer.identity }),
       kubeconfig: kubeconfigOf(SEED),
       signal,
@@ -177,43 +177,44 @@ export class Program {
     this.#fleet =
       this.name === 'machine-controller-manager'
         ? await runFleet(machineControllerManager, options)
-        : await runFleet(this.#machineController(writer, clock), options);
+        : await runFleet(controllerOf(writer, clock, this.#parts), options);
     await this.#fleet.ended;
   }
+}
 
-  #machineController(writer: Writer, clock: Clock) {
-    const { fences, defect, cloud, reporter } = this.#parts;
-    const connect = (endpoint: string): Transport => {
-      const { cluster, transport } = cloud(endpoint);
-      const sent: Transport = (request) => {
-        const { authorization } = request.headers ?? {};
-        if (authorization !== `Bearer ${cloudTokenOf(cluster)}`)
-          reporter.violate(`${writer.identity} sends ${authorization} to the cloud of ${cluster}`);
-        fences.verify(writer, cluster, request);
-        return transport(request);
-      };
-      return writer.proc.wrap(defect.cloud ? defect.cloud(sent) : sent);
+/** The machine controller of a process, with its connection to the clouds. */
+export function controllerOf(writer: Writer, clock: Clock, { fences, defect, cloud, reporter }: ReplicaParts) {
+  const connect = (endpoint: string): Transport => {
+    const { cluster, transport } = cloud(endpoint);
+    const sent: Transport = (request) => {
+      const { authorization } = request.headers ?? {};
+      if (authorization !== `Bearer ${cloudTokenOf(cluster)}`)
+        reporter.violate(`${writer.identity} sends ${authorization} to the cloud of ${cluster}`);
+      fences.verify(writer, cluster, request);
+      return transport(request);
     };
-    return machineControllerBinary(createLocalDriver({ clock, connect }));
-  }
+    return writer.proc.wrap(defect.cloud ? defect.cloud(sent) : sent);
+  };
+  return machineControllerBinary(createLocalDriver({ clock, connect }));
+}
 
-  #dial(writer: Writer, options: UndiciTransportOptions) {
-    const { fences, wires, reporter, server: planeOf, defect, rollouts } = this.#parts;
-    const server = serverOf(options);
-    const reached: Transport = async (request) => {
-      const authorization = await options.authorization?.();
-      if (authorization !== `Bearer ${tokenOf(server)}`)
-        reporter.violate(`${writer.identity} sends ${authorization} to ${server}`);
-      const cluster = clusterOfRequest(server, request);
-      if (cluster !== undefined) {
-        fences.verify(writer, cluster, request);
-        if (server === SEED) await rollouts?.verify(writer, cluster, request);
-      }
-      return wire(request);
-    };
-    const wire = wires.wire(this.process, server, planeOf(server));
-    const broken = server === SEED ? defect.seed : defect.target;
-    const transport = writer.proc.wrap(broken ? broken(reached, this.process) : reached);
-    return Object.assign(transport, { close: async () => undefined });
-  }
+/** The connection of a process to an API server. */
+export function dialOf(process: string, writer: Writer, options: UndiciTransportOptions, parts: ReplicaParts) {
+  const { fences, wires, reporter, server: planeOf, defect, rollouts } = parts;
+  const server = serverOf(options);
+  const reached: Transport = async (request) => {
+    const authorization = await options.authorization?.();
+    if (authorization !== `Bearer ${tokenOf(server)}`)
+      reporter.violate(`${writer.identity} sends ${authorization} to ${server}`);
+    const cluster = clusterOfRequest(server, request);
+    if (cluster !== undefined) {
+      fences.verify(writer, cluster, request);
+      if (server === SEED) await rollouts?.verify(writer, cluster, request);
+    }
+    return wire(request);
+  };
+  const wire = wires.wire(process, server, planeOf(server));
+  const broken = server === SEED ? defect.seed : defect.target;
+  const transport = writer.proc.wrap(broken ? broken(reached, process) : reached);
+  return Object.assign(transport, { close: async () => undefined });
 }

@@ -32,11 +32,11 @@ export interface FleetTestOptions {
   readonly signal: AbortSignal;
 }
 
-/** Runs a replica of a fleet without sockets and files, so that a simulation on a virtual clock can repeat each run. */
-export async function runFleet<const F extends Flags>(
+/** Parses the flags of a program, and connects to clusters without sockets. */
+export async function playedProcess<const F extends Flags>(
   definition: BinaryDefinition<F>,
-  { host: given, dial, log, kubeconfig, signal }: FleetTestOptions,
-): Promise<PlayedFleet> {
+  { host: given, dial, log }: Pick<FleetTestOptions, 'host' | 'dial' | 'log'>,
+) {
   const host: Host = {
     ...given,
     env: {},
@@ -53,24 +53,40 @@ export async function runFleet<const F extends Flags>(
   const common: FlagValues<CommonFlags> = flags;
   const metrics = createMetrics({ prefix: 'mcm_', process: false });
   const warnings = new Warnings(log, metrics.meters);
+  const certificates = new CertificatesInUse();
   const { clock, random } = host;
-  const config = await kubeconfigOfText(kubeconfig, { source: 'seed', clock });
-  const connections = openConnections(config, { source: 'seed', shown: 'seed', dial });
-  const control = clusterOf('control', connections, {
-    binary: definition.name,
-    version: definition.version,
-    qps: common['kube-api-qps'],
-    burst: common['kube-api-burst'],
-    env: {},
-    clock,
-    random,
-    dial,
-    metrics,
-    log,
-    warnings,
-    certificates: new CertificatesInUse(),
-    answers: new AnswerWatcher({ clock, warnings, meters: metrics.meters }),
-  });
+  const answers = new AnswerWatcher({ clock, warnings, meters: metrics.meters });
+  const connect = async (name: 'control' | 'target', kubeconfig: string) => {
+    const config = await kubeconfigOfText(kubeconfig, { source: name, clock });
+    const connections = openConnections(config, { source: name, shown: name, dial });
+    const cluster = clusterOf(name, connections, {
+      binary: definition.name,
+      version: definition.version,
+      qps: common['kube-api-qps'],
+      burst: common['kube-api-burst'],
+      env: {},
+      clock,
+      random,
+      dial,
+      metrics,
+      log,
+      warnings,
+      certificates,
+      answers,
+    });
+    return { cluster, connections };
+  };
+  return { host, flags, metrics, warnings, certificates, connect };
+}
+
+/** Runs a replica of a fleet without sockets and files, so that a simulation on a virtual clock can repeat each run. */
+export async function runFleet<const F extends Flags>(
+  definition: BinaryDefinition<F>,
+  options: FleetTestOptions,
+): Promise<PlayedFleet> {
+  const { dial, log, kubeconfig, signal } = options;
+  const { host, flags, metrics, connect } = await playedProcess(definition, options);
+  const { cluster: control, connections } = await connect('control', kubeconfig);
   const home = { control, target: undefined, same: false, close: () => connections.close() };
   const pages = new DebugPages();
   const parts = { definition, host, flags, fleetFlags: flags, log, dial, home, connections, metrics, pages };

@@ -1,4 +1,5 @@
 export { watchBoundWrites } from './bound-writes.ts';
 export { type FleetTestOptions, type PlayedFleet, runFleet } from './fleet.ts';
 export { type Malformation, malformations, sampleOf } from './malformed.ts';
+export { runSingle, type SingleTestOptions } from './single.ts';
 export { isThorough, sampled, thoroughly } from './thorough.ts';
