@@ -16,15 +16,22 @@ export interface Measured {
   readonly note?: string;
 }
 
+interface FleetTasks {
+  readonly roll?: boolean;
+  readonly idle?: boolean;
+  /** Returns the URL of a program. By default, the programs run from their sources. */
+  readonly resolve?: (module: string) => string;
+}
+
 const DEPLOYMENT = 'bench';
 const CLASSES = ['blue', 'green'] as const;
 
 /** Runs all benchmarks about the life of a fleet, one after the other with the same processes. */
 export async function* fleetFigures(
   replicas: number,
-  { roll = replicas <= 100, idle = true }: { readonly roll?: boolean; readonly idle?: boolean } = {},
+  { roll = replicas <= 100, idle = true, resolve }: FleetTasks = {},
 ): AsyncGenerator<Measured> {
-  const stack = await startStack();
+  const stack = await startStack(resolve === undefined ? {} : { resolve });
   try {
     for (const name of CLASSES) await stack.makeClass(name);
     await stack.startControllers();
