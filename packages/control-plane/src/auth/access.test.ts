@@ -82,6 +82,28 @@ describe('roles and bindings', () => {
     expect((await list()).body.message).not.toContain('RBAC');
   });
 
+  test('an update or an apply that creates an object also needs the verb create', async () => {
+    const rules = [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'update', 'patch'] }];
+    await create(`${RBAC}/clusterroles`, { metadata: { name: 'r' }, rules });
+    await bind('b', 'r', user('alice'));
+    const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/l';
+    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l' } };
+    const apply = { ...as('alice'), 'content-type': 'application/apply-patch+yaml' };
+    const updated = () => call('PUT', lease, { body, headers: as('alice') });
+    const applied = () => call('PATCH', `${lease}?fieldManager=m`, { body, headers: apply });
+    const message =
+      'leases.coordination.k8s.io "l" is forbidden: User "alice" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default"';
+    expect((await updated()).body).toMatchObject({ code: 403, message });
+    expect((await applied()).body).toMatchObject({ code: 403, message });
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'c' },
+      rules: rules.map((rule) => ({ ...rule, verbs: ['create'] })),
+    });
+    await bind('bc', 'c', user('alice'));
+    expect((await updated()).status).toBe(201);
+    expect((await applied()).status).toBe(200);
+  });
+
   test('names, subresources and paths', async () => {
     await create(`${RBAC}/clusterroles`, {
       metadata: { name: 'r' },

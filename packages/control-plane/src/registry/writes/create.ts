@@ -1,4 +1,5 @@
 import { alreadyExists, badRequest, internal, invalid, shownKind } from '../../apimachinery/errors/errors.ts';
+import { refusal } from '../../apimachinery/http/refusal.ts';
 import { keepEmpties } from '../../apimachinery/objects/empties.ts';
 import type { KindDefinition, StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
@@ -175,6 +176,14 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, 
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
+/** Checks that the user of an update or an apply may also create the object. @throws StatusError 403 */
+function authorizeCreation(registry: Registry, { user }: Call, { served, namespace, name, subresource }: Target): void {
+  const { group, version, plural } = served.kind;
+  const access = { user, verb: 'create', path: '', group, version, resource: plural, subresource, namespace, name };
+  const { allowed, reason } = registry.authorize(access);
+  if (!allowed) throw refusal(access, reason);
+}
+
 interface CreateWays {
   /** Whether the managedFields of the object are already up to date, as after a server-side apply. */
   readonly managed?: boolean;
@@ -232,6 +241,7 @@ export async function createObject(
     if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
     for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);
     if (kind.custom) for (const warning of finalizerWarnings(admitted.metadata, undefined)) call.warn(warning);
+    if (byUpdate) authorizeCreation(registry, call, target);
     await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
     // The store checks the resourceVersion before the name. A dry run does not use the store.
     if (!options.dryRun && namesVersion(admitted.metadata)) {
