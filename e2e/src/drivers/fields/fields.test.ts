@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => back());
 
 /** Matches descriptions of fields without effect. */
-const IDLE = /^(ignored, as in the original|accepted for compatibility)/;
+const IDLE = /^mcm accepts (this|the) \w+ for compatibility\b/;
 
 function describeFields<Spec, Credentials>(
   open: () => FleetProvider<Spec, Credentials>,

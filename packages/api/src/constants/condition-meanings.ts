@@ -112,7 +112,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
+      'The spec is invalid. The manager removes the condition InvalidSpec when the spec is valid. The original MCM does not have this condition.',
     reasons: {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
@@ -132,7 +132,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutBlocked: {
     means:
-      'The rollout is blocked until a user acts. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
+      'The rollout is blocked until a user acts. The manager removes the condition RolloutBlocked when the rollout continues. The original MCM does not have this condition.',
     reasons: {
       PausedOnFailure: {
         status: 'True',
@@ -200,7 +200,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a window, the end of a freeze, postponed nodes, or the rollout budget of a fleet. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
+      'The rollout waits for a window, the end of a freeze, postponed nodes, or the rollout budget of a fleet. The manager removes the condition RolloutWaiting when the rollout continues. The original MCM does not have this condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',
@@ -242,12 +242,12 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines. The manager removes the condition ReplacementHeld when it replaces machines again. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
   InputIgnored: {
     means:
-      'The manager ignores an invalid field or annotation and applies all other fields. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
+      'The manager ignores an invalid field or annotation and applies all other fields. The manager removes the condition InputIgnored when all fields and annotations are valid. The original MCM does not have this condition.',
     reasons: {
       AnnotationNotUnderstood: {
         status: 'True',
@@ -273,7 +273,7 @@ export const DEPLOYMENT_CONDITIONS = {
 export const SET_CONDITIONS = {
   ReplicaFailure: {
     means:
-      'The manager cannot create or delete Machine objects. The manager removes the condition Frozen when the freeze ends.',
+      'The manager cannot create or delete Machine objects. The manager removes the condition ReplicaFailure when it can create and delete machines again.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
@@ -283,12 +283,12 @@ export const SET_CONDITIONS = {
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
+      'The spec is invalid. The manager removes the condition InvalidSpec when the spec is valid. The original MCM does not have this condition.',
     reasons: { ValidationFailed: INVALID_FIELD, ClassNotFound: CLASS_NOT_FOUND },
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines of this set, which has no deployment. The manager removes the condition Frozen when the freeze ends. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines of this set, which has no deployment. The manager removes the condition ReplacementHeld when it replaces machines again. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;

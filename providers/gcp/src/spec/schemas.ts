@@ -66,7 +66,7 @@ const shieldedInstance = z.object({
 
 /** The schema contains only types; the rules are in `validate.ts`. */
 export const GcpProviderSpec = z.object({
-  apiVersion: text('accepted for compatibility, not used'),
+  apiVersion: text('mcm accepts this field for compatibility, and does not use it'),
   region: text('region of the subnetworks, such as europe-north1; required'),
   zone: text('zone of the VMs, such as europe-north1-b; required'),
   machineType: text('type of the VMs as a name without a path, such as n2-standard-4; required'),
