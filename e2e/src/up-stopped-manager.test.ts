@@ -60,6 +60,6 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   expect(explained).toContain('the replacement of failed and deleted machines is stopped');
 
   process.kill(manager, 'SIGCONT');
-  await up.line(/^machine-controller-manager is working again/);
+  await up.line(/^controller machine-controller-manager is working again/);
   expect(await reported('tree')).not.toContain('is not working');
 });

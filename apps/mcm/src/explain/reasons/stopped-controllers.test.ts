@@ -118,5 +118,5 @@ test('the lines of up report once that a controller stopped, and that it is work
     '  nothing is done',
   ]);
   expect(next([stopped('machine-controller-manager')])).toEqual([]);
-  expect(next([])).toEqual(['machine-controller-manager is working again']);
+  expect(next([])).toEqual(['controller machine-controller-manager is working again']);
 });
