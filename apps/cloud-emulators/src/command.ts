@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const log = createLogger({ level: flags.logLevel });
   if (dataDir !== undefined) useFolder(dataDir);
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port is opened first, so that the data stays unchanged if the port is in use.
+  // The port is opened before the data. If the port is in use, the data stays unchanged.
   const listener = await open(flags, log);
   const store = dataDir === undefined ? new MemoryStore() : openSqliteStore(dataDir);
   const power = hollowKubelets({
@@ -94,7 +94,7 @@ async function readNodeCluster(file: string): Promise<NodeCluster> {
   };
 }
 
-/** Stops after SIGTERM, after Ctrl-C, or when the parent process ends. */
+/** Stops the emulator after SIGTERM, after Ctrl-C, or when the parent process ends. */
 function endWithParent(stopAll: () => Promise<void>): void {
   let stopping = false;
   const end = (): void => {

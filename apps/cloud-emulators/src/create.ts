@@ -55,7 +55,10 @@ const ACCOUNTS = {
   gcp: z.strictObject({ email: named, key: named, federation: federation.exactOptional() }),
 } as const;
 
-/** @throws Error that names the invalid field of the account */
+/**
+ * Creates the emulator of a cloud.
+ * @throws Error that names the invalid field of the account
+ */
 export function createEmulator(provider: Provider, options: CreateEmulatorOptions): Emulator {
   const { account, operationMs, visibleAfterMs, ...common } = options;
   switch (provider) {

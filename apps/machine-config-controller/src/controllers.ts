@@ -60,7 +60,7 @@ export interface ConfigControllerOptions {
   readonly identity: ControllerIdentity;
 }
 
-/** Settings from flags. */
+/** The settings of the controllers, which come from flags. */
 export interface ConfigSettings {
   /** The maximum number of parallel drains. Only drains need a limit, because all other queues are short. */
   readonly concurrency: number;
@@ -76,7 +76,7 @@ export interface ConfigSettings {
   readonly machinePools: boolean;
 }
 
-/** The default settings. */
+/** The default settings of the controllers. */
 export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   concurrency: 5,
   pullSecretNamespace: 'openshift-config',
@@ -89,7 +89,7 @@ export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   machinePools: false,
 };
 
-/** Names of the controllers. */
+/** The names of the controllers in this binary. */
 export const CONTROLLERS = [
   'template',
   'kubelet-config',

@@ -5,7 +5,10 @@ import { type BrowserContext, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** The path of Chromium: `$MCM_CHROMIUM`, or the first Chromium on the search path. Undefined without Chromium. */
+/**
+ * Returns the path of Chromium: `$MCM_CHROMIUM`, or the first Chromium on the search path. The result is undefined
+ * without Chromium.
+ */
 export const chromiumPath: string | undefined = [
   process.env.MCM_CHROMIUM ?? '',
   ...(process.env.PATH ?? '').split(delimiter).flatMap((dir) => NAMES.map((name) => join(dir, name))),

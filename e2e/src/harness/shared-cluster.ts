@@ -8,7 +8,7 @@ interface Found {
 interface Answer {
   readonly groups?: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
   readonly resources?: readonly { readonly name: string; readonly namespaced: boolean; readonly verbs: string[] }[];
-  /** Null in an empty list of the server. */
+  /** The items of the list. If the list is empty, some servers return null. */
   readonly items?:
     | readonly {
         readonly metadata: {

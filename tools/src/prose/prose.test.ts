@@ -74,6 +74,8 @@ describe('check', () => {
     ['The headers.\nTheir names are in lower case.', ['pronoun']],
     ['A claim waits for its pod. Then the pod starts.', ['pronoun']],
     ['A node has left. This is the last event.', ['pronoun']],
+    ['The fence. Undefined if no other process can be the leader.', ['pronoun']],
+    ['Empty values count as absent.', []],
     ['The cache is empty, so it is read again. This controller waits.', []],
   ])('a sentence of a comment has its own subject: %s', (text, rules) => {
     expect(rulesOf({ kind: 'comment', line: 1, text })).toEqual(rules);

@@ -31,11 +31,11 @@ const PERSONS = new Set(
 );
 
 /**
- * The start of a sentence that a reader cannot understand alone: a pronoun as the subject, or a reference to an earlier
- * condition.
+ * The start of a sentence that a reader cannot understand alone. Examples are a pronoun as the subject, a reference to
+ * an earlier condition, and a state without a subject.
  */
 const POINTS_BACK =
-  /^(?:It|Its|They|Their|Them|Then|(?:This|These|Those|That) (?:is|are|was|were|has|have|can|cannot|may|must|does|do|means?|would|will))\b/;
+  /^(?:It|Its|They|Their|Them|Then|(?:This|These|Those|That) (?:is|are|was|were|has|have|can|cannot|may|must|does|do|means?|would|will)|(?:Absent|Defined|Empty|Null|Present|Undefined) (?:for|if|in|only|unless|when|while|without))\b/;
 /**
  * The start of a sentence on a page that refers to an earlier sentence. A page is read in its order, so `This` may
  * refer to the sentence before.

@@ -30,7 +30,7 @@ export interface ArmEndpointOptions {
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
   >;
-  /** The existing resource groups. If `groups` is absent, all groups exist. */
+  /** The names of the existing resource groups. If `groups` is absent, all groups exist. */
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;

@@ -18,7 +18,7 @@ function has(text: string, term: string): boolean {
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);
 }
 
-/** A row with its position in the order of creation. */
+/** A row of a result, with the position of its resource in the order of creation. */
 export interface GraphRow {
   readonly key: string;
   readonly row: {
@@ -29,7 +29,10 @@ export interface GraphRow {
   };
 }
 
-/** Evaluates the queries of the driver: by type, by resource group and by names of tags. The oldest row is first. */
+/**
+ * Evaluates the queries of the driver: by type, by resource group and by names of tags. The row of the oldest resource
+ * is first.
+ */
 export function graphRows(query: string, resources: readonly ArmResource[]): readonly GraphRow[] {
   const all = (pattern: string): string[] =>
     [...query.matchAll(new RegExp(`${pattern} ${TEXT}`, 'g'))].map(([, text = '']) => plain(text));

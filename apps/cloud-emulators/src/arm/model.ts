@@ -52,9 +52,9 @@ export interface ArmResource {
   readonly kind: ResourceKind;
   readonly group: string;
   body: ResourceBody;
-  /** One of `Creating`, `Updating`, `Deleting`, `Succeeded`, `Failed`. */
+  /** The provisioning state: `Creating`, `Updating`, `Deleting`, `Succeeded` or `Failed`. */
   state: string;
-  /** Unix time in milliseconds. */
+  /** Creation time of the resource, as Unix time in milliseconds. */
   readonly createdAt: number;
   /**
    * The time at which Resource Graph starts to show the resource. If `graphFrom` is absent, the default delay applies.

@@ -39,7 +39,7 @@ export interface Place {
 const refusal = (status: number, code: string, message: string): TransportResponse =>
   answer(status, { error: { code, message } });
 
-/** VMs, NICs and disks, and the operations that create and delete them. */
+/** Stores VMs, NICs and disks, and the operations that create and delete them. */
 export class Resources {
   readonly #options: ResourcesOptions;
   readonly #all: Kept<ArmResource>;

@@ -26,7 +26,7 @@ import type { Ec2EndpointOptions, Ec2State } from './state.ts';
 import { assumeRole, isOfSts, temporarySecret } from './sts.ts';
 import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
-/** A received request. */
+/** A request that the endpoint has received. */
 export interface SeenRequest {
   readonly action: string;
   /** The form fields except the action. */
@@ -148,7 +148,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     this.#kept.delete(forgotten?.instanceId ?? '');
   }
 
-  /** Powers an instance on after its boot. */
+  /** Powers on an instance after its boot. */
   powerOn(each: CloudInstance, resumed: boolean): void {
     const { clock } = this.options;
     const { bootMs = this.options.bootMs ?? 0 } = each;

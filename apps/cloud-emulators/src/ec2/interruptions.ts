@@ -44,8 +44,8 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
 }
 
 /**
- * Announces an interruption in the queue, and ends the instance at its deadline. If the instance does not exist,
- * `interrupt` returns false.
+ * Announces an interruption in the queue, and ends the instance at its deadline. The result is false if the instance
+ * does not exist.
  */
 export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: InterruptionOrder): boolean {
   const each = cloud.instances.find(({ tags, state }) => tags?.Name === name && isAlive(state));

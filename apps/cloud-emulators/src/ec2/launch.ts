@@ -7,7 +7,7 @@ import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
 import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
-/** Launches instances. For a known client token, returns the instances of the earlier launch. */
+/** Launches instances. If the client token is known, the result is the instances of the earlier launch. */
 export function runInstances(
   cloud: Ec2State,
   params: Params,

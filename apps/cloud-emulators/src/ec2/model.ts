@@ -32,13 +32,11 @@ export interface CloudInstance {
   reservation?: string;
   launchTime?: string;
   clientToken?: string | undefined;
-  /** Responses omit the instance before the time `visibleFrom`. */
+  /** The time from which responses contain the instance. */
   visibleFrom?: number;
-  /**
-   * The instance is shutting down until the time `terminatedFrom`. After `terminatedFrom`, the instance is terminated.
-   */
+  /** The time at which the state changes from shutting-down to terminated. */
   terminatedFrom?: number;
-  /** The instance is stopping until the time `stoppedFrom`. After `stoppedFrom`, the instance is stopped. */
+  /** The time at which the state changes from stopping to stopped. */
   stoppedFrom?: number;
   /** Whether the instance was launched with hibernation. */
   hibernation?: boolean;
@@ -52,7 +50,7 @@ export interface CloudInstance {
   userData?: string;
   /** The parameters of the launch, to compare later launches with the same client token. */
   fingerprint?: string;
-  /** The duration of the boot. By default, the boot takes as long as the endpoint is configured. */
+  /** The duration of the boot. The default is the option `bootMs` of the endpoint. */
   bootMs?: number | undefined;
   /**
    * The error of the boot. An instance with this error is terminated after its boot. If `leave` is true, the volumes of

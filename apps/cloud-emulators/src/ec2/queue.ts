@@ -93,7 +93,7 @@ export class Queue {
     const Messages = found.map(({ id, body, receipt }) => ({
       MessageId: id,
       Body: body,
-      // The SDK refuses a message without this checksum.
+      // The checksum of the message. The SDK refuses a message without a checksum.
       MD5OfBody: createHash('md5').update(body).digest('hex'),
       ReceiptHandle: receipt,
     }));

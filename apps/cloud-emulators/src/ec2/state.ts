@@ -20,7 +20,7 @@ export interface Ec2EndpointOptions {
   readonly cancelCaller?: () => void;
   /** The delay until responses contain a new instance. By default, `visibleAfterMs` is 0. */
   readonly visibleAfterMs?: number;
-  /** The duration of the state shutting-down. By default, `shutdownMs` is unlimited. */
+  /** The duration of the state shutting-down. By default, the state shutting-down never ends. */
   readonly shutdownMs?: number;
   /** The duration of the state pending. By default, the state ends at the first read of the instance. */
   readonly bootMs?: number;
@@ -49,7 +49,7 @@ export interface Ec2State {
   readonly looseInterfaces: Kept<LooseInterface>;
   readonly power: Power;
   launches: number;
-  /** Unix time in milliseconds. */
+  /** The current time, as Unix time in milliseconds. */
   readonly now: number;
   ordinalOf(instance: CloudInstance): number;
   keep(changed: CloudInstance): void;

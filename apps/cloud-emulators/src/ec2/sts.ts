@@ -8,8 +8,8 @@ const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',
   SessionToken: 'fake-session-token',
-  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock. The expiry is far in the
-  // future.
+  // The expiry is far in the future, because clients compare it with the wall clock, but the emulator may use a virtual
+  // clock.
   Expiration: '2099-01-01T00:00:00Z',
 } as const;
 
@@ -37,7 +37,7 @@ export interface WebIdentity {
 interface StsState {
   /** The tokens and roles that STS accepts. If `webIdentity` is absent, STS accepts every token and role. */
   readonly webIdentity: WebIdentity | undefined;
-  /** Unix time in milliseconds. */
+  /** The current time, as Unix time in milliseconds. */
   readonly now: number;
 }
 

@@ -44,7 +44,7 @@ export class Faults {
 
   /**
    * Removes a rule.
-   * @returns whether the rule existed
+   * @returns true if the rule existed
    */
   lift(id: string): boolean {
     const index = this.#rules.findIndex((each) => each.id === id);

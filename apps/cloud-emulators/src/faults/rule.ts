@@ -13,7 +13,7 @@ export const faultRule = z.strictObject({
   after: z.number().int().min(0).optional(),
   /** The number of requests that the rule affects before the rule ends. By default, a rule never ends. */
   times: z.number().int().min(1).optional(),
-  /** The cloud refuses the request with an error response. A refused request has no effect. */
+  /** The error response with which the cloud refuses the request. A refused request has no effect. */
   refuse: z
     .strictObject({
       status: z.number().int().min(300).max(599),
@@ -28,7 +28,7 @@ export const faultRule = z.strictObject({
    * permitted requests of one second may arrive at the same time.
    */
   perSecond: z.number().positive().optional(),
-  /** Seconds in `Retry-After` of a throttled request. */
+  /** The value of the header `Retry-After` for a throttled request, in seconds. */
   retryAfter: z.number().min(0).optional(),
   /** Ends the connection before or after the request takes effect. With `after`, only the response is lost. */
   lose: z.enum(['before', 'after']).optional(),

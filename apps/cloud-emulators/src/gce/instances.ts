@@ -14,7 +14,7 @@ export interface InstancesOptions {
   readonly store?: EmulatorStore;
 }
 
-/** Instances with their disks, and the operations that create and delete them. */
+/** Stores instances with their disks, and the operations that create and delete them. */
 export class Instances {
   readonly instances: Kept<GceInstance>;
   readonly disks: Kept<GceDisk>;

@@ -39,8 +39,8 @@ export interface GceInstance {
    */
   readonly listedFrom?: number;
   /**
-   * `PROVISIONING`, `STAGING`, `RUNNING`, `STOPPING`, `SUSPENDING`, `SUSPENDED`, or `TERMINATED` for a stopped
-   * instance.
+   * The state: `PROVISIONING`, `STAGING`, `RUNNING`, `STOPPING`, `SUSPENDING`, `SUSPENDED`, or `TERMINATED` for a
+   * stopped instance.
    */
   status: string;
 }

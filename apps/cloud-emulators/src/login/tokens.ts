@@ -48,6 +48,6 @@ export class BearerTokens {
   }
 }
 
-/** Returns a header. The letter case of the header name does not matter. */
+/** Returns the value of a header. Upper and lower case of its name are equal. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

@@ -5,7 +5,10 @@ export interface Answer extends TransportResponse {
   readonly sent: Readonly<Record<string, string>>;
 }
 
-/** @param headers Names in lower case */
+/**
+ * Returns a response with a text as its body.
+ * @param headers The headers, with names in lower case
+ */
 export const answer = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
   status,
   headers: { get: (name) => headers[name.toLowerCase()] ?? null },

@@ -3,7 +3,7 @@ import type { Faults } from '../faults/faults.ts';
 
 /** A resource that causes cost. */
 export interface ListedResource {
-  /** One of `instance`, `volume`, `networkInterface`, `disk`. */
+  /** The kind of resource: `instance`, `volume`, `networkInterface` or `disk`. */
   readonly kind: string;
   readonly id: string;
   readonly name: string;

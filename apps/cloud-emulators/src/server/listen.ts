@@ -6,7 +6,7 @@ import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from './answer.ts';
 
 export interface ListenOptions {
-  /** The port on 127.0.0.1. 0 selects a free port. */
+  /** The port on 127.0.0.1. The value 0 selects a free port. */
   readonly port: number;
   /** The certificate and key as PEM. Without `tls`, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
@@ -30,7 +30,10 @@ export interface Listener {
 /** The maximum size of a request. Requests to the emulated clouds are smaller. */
 const LARGEST_BODY = 4 * 1024 * 1024;
 
-/** @throws Error of the operating system if the port is in use */
+/**
+ * Listens for requests on the loopback interface.
+ * @throws Error of the operating system if the port is in use
+ */
 export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Promise<Listener> {
   const ready = Promise.withResolvers<Transport>();
   const handle: RequestListener = (request, response) => {
@@ -69,7 +72,7 @@ function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
   server.on('connect', ({ url = '' }: IncomingMessage, socket: Duplex, head: Buffer) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    // The client has ended the connection.
+    // The error means that the client has ended the connection.
     socket.on('error', () => socket.destroy());
     if (!hosts.some((host) => url === `${host}:443`)) {
       socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');

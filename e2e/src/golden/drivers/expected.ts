@@ -21,7 +21,10 @@ export interface Expected {
   /** With `whole`, the call sends exactly these requests. Otherwise, the call may end earlier or send more requests. */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
-  /** Changes of metrics by series: a number, `>=1`, or `*` for any number. Undefined without recorded metrics. */
+  /**
+   * Changes of metrics by series: a number, `>=1`, or `*` for any number. If no metrics were recorded, the field is
+   * undefined.
+   */
   readonly metrics: RecordedCall['metrics'];
 }
 

@@ -40,7 +40,7 @@ export interface ReplicaParts {
   readonly wires: Wires;
   readonly defect: FleetDefect;
   readonly quietLeaseMs: number | undefined;
-  /** Undefined without a rollout budget. */
+  /** The verifier of the rollout budget, or undefined if the fleet has no rollout budget. */
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;
   readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };

@@ -95,8 +95,8 @@ export interface Store {
    */
   settled(): Promise<void>;
   /**
-   * Returns the changes after `revision`, oldest first. Undefined if some changes are no longer available. With
-   * requirements, the result contains at least the changes whose new or previous record meets them.
+   * Returns the changes after `revision`, oldest first. The result is undefined if some changes are no longer
+   * available. With requirements, the result contains at least the changes whose new or previous record meets them.
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**

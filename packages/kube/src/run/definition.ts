@@ -89,9 +89,9 @@ export interface BinaryDefinition<F extends Flags> extends Program {
    */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
-    /** The flag with the ConfigMap of the rollout budget, absent if the binary has no rollouts. */
+    /** The flag with the ConfigMap of the rollout budget. If the binary has no rollouts, the field is absent. */
     readonly rolloutBudget?: keyof F & string;
-    /** Absent if a deleted namespace needs no controllers. */
+    /** The settings for deleted namespaces. If a deleted namespace needs no controllers, the field is absent. */
     readonly deletion?: DeletionSettings;
   };
   /** Prefix of queue and reflector metrics, such as `mcm_`. */

@@ -32,8 +32,8 @@ export interface DaemonView {
   /** Whether the node is older than its first config. An older node waits until the rollout selects it. */
   readonly settled?: boolean;
   /**
-   * The config that the node's pool gives to new nodes. Undefined if the daemon has not read the pools yet, null if no
-   * pool selects the node.
+   * The config that the node's pool gives to new nodes. The value is undefined if the daemon has not read the pools
+   * yet, null if no pool selects the node.
    */
   readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */

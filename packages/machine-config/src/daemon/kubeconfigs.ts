@@ -11,7 +11,7 @@ const textOf = (content: string | Uint8Array): string => Buffer.from(content).to
 /** The kubelet must restart to read a kubeconfig with a new CA. */
 export interface RotatedKubeconfig {
   readonly path: string;
-  /** Absent if the kubeconfig refers to the file of the CA. */
+  /** The new content of the kubeconfig. If the kubeconfig refers to the file of the CA, `entry` is absent. */
   readonly entry?: WantedFile;
 }
 

@@ -34,7 +34,10 @@ export interface NodeStanding {
   readonly updated: boolean;
   /** Whether the node takes a slot of maxUnavailable. */
   readonly unavailable: boolean;
-  /** Why the node does not have the target, or the current step of the node. Empty for a node with the target. */
+  /**
+   * Why the node does not have the target, or the current step of the node. The text is empty if the node has the
+   * target.
+   */
   readonly why: string;
 }
 

@@ -222,7 +222,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** Returns the listed VM. Empty for an instance without an ID. */
+/** Returns the listed VM in a list. The list is empty for an instance without an ID. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
   if (id === undefined) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';

@@ -15,7 +15,7 @@ export class ArmError extends Error {
   override readonly name = 'ArmError';
   /** The HTTP status, or 200 for a failed operation. */
   readonly status: number;
-  /** The error code, such as `ZonalAllocationFailed`. Empty if the response contains no code. */
+  /** The error code, such as `ZonalAllocationFailed`. The code is empty if the response contains none. */
   readonly code: string;
   /** The unchanged text of the response, because rules of the original search the whole text. */
   readonly text: string;

@@ -222,7 +222,7 @@ export class Session {
 export interface Change<T> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Reads the resource after the change. Absent for a deletion. */
+  /** Reads the resource after the change. The field is absent for a deletion. */
   readonly read?: Read<T & Provisioned>;
 }
 

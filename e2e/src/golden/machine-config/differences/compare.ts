@@ -1,7 +1,7 @@
 import { isRecord } from '@mcm/kube';
 import { comparableTexts } from './texts.ts';
 
-/** The difference between two results, in one line. Undefined without a difference. */
+/** Returns the difference between two results in one line, or undefined if the results are equal. */
 export function differenceOf(expected: unknown, actual: unknown, path = ''): string | undefined {
   const [a, b] = [plain(expected), plain(actual)];
   if (path.endsWith('rror')) return errorDifference(a, b, path);

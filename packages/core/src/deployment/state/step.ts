@@ -66,9 +66,7 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
-    /**
-     * Present if the rollout waits although the deployment has no problem. A condition reports the reason for the wait.
-     */
+    /** The reason why the rollout waits, although the deployment has no problem. A condition reports the reason. */
     readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
     /** Sets whose scale annotations are written even if their size does not change. */
     readonly annotate?: readonly string[];

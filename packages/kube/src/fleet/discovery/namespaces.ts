@@ -13,7 +13,7 @@ export interface NamespaceDiscoveryOptions {
   readonly seed: KubeClient;
   readonly selector: string;
   readonly secret: string;
-  /** Undefined if the Secrets have no finalizer. */
+  /** Maintains the finalizer of the Secrets. If the Secrets have no finalizer, `kept` is undefined. */
   readonly kept: KeptSecret | undefined;
   readonly runtime: InformerRuntime;
 }

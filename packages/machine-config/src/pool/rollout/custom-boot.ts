@@ -6,7 +6,7 @@ import { MASTER_POOL, WORKER_POOL } from '../../constants/names.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** Returns the labels that a selector requires. Empty if the selector does not determine the labels. */
+/** Returns the labels that a selector requires. The result is empty if the selector does not determine the labels. */
 export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<Record<string, string>> {
   const expressed = (selector?.matchExpressions ?? []).flatMap(({ key, operator, values = [] }) => {
     if (operator === 'Exists') return [[key, '']] as const;
@@ -17,7 +17,7 @@ export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<
 
 /**
  * Returns the missing labels of a node that booted with the config of a custom pool, but whose kubelet registers it as
- * a worker. Undefined if the selector determines no labels. The original never updates such a node.
+ * a worker. The result is undefined if the selector determines no labels. The original never updates such a node.
  */
 export function labelsOfBootPool(
   node: Node,

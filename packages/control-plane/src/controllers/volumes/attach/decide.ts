@@ -20,8 +20,8 @@ interface KnownAttachment {
   /** The unique name of the volume in the status of the node. */
   readonly id: string;
   /**
-   * The time in milliseconds since which the attachment is unwanted although the kubelet has its volume mounted.
-   * Undefined if the last check found no such state.
+   * The time in milliseconds since which the attachment is unwanted although the kubelet has its volume mounted. If the
+   * last check found another state, `unwantedSince` is undefined.
    */
   readonly unwantedSince: number | undefined;
 }
