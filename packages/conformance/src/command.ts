@@ -40,6 +40,7 @@ export async function playConformance(options: ConformanceFlags, host: CommandHo
     const report = await runConformance(target, {
       only: options.only,
       seed: options.seed,
+      histories: options.histories,
       stopwatch: host.stopwatch,
       onOutcome: (outcome) => host.write(outcomeText(outcome)),
     });

@@ -7,6 +7,7 @@ export interface ConformanceFlags {
   readonly junit?: string;
   readonly only?: string;
   readonly seed: number;
+  readonly histories: number;
 }
 
 /** The exit code if the scenarios could not run. */
@@ -41,7 +42,8 @@ export function parseFlags(args: readonly string[], write: (text: string) => voi
     .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
     .option('--junit <file>', 'also write the report as JUnit XML')
     .option('--only <text>', 'run only the scenarios whose name contains this text')
-    .option('--seed <number>', 'seed for the random names of machines', wholeNumber, 1)
+    .option('--seed <number>', 'seed for the random names of machines, and of the first history', wholeNumber, 1)
+    .option('--histories <number>', 'also run this number of histories with random calls and faults', wholeNumber, 0)
     .exitOverride()
     .configureOutput({ writeOut: write, writeErr: write });
   try {

@@ -4,6 +4,7 @@ import { alternatives } from './scenarios/alternatives.ts';
 import { callBehavior } from './scenarios/call-behavior.ts';
 import { creation } from './scenarios/creation.ts';
 import { deletion } from './scenarios/deletion.ts';
+import { randomHistory } from './scenarios/histories.ts';
 import { interruptions } from './scenarios/interruptions.ts';
 import { lookup } from './scenarios/lookup.ts';
 import { power } from './scenarios/power.ts';
@@ -57,6 +58,8 @@ export interface RunOptions {
   readonly only?: string | undefined;
   /** Seed for the names of machines; default 1. */
   readonly seed?: number | undefined;
+  /** Number of random histories to run after the scenarios; default 0. `seed` is the seed of the first history. */
+  readonly histories?: number | undefined;
   /**
    * Measures the duration of each scenario. By default, `stopwatch` is the clock of the cloud, which may be virtual.
    */
@@ -66,7 +69,8 @@ export interface RunOptions {
 
 /** Runs every scenario against a target, each with a new driver. Never throws because of errors of a driver. */
 export async function runConformance(target: ConformanceTarget, options: RunOptions = {}): Promise<Report> {
-  const { only = '', seed = 1, stopwatch, onOutcome } = options;
+  const { only = '', seed = 1, histories = 0, stopwatch, onOutcome } = options;
+  const random = Array.from({ length: histories }, (_, index) => randomHistory(seed + index));
   const outcomes: Outcome[] = [];
   const names = new Set<string>();
   const createDriver: CreateDriver = (context) => {
@@ -74,7 +78,7 @@ export async function runConformance(target: ConformanceTarget, options: RunOpti
     names.add(driver.name);
     return driver;
   };
-  for (const scenario of scenariosOf(only)) {
+  for (const scenario of [...scenariosOf(only), ...random]) {
     const outcome = await play({ ...target, createDriver }, scenario, { seed: seed + outcomes.length, stopwatch });
     outcomes.push(outcome);
     onOutcome?.(outcome);
