@@ -244,7 +244,7 @@ function withoutCodeLines(text: string): string {
 
 /** Matches strings that contain code: TypeScript, Go templates, Markdown tables, shell commands, SQL or PromQL. */
 const CODE_STRING =
-  /^#+ |^#cloud-config|^#!|^<html|\$@|": \{"|&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
+  /^mcm (?:cloud|completion|config|dashboard|debug|down|drain|events|explain|fleet|install|journal|logs|plan|provider|replay|rollout|status|tree|up|zone)\b|^#+ |^#cloud-config|^#!|^<html|\$@|": \{"|&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
 /** Returns true if most words are names of code, such as `maxPods`. Such a text is a list of names. */
 function isNames(text: string): boolean {

@@ -412,7 +412,11 @@ describe('cancellations and errors', () => {
     const start = clock.monotonic();
     await refused(stage.list({ secret: WORKLOAD, signal: abortAfter(clock, 2_000) }), 'Canceled');
     expect(clock.monotonic() - start).toBeLessThan(2_100);
-    await refused(stage.list({ secret: WORKLOAD }), 'Internal', 'AssumeRoleWithWebIdentity: no answer within 30 s');
+    await refused(
+      stage.list({ secret: WORKLOAD }),
+      'Internal',
+      'AssumeRoleWithWebIdentity: no answer of AWS within 30 s',
+    );
     expect(clock.monotonic() - start).toBeLessThan(31_000);
     wire.script = script;
     await stage.list({ secret: WORKLOAD });

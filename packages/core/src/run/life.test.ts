@@ -317,7 +317,7 @@ test('a delete that ignores its signal never overlaps with another one, and the 
   await r.until(async () => r.cloud.calls.delete === 1);
   await r.clock.advance(OVERDUE_MS);
   expect(await r.description('m-1')).toBe(
-    'The deletion waits for the driver to end its delete call - machine codes error: code = [DeadlineExceeded] message = [delete of machine m-1 took longer than 900 s and ignores its abort signal]. Initiate VM deletion',
+    'The deletion waits for the driver to end its delete call - machine codes error: code = [DeadlineExceeded] message = [delete of machine m-1 took longer than 900 s, and the call ignores its abort signal]. Initiate VM deletion',
   );
   await r.clock.advance(3 * 3_600_000);
   expect(r.cloud.calls.delete).toBe(1);

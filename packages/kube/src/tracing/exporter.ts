@@ -50,7 +50,10 @@ export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
 
   const post = async (batch: readonly Span[]): Promise<boolean> => {
     const overdue = new AbortController();
-    const deadline = clock.setTimeout(() => overdue.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
+    const deadline = clock.setTimeout(
+      () => overdue.abort(new Error(`no answer of the collector within ${TIMEOUT_MS} ms`)),
+      TIMEOUT_MS,
+    );
     try {
       const answer = await transport({
         method: 'POST',

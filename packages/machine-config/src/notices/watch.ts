@@ -49,7 +49,10 @@ export async function watchNotices(options: NoticeWatchOptions, signal: AbortSig
 
 async function look({ source, metadata, client, node, wrote, clock, log }: NoticeWatchOptions, signal: AbortSignal) {
   const end = new AbortController();
-  const timer = clock.setTimeout(() => end.abort(new Error(`no answer within ${LOOK_FOR_MS} ms`)), LOOK_FOR_MS);
+  const timer = clock.setTimeout(
+    () => end.abort(new Error(`no answer of the metadata service within ${LOOK_FOR_MS} ms`)),
+    LOOK_FOR_MS,
+  );
   try {
     const notices = await source(metadata, AbortSignal.any([signal, end.signal]));
     const own = node();

@@ -151,7 +151,7 @@ const properties = z.object({
   capacityReservation: z
     .object({ capacityReservationGroupID: text('Resource Manager ID of a group of capacity reservations') })
     .optional()
-    .meta({ description: 'use of reserved capacity' }),
+    .meta({ description: 'capacity reservation for the VMs' }),
 });
 export type Properties = z.infer<typeof properties>;
 

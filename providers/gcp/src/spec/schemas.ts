@@ -97,7 +97,7 @@ export const GcpProviderSpec = z.object({
   advancedMachineFeatures: z
     .object({ enableNestedVirtualization: flag('true: VMs may run nested VMs') })
     .optional()
-    .meta({ description: 'features of the processor' }),
+    .meta({ description: 'features of the processor of each VM' }),
 });
 export type GcpProviderSpec = z.infer<typeof GcpProviderSpec>;
 export type Disk = z.infer<typeof disk>;

@@ -118,7 +118,12 @@ function kubeletControl(host: InstanceHost & Partial<KubeletControl>): KubeletCo
 
 function guard(app: Hono, token: string | undefined, log: Logger): void {
   app.get('/healthz', (c) => c.text('ok'));
-  app.notFound((c) => c.json(errorBody(new CloudError('NotFound', `There is no ${c.req.method} ${c.req.path}.`)), 404));
+  app.notFound((c) =>
+    c.json(
+      errorBody(new CloudError('NotFound', `The local cloud does not support ${c.req.method} ${c.req.path}.`)),
+      404,
+    ),
+  );
   app.onError((thrown, c) => {
     const error = toCloudError(thrown, log);
     return c.json(errorBody(error), error.status as 500);

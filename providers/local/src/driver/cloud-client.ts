@@ -160,7 +160,7 @@ export class CloudClient {
     caller.addEventListener('abort', follow, { once: true });
     const timer = this.#options.clock.setTimeout(() => {
       passed = true;
-      controller.abort(new Error(`no answer within ${ms} ms`));
+      controller.abort(new Error(`no answer of the cloud within ${ms} ms`));
     }, ms);
     const clear = (): void => {
       timer.cancel();

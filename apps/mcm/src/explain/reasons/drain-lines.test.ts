@@ -109,6 +109,6 @@ test('a drain of a node without pods, or with only pods that stay, announces no 
     budgets: [],
   };
   const drain: DrainExplanation = { node: 'n-0', pods: [], blockers: [], drained: true, policy: 'Force', overAt: NOW };
-  expect(drainLines(drain, NOW)).toEqual(['node n-0 has no pods', 'there is nothing to evict']);
-  expect(drainLines({ ...drain, pods: [stays] }, NOW).at(-1)).toBe('there is nothing to evict');
+  expect(drainLines(drain, NOW)).toEqual(['node n-0 has no pods', 'the node has no pod to evict']);
+  expect(drainLines({ ...drain, pods: [stays] }, NOW).at(-1)).toBe('the node has no pod to evict');
 });

@@ -94,7 +94,7 @@ function inTime(at: Date, now: Date): string {
 
 function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
   // If the node has no pods to evict, the drain is complete before the first eviction.
-  if (drained) return ['there is nothing to evict'];
+  if (drained) return ['the node has no pod to evict'];
   // If no pod must leave, no timeout is printed. A wait for volumes has a separate timeout in the status of the
   // machine.
   if (pods.every(({ fate }) => fate === 'stays')) return [];

@@ -95,7 +95,7 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
     { set: set({}, { autoPreserveFailedMachineMax: 2 }) },
     'the machine is one of 2 Failed machines that its MachineSet preserves',
   ],
-  ['a missing class', { set: set(), guards: guards([], []) }, 'there is no MachineClass "small"'],
+  ['a missing class', { set: set(), guards: guards([], []) }, 'the namespace has no MachineClass "small"'],
   [
     'the limit of replacements',
     seen(fleet('Running', 'Running', 'Running', 'Terminating')),

@@ -83,7 +83,7 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
   );
   const limit = replacementLimit(guards.maxUnhealthyReplacements, group.length);
   return [
-    ...(lacksClass ? [`there is no MachineClass "${className}"`] : []),
+    ...(lacksClass ? [`the namespace has no MachineClass "${className}"`] : []),
     ...(open
       ? [
           `the circuit breaker is open: ${open.unreachable} of ${open.joined} machines of the ${open.scope} are unreachable`,

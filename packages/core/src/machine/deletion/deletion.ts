@@ -386,7 +386,7 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
  * deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes the Node.
  */
 function planEnd(o: MachineObservation): Plan {
-  if (isVmKept(o.machine)) return act('the VM is kept for an investigation', { do: 'removeFinalizer' });
+  if (isVmKept(o.machine)) return act('mcm keeps the VM for an investigation', { do: 'removeFinalizer' });
   const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);
   if (o.node && (held || !o.node.metadata.deletionTimestamp))
     return act('the VM no longer exists', { do: 'releaseNode' });

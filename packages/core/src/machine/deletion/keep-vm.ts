@@ -32,7 +32,7 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
   const description = `VM ${providerID} ${KEPT} ${ends.toISOString()} (ConfigMap ${configMap}). ${STEP_TEXTS.deleteNode}`;
   const status = withOperation(machine.status, { description, state: 'Processing', type: 'Delete' }, now);
   const event = { type: 'Normal', reason: 'VMKept', message: description } as const;
-  return act('the VM is kept', { do: 'writeStatus', status, event } satisfies Action);
+  return act('mcm keeps the VM for an investigation', { do: 'writeStatus', status, event } satisfies Action);
 }
 
 /**

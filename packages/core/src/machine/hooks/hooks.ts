@@ -49,7 +49,7 @@ function planExpired(stage: HookStage, expired: readonly PendingHook[]): Plan {
   const names = expired.map(({ hook }) => `${hook.name} of ${hook.owner}`).join(', ');
   const message = `The machine continues, because the timeout of these ${stage} hooks has passed: ${names}`;
   return act(
-    `the timeout of ${stage} hooks has passed`,
+    `the timeout of ${stage} hooks of the machine has passed`,
     { do: 'annotate', annotations: Object.fromEntries(expired.map(({ hook }) => [hookKey(hook), null])) },
     { do: 'say', event: { type: 'Warning', reason: 'HookTimedOut', message } },
   );

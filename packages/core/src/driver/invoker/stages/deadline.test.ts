@@ -77,7 +77,7 @@ test('with a callback, an overdue call is reported once, and its result is await
   const finished = Promise.withResolvers<string>();
   const { clock, overdue, end } = begin(() => finished.promise, true);
   await clock.advance(3_600 * SECOND);
-  expect(overdue).toEqual(['create of machine m took longer than 60 s and ignores its abort signal']);
+  expect(overdue).toEqual(['create of machine m took longer than 60 s, and the call ignores its abort signal']);
   expect(end()).toBeUndefined();
   finished.resolve('made after all');
   await clock.advance(0);

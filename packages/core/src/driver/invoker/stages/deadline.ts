@@ -40,7 +40,9 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
       ended.reject(because);
       return;
     }
-    onOverdue(new MachineError('DeadlineExceeded', `${because?.message ?? what} and ignores its abort signal`));
+    onOverdue(
+      new MachineError('DeadlineExceeded', `${because?.message ?? what}, and the call ignores its abort signal`),
+    );
     grace = undefined;
   };
   let grace: ReturnType<Clock['setTimeout']> | undefined;
