@@ -11,8 +11,8 @@ export interface Source {
 }
 
 /**
- * Matches kinds whose objects affect all objects, or that the real server writes at any time. Requests for these kinds
- * contain `dryRun=All`, so that cases do not affect each other.
+ * Matches kinds whose objects affect objects of other kinds, and kinds whose objects the real server writes by itself.
+ * Requests for these kinds contain `dryRun=All`, so that cases do not affect each other.
  */
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);

@@ -111,6 +111,8 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     if (resourceVersion !== undefined && resourceVersion !== '') live.metadata.resourceVersion = resourceVersion;
     if (name !== undefined) live.metadata.name = name;
     write(live, paths.specReplicasPath, replicas);
+    // The write may create the spec, whose fields have defaults.
+    if (served.kind.custom) served.schema?.setDefaults(live);
     return live;
   };
   const validate: Transformation['validate'] = (updated, old) => validateScale(review, updated, old);

@@ -139,4 +139,6 @@ test('a patch of a scale must set the replicas if the object has none', async ()
   expect([refused.status, refused.body['message']]).toEqual([400, 'the spec replicas field ".spec.n" cannot be empty']);
   const set = await send('PATCH', path('v1', '/a/scale'), { spec: { replicas: 2 } }, MERGE);
   expect(set.body).toMatchObject({ spec: { replicas: 2 } });
+  const object = await send('GET', path('v1', '/a'));
+  expect(object.body).toMatchObject({ spec: { n: 2, set: 'stored' } });
 });
