@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 
-/** The maximum size of a log. A larger log of earlier starts is renamed. */
+/** The maximum size of a log file at the start of a program. A larger file is renamed. */
 const MOST_BYTES = 10 * 2 ** 20;
 
 /**

@@ -37,7 +37,7 @@ export class ScalerVerifier {
     return verifier;
   }
 
-  /** Records machines that the autoscaler is about to name. */
+  /** Records the machines that the autoscaler will select for deletion in its next write. */
   names(machineNames: readonly string[]): void {
     for (const name of machineNames) this.#named.add(name);
     this.#namedAt = this.#world.clock.now().getTime();

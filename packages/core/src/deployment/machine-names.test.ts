@@ -156,7 +156,7 @@ test.each(sampled([true, false], 2))(
   },
 );
 
-/** Drops the responses to create requests. The server executes half of these requests only some seconds later. */
+/** Drops each response to a POST request. The server executes half of these requests only some seconds later. */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
   const state = { active: true };

@@ -32,7 +32,7 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
  * Returns the conditions of a MachineDeployment with the changed condition at the end
  * (docs/compatibility/rules-deployments.md §6.7).
  * - If the status and the reason are unchanged, the conditions stay unchanged, unless `refresh` is true.
- * - If only the status is unchanged, the condition keeps its transition time.
+ * - If the reason changes but the status does not, the condition keeps its transition time.
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],
