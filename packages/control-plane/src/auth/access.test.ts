@@ -181,6 +181,9 @@ describe('a user cannot grant permissions without having them', () => {
     await create(`${RBAC}/clusterroles`, { metadata: { name: 'e' } });
     const headers = { ...as('mallory'), 'content-type': 'application/merge-patch+json' };
     expect((await call('PATCH', `${RBAC}/clusterroles/e`, { body: { rules }, headers })).status).toBe(403);
+    expect((await post('clusterroles', { metadata: { name: 'f' }, rules: [{ resources: ['pods'] }] })).status).toBe(
+      422,
+    );
     const binding = { metadata: { name: 'e' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', name: 'writer' } };
     const refused = await post('clusterrolebindings', binding);
     expect(refused.body).toMatchObject({ code: 500, message: 'unsupported role reference kind: ""' });

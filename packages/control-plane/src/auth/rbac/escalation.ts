@@ -59,7 +59,9 @@ const isRole = ({ served: { kind } }: AdmissionAttributes): boolean =>
 /** Returns the permissions that a write of a role or binding grants. */
 function granted({ object, namespace, served }: AdmissionAttributes, security: Security): readonly PolicyRule[] {
   if (served.kind.kind === 'Role' || served.kind.kind === 'ClusterRole') {
-    return (object?.['rules'] as readonly PolicyRule[] | undefined) ?? [];
+    // The object is not validated yet, so a rule may lack its verbs.
+    const rules = (object?.['rules'] as readonly Partial<PolicyRule>[] | undefined) ?? [];
+    return rules.map((rule) => ({ ...rule, verbs: rule.verbs ?? [] }));
   }
   const roleRef = look(object, 'roleRef');
   const role = { kind: text(roleRef, 'kind'), name: text(roleRef, 'name') };
