@@ -50,18 +50,38 @@ export function checkTyped(applied: ApiObject, { schema }: Pick<ApplyInput, 'sch
   readApplied(applied, schema === undefined ? undefined : nodeOf(schema), { ignored: new Set() });
 }
 
+/** The text of all mismatches with a schema, or undefined without mismatches. */
+function detailOf({ errors }: AppliedReader): string | undefined {
+  return errors.length > 1 ? `errors:\n${errors.map((error) => `  ${error}`).join('\n')}` : errors[0];
+}
+
+/**
+ * Checks that a custom object matches the schema of each version in which a manager owns fields. The server converts
+ * the object to these versions. @throws StatusError 500
+ */
+function checkVersions(object: ApiObject, owners: readonly Ownership[], input: ApplyInput, prefix: string): void {
+  const { kind, versionOf } = input;
+  if (!kind.custom) return;
+  for (const apiVersion of new Set(owners.map((owner) => owner.apiVersion))) {
+    const schema = apiVersion === apiVersionOf(kind) ? undefined : versionOf?.(apiVersion)?.schema;
+    if (schema === undefined) continue;
+    const reader = new AppliedReader({ ignored: new Set() });
+    reader.read(object, nodeOf(schema));
+    const detail = detailOf(reader);
+    if (detail !== undefined) throw new StatusError({ code: 500, message: `${prefix}${detail}` });
+  }
+}
+
 function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
   const reader = new AppliedReader(scope);
   const set = reader.read(applied, node);
-  const [first] = reader.errors;
-  if (first === undefined) return set;
+  const detail = detailOf(reader);
+  if (detail === undefined) return set;
   // The server reads a name or a namespace that is no text as empty.
   const meta: Readonly<Record<string, unknown>> = { ...applied.metadata };
   const [namespace, name] = [meta.namespace, meta.name].map((each) => (typeof each === 'string' ? each : ''));
   const { apiVersion = '' } = applied as Partial<ApiObject>;
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
-  const detail =
-    reader.errors.length === 1 ? first : `errors:\n${reader.errors.map((error) => `  ${error}`).join('\n')}`;
   throw new StatusError({
     code: 500,
     message: `failed to create typed patch object (${namespace}/${name}; ${version}, Kind=${applied.kind}): ${detail}`,
@@ -184,6 +204,8 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     result.metadata = withSystemFields(result.metadata ?? {}, current.metadata, applied.metadata);
   }
 
+  if (live !== undefined) checkVersions(current, owners, input, '');
+  checkVersions(result, others, input, 'failed to convert new object: ');
   const changesIn = changesByVersion(current, result, kind, (of) => scopeOf(of, subresource, kind), input.versionOf);
   const conflicts = conflictsOf(others, changesIn);
   if (conflicts.length > 0 && !input.force) {

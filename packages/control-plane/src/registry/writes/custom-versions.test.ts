@@ -99,6 +99,17 @@ test('an object that does not match the version of a manager loses all managers'
   expect(other.body.metadata.managedFields).toBeUndefined();
 });
 
+test('an apply that does not match the version of another manager is refused', async () => {
+  await send('POST', path('v1'), thing('v1'));
+  await send('PATCH', path('v2', '/a?fieldManager=m'), thing('v2', { spec: { a: 'x' } }), APPLY);
+  const applied = thing('v1', { spec: { list: [{ name: 'n' }] } });
+  const refused = await send('PATCH', path('v1', '/a?fieldManager=n'), applied, APPLY);
+  expect(refused.body).toMatchObject({
+    code: 500,
+    message: expect.stringContaining('failed to convert new object: .spec.list: expected string, got'),
+  });
+});
+
 test('a write of the status does not validate embedded resources', async () => {
   await send('POST', path('v1'), thing('v1'));
   const written = await send('PATCH', path('v1', '/a/status'), { status: { child: {} } }, MERGE);
