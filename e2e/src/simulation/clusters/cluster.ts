@@ -30,7 +30,7 @@ interface ClusterParts {
 
 const CONTAINERS = [{ name: 'main', image: 'pause' }];
 const GRACE_SECONDS = 5;
-/** A pod that is newer may be unknown to the controller. */
+/** The time in milliseconds for which the controller may not know a new pod. */
 const NEW_POD_MS = 5_000;
 const CLOSE_MS = 60_000;
 

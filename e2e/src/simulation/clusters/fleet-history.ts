@@ -18,7 +18,7 @@ const MAX_SKEW_MS = 600_000;
 /** The limit of a request's delay in a slow namespace of the seed. */
 const MAX_SLOW_MS = 12_000;
 const MOST_MACHINES = 2;
-/** A killed process sends at most this number of requests. */
+/** The maximum number of requests that a process sends before its kill. */
 const MOST_REQUESTS = 300;
 /** The number of clusters in a large history. */
 const LARGE = 50;

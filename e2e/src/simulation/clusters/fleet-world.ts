@@ -38,7 +38,7 @@ export interface FleetWorldOptions {
   readonly seed: number;
   readonly clusters: number;
   readonly replicas: number;
-  /** The difference of the clock of each replica to the time of the simulation, in milliseconds. */
+  /** The difference between the clock of each replica and the clock of the simulation, in milliseconds. */
   readonly skewMs: readonly number[];
   readonly killPoint: () => KillPoint | undefined;
   /** The time until a killed process starts again. */

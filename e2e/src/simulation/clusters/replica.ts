@@ -20,7 +20,7 @@ import { BUDGET, type RolloutVerifier } from './rollout-verifier.ts';
 import { cloudTokenOf, kubeconfigOf, SEED, serverOf, tokenOf, type Wires } from './wires.ts';
 
 export const PROGRAMS = ['machine-controller-manager', 'machine-controller'] as const;
-/** The name is also the name of the Lease in the namespace of each cluster. */
+/** The name of a program, and of the program's Lease in the namespace of each cluster. */
 export type ProgramName = (typeof PROGRAMS)[number];
 
 /** A defect of all processes, for tests of the verifiers. */

@@ -8,7 +8,7 @@ const LOOK_MS = 1_000;
 interface ServedParts {
   readonly clock: VirtualClock;
   readonly reporter: Reporter;
-  /** The duration of the longest Lease in addition to the bounds. */
+  /** The duration of the longest Lease. The verifier adds this duration to the bounds. */
   readonly leaseMs: number;
   /** The clusters that must be served. */
   readonly clusters: () => readonly string[];

@@ -30,7 +30,10 @@ const MAX_ZONE_REPLICAS = 7;
 const MAX_PAUSE_MS = 60_000;
 
 const MAX_ROLL_MS = 30_000;
-/** After a longer outage, a controller lists its objects again, so a compaction has no effect. */
+/**
+ * The maximum outage before a compaction. After a longer outage, a controller lists its objects again, so a compaction
+ * has no effect.
+ */
 const MAX_GAP_MS = 25_000;
 /** The duration of the last pause of a history, which follows the removal of all faults. */
 const LULL_MS = 900_000;

@@ -92,7 +92,7 @@ class ScalerHistory {
     await acts[name]();
   }
 
-  /** Running machines that the autoscaler may name and has not named yet. */
+  /** Running machines that the autoscaler has not chosen for a scale-in yet. */
   async #victims(): Promise<readonly string[]> {
     const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
     const candidates = (await this.#world.machines()).filter(

@@ -12,14 +12,14 @@ const withBody = (request: TransportRequest, change: (body: string) => string): 
 const isStatusOfMachine = ({ method, path }: TransportRequest): boolean =>
   method === 'PATCH' && /\/machines\/[^/]+\/status/.test(path);
 
-/** Changes the status of machines that the controller writes. */
+/** Changes the text of each machine status that the controller writes. */
 const saying =
   (change: (body: string, clock: VirtualClock) => string): BrokenKube =>
   (transport, clock) =>
   (request) =>
     transport(isStatusOfMachine(request) ? withBody(request, (body) => change(body, clock)) : request);
 
-/** Sends each request for a VM twice with different tokens, so that a second VM is created. */
+/** Sends each create request for a VM twice with different tokens, so that the cloud creates a second VM. */
 const tokenless = (): BrokenCloud => {
   const asked = new Set<string>();
   const fresh = (body: string): string =>

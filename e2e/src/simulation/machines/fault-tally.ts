@@ -4,7 +4,7 @@ import type { HistoryEntry } from '../record/reporter.ts';
 const failsWith = (rule: OrderedFault, code: string): boolean => rule.error?.code === code;
 const boots = ({ operation }: OrderedFault): boolean => operation === 'instances.boot';
 
-/** Faults of the cloud and of kubelets. The tally counts the effects of their rules. */
+/** The faults of the cloud and of kubelets that a rule causes. The tally counts the effects of the rule. */
 const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
   'the cloud refuses a call after its execution': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,

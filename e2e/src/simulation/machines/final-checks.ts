@@ -80,8 +80,8 @@ export class FinalChecks {
   }
 
   /**
-   * Whether only the node controller of the cloud deletes a Node. The test does not run this controller. A failed call
-   * created the VM of the Node, and the VM ended before the machine controller found it.
+   * Whether only the node controller of the cloud would delete a Node. The test does not run this controller. In this
+   * case, a failed call created the VM of the Node, and the VM ended before the machine controller found it.
    */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);
@@ -134,7 +134,7 @@ export class FinalChecks {
     world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
     await world.createMachine('hangs', { creationTimeout: '2h' });
     await clock.advance(1_000);
-    // The class is separate, because all machines of a class and zone without capacity wait together.
+    // All machines of a class wait together for capacity in a zone, so this machine has a separate class.
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
@@ -164,16 +164,16 @@ export class FinalChecks {
     const podsOf = (): string => String(cache.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BOUNDS.blocked.ms);
-    // A machine that joined during the wait makes evictions possible, and each eviction changes the status.
+    // A machine that joined during the wait makes evictions possible. Each eviction changes the status.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
     for (const write of about) reporter.violate(`(i) writes without a change: ${write}`);
   }
 
-  /** Rule (i): without a change, nothing is written. */
+  /** Rule (i): the controllers write nothing while no object changes. */
   async #quiet(): Promise<void> {
     const world = this.#world;
-    // Longer than the timeouts of drains and of calls without a response.
+    // The wait is longer than the timeouts of drains and of calls without a response.
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);

@@ -10,9 +10,9 @@ export interface HealthVerifierOptions {
   readonly violate: (text: string) => void;
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** Like `lagMs`, but without the time for which the controller knows that its cache is outdated. */
+  /** The maximum age of the cached state that the controller does not know to be outdated, in milliseconds. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
-  /** The largest jump of a controller's clock until now. */
+  /** The largest jump of a controller's clock since the start. */
   readonly jumpMs: () => number;
 }
 
@@ -71,7 +71,10 @@ export class HealthVerifier {
       violate(`${name} becomes Failed before the replacement of ${other} is complete`);
   }
 
-  /** The Node of the machine's VM must not be Ready. A Node that became Ready a moment ago is allowed. */
+  /**
+   * Verifies that the Node of the machine's VM is not Ready. The Node may have become Ready within the maximum age of
+   * caches.
+   */
   #verifyNode(machine: Machine, phase: string): void {
     const { cache, violate, unnoticedLagMs } = this.#o;
     const node = cache.nodes.store.get(nodeOf(machine));
@@ -81,7 +84,7 @@ export class HealthVerifier {
       violate(`${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
   }
 
-  /** Machines of the group that are Failed or in deletion and do not have a complete replacement yet. */
+  /** Machines of the machine's group that are Failed or in deletion, and whose replacement is not complete yet. */
   #replacedBeside({ metadata: { uid } }: Machine): readonly string[] {
     const since = this.#now() - this.#o.lagMs('machines');
     return this.#o.cache.machines.store

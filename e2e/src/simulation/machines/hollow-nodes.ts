@@ -19,7 +19,9 @@ import { CSI_DRIVER } from './apps.ts';
 export const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
-/** The minimum time after an outage until a kubelet has released volumes that are attached to another node. */
+/**
+ * The minimum time from the end of an outage until a kubelet has released volumes that are attached to another node.
+ */
 const SILENT_OF_LATE_MS = 60_000;
 
 interface HollowNode {
@@ -28,7 +30,7 @@ interface HollowNode {
   joined: boolean;
   silent: boolean;
   silentSince: number;
-  /** Pods that are being started or ended. */
+  /** Pods that the kubelet currently starts or ends. */
   readonly busy: Set<string>;
 }
 
@@ -117,7 +119,7 @@ export class HollowNodes implements InstanceHost {
     return this.#nodes.get(node.instance.name) === node;
   }
 
-  /** Ignores errors because another process deleted or changed an object. */
+  /** Runs `work`, and ignores the error if another process has deleted or changed the object. */
   #try(work: () => Promise<void>): void {
     void work().catch((error: unknown) => {
       if (error instanceof KubeError && [404, 409].includes(error.code)) return;
@@ -240,14 +242,14 @@ export class HollowNodes implements InstanceHost {
           .resource(pods, namespace)
           .patch(name, { type: 'merge', body }, { subresource: 'status' })
           .catch((error: unknown) => {
-            // During the request, another pod took over the name, so the server refused the UID.
+            // Another pod got the name during the request, so the server refused the UID.
             if (!isInvalid(error)) throw error;
           });
       });
     }, READY_AFTER_MS);
   }
 
-  /** A volume that is attached to a second node cannot be mounted. */
+  /** Whether the volumes of a pod can be mounted. A volume that is attached to a second node cannot be mounted. */
   #hasVolumes(node: HollowNode, pod: Pod): boolean {
     return this.#cache.volumesOf(pod).every((volume) => {
       const all = this.#cache.attachments.store.byIndex('volume', volume);

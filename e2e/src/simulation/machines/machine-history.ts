@@ -210,7 +210,7 @@ class MachineHistory {
     await clock.advance(FIRST_FAULT_MS);
   }
 
-  /** Triggers a failing call of the controller, because the fault might otherwise not occur in time. */
+  /** Triggers a call of the controller that fails. Without a trigger, the fault might not occur in time. */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
     // A new process lists the VMs first.
@@ -284,8 +284,8 @@ class MachineHistory {
   }
 
   /**
-   * A history loses at most one Machine. With several lost Machines, the VMs stay in quarantine until an operator
-   * decides.
+   * Deletes at most one Machine without its VM in a history. With several lost Machines, the VMs stay in quarantine
+   * until an operator decides.
    */
   async #loseMachine(): Promise<void> {
     if (this.#world.verifier.hasLost) return;

@@ -31,7 +31,7 @@ export interface OracleOptions {
   readonly usersOf: (volume: string) => readonly string[];
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** Like `lagMs`, but without the time for which the controller knows that its cache is outdated. */
+  /** The maximum age of the cached state that the controller does not know to be outdated, in milliseconds. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
   readonly healthTimeoutMs: number;
 }
@@ -67,10 +67,10 @@ export class MachineVerifier {
   /** The UIDs of machines from which the other controller removes its finalizer. */
   readonly #released = new Set<string>();
   readonly #lostNodes = new Set<string>();
-  /** The largest difference between the clock of a process and the time of the test, in both directions. */
+  /** The largest absolute difference between the clock of a process and the time of the test. */
   #aheadMs = 0;
   #backMs = 0;
-  /** Whether the Secret of the classes was unusable at any time. */
+  /** Whether the Secret of the classes has been unusable since the start. */
   #secretWasBroken = false;
 
   constructor(options: OracleOptions) {
@@ -111,7 +111,7 @@ export class MachineVerifier {
     this.#lostNodes.add(labels?.node ?? name);
   }
 
-  /** `otherFinalizerGoes` is called before another controller removes its finalizer from a machine. */
+  /** Records that another controller is about to remove its finalizer from a machine. */
   otherFinalizerGoes(uid: string): void {
     this.#released.add(uid);
   }
@@ -137,7 +137,7 @@ export class MachineVerifier {
     this.#backMs = Math.max(this.#backMs, -ms);
   }
 
-  /** `secretBreaks` is called before the Secret of the classes becomes unusable. */
+  /** Records that the Secret of the classes is about to become unusable. */
   secretBreaks(): void {
     this.#secretWasBroken = true;
   }
@@ -188,7 +188,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Rule (c): the controller must request an eviction of each unprotected pod before it deletes the pod at the timeout.
+   * Rule (c): the controller must request an eviction of each unprotected pod before the controller deletes the pod at
+   * the timeout.
    */
   #verifyNeverRequested(machine: Machine, pod: Pod): void {
     const { name, uid } = pod.metadata;
@@ -284,7 +285,9 @@ export class MachineVerifier {
     return isOverdue || this.#isUnresponsive(node);
   }
 
-  /** With an outdated cache of the Node, the controller still treats the Node as unreachable. */
+  /**
+   * Whether the controller may treat the Node as unreachable. The controller may have an outdated cache of the Node.
+   */
   #isUnresponsive(node: string): boolean {
     const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
     const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
@@ -303,7 +306,7 @@ export class MachineVerifier {
     }
     const { name, deletionTimestamp } = machine.metadata;
     if (!deletionTimestamp) {
-      // During the creation, the Machine does not contain the provider ID yet.
+      // The Machine does not contain the provider ID while its VM is created.
       const own = machine.spec.providerID === undefined || machine.spec.providerID.endsWith(`/${id}`);
       if (own) this.#violate('c', `mcm deletes the VM of ${name} without a deletion of the machine`);
       return;

@@ -313,7 +313,7 @@ export class MachineWorld {
     };
   }
 
-  /** Every second machine is created without the finalizer, as users do. */
+  /** Creates a machine. Every second machine is created without the finalizer, as users do. */
   async createMachine(name: string, spec: object = {}): Promise<void> {
     this.reporter.note('act', `the user creates ${name}`);
     this.#created += 1;
@@ -346,7 +346,7 @@ export class MachineWorld {
     this.verifier.loses(lost);
     this.verifier.otherFinalizerGoes(uid);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
-    // The deletion comes first, because a controller adds its finalizer only to machines that are not in deletion.
+    // The machine is deleted first, because a controller adds its finalizer only to machines that are not in deletion.
     await machine.delete(name);
     // A machine without a finalizer no longer exists.
     await ignoreNotFound(machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }));
@@ -373,7 +373,7 @@ export class MachineWorld {
     }
   }
 
-  /** Repeats the write after a conflict with the controller. */
+  /** Changes the finalizers of a machine. The write is repeated after a conflict with the controller. */
   async #changeFinalizers(name: string, change: (all: readonly string[]) => readonly string[]): Promise<void> {
     const resource = this.admin.resource<Machine>(machines, NAMESPACE);
     try {
@@ -388,7 +388,9 @@ export class MachineWorld {
     }
   }
 
-  /** Makes the Secret of the classes unusable, or usable again. With an unusable Secret, the cloud gets no request. */
+  /**
+   * Makes the Secret of the classes unusable, or usable again. While the Secret is unusable, the cloud gets no request.
+   */
   async breakSecret(isBroken: boolean): Promise<void> {
     this.reporter.note('act', `the Secret of the classes is ${isBroken ? 'unusable' : 'usable'}`);
     this.secretIsBroken = isBroken;

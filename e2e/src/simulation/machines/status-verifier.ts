@@ -12,7 +12,7 @@ const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 export class StatusVerifier {
   readonly #clock: Clock;
   readonly #cache: ApiCache;
-  /** The last state of each machine by UID, with the time of its change. */
+  /** The last state of each machine, and the time since which the machine has this state, by UID. */
   readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly reported: boolean }>();
 
   constructor(clock: Clock, cache: ApiCache) {

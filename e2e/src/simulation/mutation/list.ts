@@ -8,7 +8,7 @@ export interface Mutant {
   readonly replace: string;
   /** The suites that can detect the change, in the order of the runs. */
   readonly suites: readonly string[];
-  /** The first seed to run, by default 1; a larger seed is needed if only rare histories detect the change. */
+  /** The first seed to run. The default is 1. Mutants that only rare histories detect need a larger seed. */
   readonly firstSeed?: number;
 }
 

@@ -2,7 +2,7 @@ import { type Clock, pause } from '@mcm/kube';
 
 export interface LateBodyOptions {
   readonly clock: Clock;
-  /** Ends the body, and drops pending chunks. */
+  /** Aborts when the connection breaks. The body then ends without its pending chunks. */
   readonly connection: AbortSignal;
   /** When the signal aborts, no more data is delivered, but the connection stays open. */
   readonly silent: AbortSignal;
@@ -14,8 +14,7 @@ export interface LateBodyOptions {
   readonly onSent: () => void;
   /**
    * `onDelivered` is called when a chunk is delivered.
-   * @param nextSentAt The time at which the next chunk left the server. `onDelivered` returns undefined if no chunk is
-   * pending.
+   * @param nextSentAt The time at which the next chunk left the server, or undefined if no chunk is pending.
    */
   readonly onDelivered: (bytes: Uint8Array, nextSentAt: number | undefined) => void;
   readonly onClose: () => void;
@@ -27,7 +26,7 @@ interface Piece {
   readonly dueAt: number;
 }
 
-/** Resolves when the signal aborts, or when `promise` ends. */
+/** Resolves when the signal aborts, or when `promise` settles. */
 const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -54,7 +53,7 @@ class Pipe {
     );
   }
 
-  /** Resolves after the next change. */
+  /** Resolves after the next change of the pipe. */
   get changed(): Promise<void> {
     return this.#changed.promise;
   }

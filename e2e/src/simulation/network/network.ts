@@ -49,14 +49,14 @@ export const FAULT_HEADER = 'x-simulated-fault';
 const RETRY_AFTER_SECONDS = 2;
 /** After a response with 429, a client tries the request up to ten times, each after the Retry-After time. */
 const THROTTLED_MS = 30_000;
-/** The duration of a controller's pass without its requests. The time in the queue is part of this duration. */
+/** The duration of a controller's pass without its requests, including the time in the queue. */
 const PASS_MS = 1_000;
-/** With a larger latency of kubelets, the simulation sends every renewal of their Leases. */
+/** The maximum latency of kubelets at which the simulation may omit renewals of their Leases. */
 const MAX_SPARED_KUBELET_MS = 1_000;
 /** The number of sequential requests of a pass, from its first read to its last write. */
 const REQUESTS_A_PASS = 4;
 
-/** A kill happens up to this number of steps after an input. In half of the kills, the number is 0. */
+/** The maximum number of steps between an input and a kill. In half of the kills, the number is 0. */
 const MOST_STEPS = 40;
 
 /** A process of a caller that has several processes. */
@@ -81,9 +81,11 @@ export class Network {
   readonly #options: NetworkOptions;
   readonly #keyed: KeyedRandom;
   #profile: Profile;
-  /** The network profile before the faults were removed. Older messages may still be pending. */
+  /**
+   * The network profile before the faults were removed. Messages that were sent with this profile may still be pending.
+   */
   readonly #worst: Profile;
-  /** The time of the last response with 429. */
+  /** The time of the last response with the status 429. */
   #throttledAt = Number.NEGATIVE_INFINITY;
   readonly #cut = new Set<Caller>();
   /** The connections that `cut` ends. */
@@ -95,7 +97,7 @@ export class Network {
   readonly #forbidden = new Map<Caller, RegExp>();
   /** The paths whose reads by a caller fail. */
   readonly #failing = new Map<Caller, RegExp>();
-  /** The number of a caller's watches that will get the error 410. */
+  /** The number of watches that will get the error 410, by caller. */
   readonly #expired = new Map<Caller, number>();
   readonly #ends = new Set<End>();
   readonly #unread = new UnreadMachines();
@@ -111,12 +113,12 @@ export class Network {
     this.#scheduleCompaction();
   }
 
-  /** The number of watches of all callers until now. */
+  /** The number of watches that all callers have opened since the start. */
   get watchesOpened(): number {
     return this.#watchesOpened;
   }
 
-  /** Whether the network profile can stop the delivery of watches without an action of the history. */
+  /** Whether the network profile can stop the delivery of watch events without an action of the history. */
   get silencesWatches(): boolean {
     return this.#worst.silentWatch > 0;
   }
@@ -130,8 +132,8 @@ export class Network {
   }
 
   /**
-   * Whether a manager repeated the creation of this machine, and no manager had received a response or an event with the
-   * name.
+   * Whether a manager repeated the creation of this machine although no manager had received a response or an event
+   * with the name of the machine.
    */
   repeatsUnread(name: string): boolean {
     return this.#unread.isRepeated(name);
@@ -146,15 +148,15 @@ export class Network {
   /**
    * The maximum age of the cached state behind a write of a caller, in milliseconds. The age includes pending events of
    * the given resources (plural names), waits after a 429, and the requests and responses of one pass. Events that have
-   * just arrived count as pending, because a process may have decided before.
+   * just arrived count as pending, because a process may have decided before their arrival.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.#mostBehindMs(caller, resources, PASS_MS);
   }
 
   /**
-   * Like `lagMs`, but without the time for which a process had no watch, because it then knows that its state is
-   * outdated.
+   * Like `lagMs`, but without the time for which a process had no watch. A process without a watch knows that its state
+   * is outdated.
    */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + Math.max(0, ...this.#received(caller).map((received) => received.unnoticedMs(resources)));
@@ -305,7 +307,10 @@ export class Network {
     };
   }
 
-  /** The clock of a caller's process. The process can be killed at each timer. A kill cancels the timers. */
+  /**
+   * The clock of a caller's process. The process can be killed at each timer, and a kill cancels all timers of the
+   * process.
+   */
   clock(caller: Caller, clock: Clock, peer: Peer): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>
       clock.setTimeout(() => {
@@ -338,7 +343,7 @@ export class Network {
     return steps <= 0;
   }
 
-  /** Kills a process at an await of its next work, even if nothing outside of the process can end the await. */
+  /** Kills a process after some awaits of its next work, even if nothing outside of the process can end the await. */
   async #killAfter(steps: number, caller: Caller, peer: Peer | undefined): Promise<void> {
     for (let step = 0; step < steps; step += 1) await Promise.resolve();
     this.#kill(caller, peer);

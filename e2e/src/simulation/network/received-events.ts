@@ -84,8 +84,8 @@ export class ReceivedEvents {
   }
 
   /**
-   * Like `behindMs`, but without the time for which the process had no watch, because it then knows that events may be
-   * missing.
+   * Like `behindMs`, but without the time for which the process had no watch. A process without a watch knows that
+   * events may be missing.
    */
   unnoticedMs(resources: readonly string[]): number {
     const now = this.#now();

@@ -1,6 +1,9 @@
 /** Faults of a request to the API server or the cloud. */
 export type RequestFault =
-  /** The request is refused with 409 and has no effect, as if another client had written first. */
+  /**
+   * The server refuses the request with 409, as if another client had written the object first. The request has no
+   * effect.
+   */
   | 'conflict'
   /** The request is refused with 429 and a Retry-After header. */
   | 'throttled'

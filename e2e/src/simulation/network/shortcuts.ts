@@ -1,12 +1,12 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { answerOf } from './answer.ts';
 
-/** The object that the reachability probes request. The object of the probes never exists. */
+/** The path of the object that the reachability probes request. This object never exists. */
 const PROBE = /\/dummy-name$/;
 const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
 /**
- * The server does not get a renewal if its last renewal is more recent than this. A Node is unreachable after 50 s
- * without a renewal.
+ * The age in milliseconds below which the last renewal replaces a new renewal. A Node is unreachable after 50 s without
+ * a renewal.
  */
 const SPARED_MS = 35_000;
 
@@ -27,7 +27,8 @@ const again = ({ status, text }: Kept): TransportResponse => answerOf(status, te
  * Handles requests without the server if their response and their effect are known. Most requests of an idle simulation
  * are of this kind.
  * - A probe gets the response of the first probe, because its object never exists.
- * - With `renewals`, the renewal of a kubelet's Lease gets the response of the last renewal, if that renewal is recent.
+ * - With `renewals`, a renewal of a kubelet's Lease gets the response of the last renewal that the server received, if
+ *   the last renewal is recent.
  */
 export function withShortcuts(
   clock: Clock,

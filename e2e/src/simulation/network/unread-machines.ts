@@ -10,10 +10,13 @@ const isCreation = ({ method, path }: TransportRequest): boolean => method === '
 /** Tracks the machines that a manager creates without receiving a response or an event with the name of the machine. */
 export class UnreadMachines {
   readonly #unread = new Set<string>();
-  /** Names that a manager sent again before a manager received them. */
+  /** The names that a manager sent again before any manager received the names from the server. */
   readonly #repeated = new Set<string>();
 
-  /** Whether no manager had received the name at the last create request for it, although an earlier request had it. */
+  /**
+   * Whether the last create request for the name repeated an earlier request, and no manager had received the name
+   * before the last request.
+   */
   isRepeated(name: string): boolean {
     return this.#repeated.has(name);
   }

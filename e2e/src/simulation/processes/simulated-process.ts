@@ -31,7 +31,7 @@ export class SimulatedProcess {
     this.#onKill = onKill;
   }
 
-  /** The number of requests until now, without watches. */
+  /** The number of requests since the start, without watches. */
   get requests(): number {
     return this.#requests;
   }
@@ -97,8 +97,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * The clock of this process. A freeze delays the timers of the process, and a kill cancels them. After a freeze, the
-   * process handles its inputs before its timers.
+   * The clock of this process. A freeze delays the timers of the process, and a kill cancels the timers. After a
+   * freeze, the process handles its inputs before its timers.
    */
   clock(clock: Clock): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) => {

@@ -3,7 +3,10 @@ import type { Clock, Timer } from '@mcm/kube';
 /** The clock of one process, with correct timers but a time of day that may jump. */
 export class SkewedClock implements Clock {
   readonly #base: Clock;
-  /** The difference to the real time of day in milliseconds. A negative value means that the clock is behind. */
+  /**
+   * The difference between this clock and the time of the simulation, in milliseconds. A negative value means that this
+   * clock is behind.
+   */
   skewMs = 0;
 
   constructor(base: Clock) {

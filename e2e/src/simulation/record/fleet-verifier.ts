@@ -11,9 +11,9 @@ export interface Wish {
 
 /** A node that is selected for an in-place update. */
 interface Selection {
-  /** The set of its machine at the time of the selection. */
+  /** The UID of the MachineSet that owned the machine at the time of the selection. */
   readonly set: string | undefined;
-  /** Virtual milliseconds since 1970. */
+  /** The time of the selection, in virtual milliseconds since 1970. */
   readonly selectedAt: number;
 }
 
@@ -31,7 +31,7 @@ export interface FleetVerifierOptions {
   readonly totalOf: (setUid: string) => number;
   /** The value of `--max-unhealthy-replacements`. */
   readonly limit: number;
-  /** The maximum age of the cached state on which a write is based when it arrives. */
+  /** The maximum age of the cached state behind a write, at the time when the write arrives. */
   readonly lagMs: () => number;
   readonly violate: (text: string) => void;
 }
@@ -98,8 +98,7 @@ export class FleetVerifier {
   }
 
   /**
-   * Called when the server was restored to an older state. After a restore, nothing is verified until the state is read
-   * again.
+   * Records the state of a machine after the server was restored to an older state. The restored state is not verified.
    */
   relearns(machine: Machine, isGone: boolean): void {
     if (isGone) this.#machines.delete(machine.metadata.name);
@@ -122,14 +121,14 @@ export class FleetVerifier {
     }
   }
 
-  /** The maximum number of machines that a current decision may assume. */
+  /** The maximum number of machines that a decision may assume, including decisions from an outdated cache. */
   #most(): number {
     return Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
   }
 
   /**
-   * Whether a set may create its missing machines, as a ReplicaSet does. After a scale-in, a set may create them until
-   * the deployment has reduced its size.
+   * Whether a set may create its missing machines, as a ReplicaSet does. After a scale-in, a set may create its missing
+   * machines until the deployment has reduced the size of the set.
    */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
@@ -180,8 +179,8 @@ export class FleetVerifier {
   /**
    * Verifies that enough machines remain available when mcm makes an available machine unavailable.
    * - mcm may not know yet that a machine was lost.
-   * - A set with too many machines deletes them like a ReplicaSet, even if a user deletes another machine. The decision
-   *   is the reduction of its size.
+   * - A set with too many machines deletes the additional machines like a ReplicaSet, even if a user deletes another
+   *   machine. The decision is the reduction of the set's size.
    * - Sets that are smaller than the present request allows keep the required machines, although an earlier request was
    *   lower.
    */
@@ -211,8 +210,8 @@ export class FleetVerifier {
   }
 
   /**
-   * The time at which the size of the deleted machine's set was reduced below its number of machines. By default, the
-   * time is now.
+   * The time at which the size of the deleted machine's set was reduced below the number of machines in the set. By
+   * default, the time is now.
    */
   #reducedAt(name: string): number {
     const set = this.#setOf(name);
@@ -222,7 +221,7 @@ export class FleetVerifier {
     return own >= this.#o.replicasOf(set) ? (this.#o.reducedAt(set) ?? this.#now) : this.#now;
   }
 
-  /** The sizes that a current decision may still use. */
+  /** The requested sizes on which a current decision may be based. */
   #recentWishes(since = this.#now - this.#o.lagMs()): Wish[] {
     const last = this.#wishes.findLastIndex((entry) => entry.since <= since);
     return this.#wishes.slice(Math.max(last, 0)).map(({ wish }) => wish);

@@ -12,7 +12,7 @@ interface Repair {
    * machine is deleted and a new machine is created.
    */
   readonly idle: boolean;
-  /** The UID of the replacement. */
+  /** The UID of the machine that replaces the failed machine. */
   successor: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export class RepairVerifier {
   readonly #clock: Clock;
   readonly #machines = new Map<string, Machine>();
   #repairs: Repair[] = [];
-  /** The number of machines that were deleted for the growth of the current set, while machines are missing. */
+  /** The number of machines that a rollout deleted while machines were missing, so that the current set can grow. */
   #given = 0;
   /** The UIDs of machines whose in-place update has ended, while their nodes are still selected. */
   readonly #updatedUids = new Set<string>();
@@ -89,7 +89,7 @@ export class RepairVerifier {
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < replicasOf(set);
-    // Deletions from a set with the whole size of the deployment do not let another set grow.
+    // Deletions from a set do not let another set grow if the set has the size of the whole deployment.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
     // A machine that has not joined yet was not available before, so its deletion does not count.
     const wasAway = this.#isJoining(before) || this.#isUnreachable(before, allowance);
@@ -124,8 +124,8 @@ export class RepairVerifier {
   }
 
   /**
-   * Whether the machine was unreachable, and enough machines remain if all of them become available. In old sets, a
-   * rollout deletes unavailable machines first, because this deletion makes no machine unavailable.
+   * Whether the machine was unreachable, and enough machines remain if all remaining machines become available. In old
+   * sets, a rollout deletes unavailable machines first, because this deletion makes no machine unavailable.
    */
   #isUnreachable(before: Machine, { replicas, maxUnavailable }: Allowance): boolean {
     const remaining = [...this.#machines.values()].filter((machine) => !isGoing(machine)).length;
@@ -163,7 +163,7 @@ export class RepairVerifier {
   }
 
   /**
-   * The number of missing machines without a pending or running replacement.
+   * The number of missing machines for which no replacement is pending or running.
    * @param updated Machines that do not count as available.
    */
   #short(replicas: number, updated: ReadonlySet<Machine> = new Set()): number {
@@ -195,7 +195,9 @@ export class RepairVerifier {
     });
   }
 
-  /** A smaller set replaces only its missing machines. */
+  /**
+   * Forgets the pending replacements that exceed the missing machines of a set. A smaller set needs fewer replacements.
+   */
   #dropSurplus(changed: string, replicas: number): void {
     const open = Math.max(replicas - this.#alive(changed), 0);
     const waiting = this.#repairs.filter(({ set, successor }) => set === changed && !successor);

@@ -23,7 +23,7 @@ export interface ReporterRules extends Omit<FleetVerifierOptions, 'clock' | 'vio
 interface Naming {
   readonly uid: string;
   readonly version: number;
-  /** The number of managers until then. */
+  /** The number of managers that had started before the first use of the name. */
   readonly managers: number;
 }
 
@@ -36,7 +36,7 @@ export class Reporter {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
-  /** All machines until now, by name. */
+  /** The first use of each machine name. */
   readonly #named = new Map<string, Naming>();
   readonly #recordedAt: ReporterRules['recordedAt'];
   readonly #repeatsUnread: ReporterRules['repeatsUnread'];
@@ -96,7 +96,10 @@ export class Reporter {
     return fleet;
   }
 
-  /** The fleet of a machine, by its label. Machines without the label belong to the first fleet. */
+  /**
+   * The verifier of the fleet to which a machine belongs by its label. Machines without the label belong to the first
+   * fleet.
+   */
   #fleetOf(machine: Machine | undefined): FleetVerifier {
     const [first = ''] = this.#fleets.keys();
     const name = machine?.metadata.labels?.name ?? first;
@@ -104,8 +107,8 @@ export class Reporter {
   }
 
   /**
-   * Records that the user deletes the machine with this UID. The UID is needed because a later machine may have the
-   * name.
+   * Records that the user deletes the machine with this UID. The UID identifies the machine, because a later machine
+   * may have an equal name.
    */
   deletesByHand(uid: string): void {
     this.#byHand.add(uid);
@@ -152,7 +155,7 @@ export class Reporter {
     for (const name of this.#named.keys()) if (!machines.has(name)) this.#named.delete(name);
   }
 
-  /** `relearns` is called when the server was restored to an older state. Nothing is verified. */
+  /** Records a change of a machine by the restore of the server. The change is not verified. */
   relearns({ type, object }: Change<Machine>): void {
     const { name } = object.metadata;
     if (type === 'deleted') {
@@ -204,11 +207,11 @@ export class Reporter {
   }
 
   /**
-   * Reports a machine with the name of an earlier machine. The VM or the Node of the earlier machine may still exist.
-   * The first two exceptions of docs/decisions/0018-machine-names-from-a-count.md are allowed:
+   * Reports a machine with the name of an earlier machine, because the VM or the Node of the earlier machine may still
+   * exist. The first two exceptions of docs/decisions/0018-machine-names-from-a-count.md are allowed:
    * - The manager of the earlier machine ended before the set recorded the number. The machine was deleted before
    *   another manager read the machines.
-   * - The manager repeated the create request, because it had received no response and no event with the name.
+   * - The manager repeated the create request, because the manager had received no response and no event with the name.
    */
   #verifyName(machine: Machine): void {
     const { name, uid } = machine.metadata;

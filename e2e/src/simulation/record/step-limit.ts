@@ -10,8 +10,9 @@ export const MAX_CALLS = 1_000_000;
 const MINUTE = 60_000;
 
 /**
- * Ends a history in which the controllers do not become idle, and reports the object that they write. The limit counts
- * requests with a response. After the limit, no request gets a response, and the virtual time continues.
+ * Ends a history in which the controllers do not become idle, and reports the object that the controllers write
+ * repeatedly. The limit counts requests with a response. After the limit, no request gets a response, and the virtual
+ * time continues.
  */
 export class StepLimit {
   readonly #clock: Clock;

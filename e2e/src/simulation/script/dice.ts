@@ -11,7 +11,7 @@ export class Dice {
     this.#random = seededRandom(seed);
   }
 
-  /** The number of random numbers until now. */
+  /** The number of random numbers that were drawn since the start. */
   get drawn(): number {
     return this.#drawn;
   }

@@ -5,7 +5,10 @@ export interface Step {
   readonly act: string;
   /** The pause before the action. */
   readonly pauseMs: number;
-  /** The number of random numbers that were drawn before the action, because a replay must draw the same numbers. */
+  /**
+   * The number of random numbers that were drawn before the action. A replay must draw the same number of random
+   * numbers.
+   */
   readonly drawn: number;
 }
 
@@ -23,7 +26,7 @@ export interface ScriptOptions {
   /** The names of actions. A likely action occurs several times in the list. */
   readonly acts: readonly string[];
   readonly maxPauseMs: number;
-  /** Whether the first action starts immediately. */
+  /** Whether the first action starts without a pause. */
   readonly beginsAtOnce?: boolean;
   readonly wait: (ms: number) => Promise<void>;
   readonly act: (name: string) => Promise<void>;
@@ -45,7 +48,7 @@ export class Script {
     return { steps: [...this.#steps], lastPauseMs: this.#lastPauseMs, drawn: this.#options.dice.drawn };
   }
 
-  /** @param count The number of actions. A plan takes precedence. */
+  /** @param count The number of random actions. If the options contain a plan, the actions of the plan run instead. */
   async play(count: number): Promise<void> {
     const { dice, acts, maxPauseMs, beginsAtOnce = false, wait, plan } = this.#options;
     if (plan) return this.#replay(plan);

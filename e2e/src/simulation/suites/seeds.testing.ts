@@ -3,9 +3,9 @@ import type { Case } from './suites.ts';
 
 /** `MCM_SEEDS=1000` runs this number of histories of each suite. `pnpm simulate` runs any seed. */
 const { MCM_SEEDS } = process.env;
-/** A thorough run plays this many times the histories of a plain run. */
+/** The number of histories in a thorough run, as a multiple of the histories in a plain run. */
 const THOROUGH_FACTOR = 5;
-/** A run of all cases plays this many times the histories of `.ci/run`. */
+/** The number of histories in a run of all cases, as a multiple of the histories in `.ci/run`. */
 const ALL_FACTOR = 3;
 
 /**

@@ -8,7 +8,7 @@ export interface SwarmOptions {
   readonly workers: number;
   /** The cases in the order of their runs. The number may be infinite. */
   readonly cases: Iterable<Case>;
-  /** No case starts after this time. If `forMs` is undefined, there is no limit. */
+  /** The time after which no case starts. If `forMs` is undefined, there is no limit. */
   readonly forMs: number | undefined;
   /** The maximum real time of a case. A longer case has an endless loop. */
   readonly caseMs: number;
@@ -35,7 +35,7 @@ const PROGRESS_MS = 60_000;
 /** Maximum idle time of a worker. Histories do not wait for real time, so a longer wait never ends. */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
-/** The number of cases of a worker. After that, a new worker with an empty heap replaces the worker. */
+/** The maximum number of cases of a worker. A new worker with an empty heap then replaces the worker. */
 const CASES_A_WORKER = 500;
 
 const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): void => {

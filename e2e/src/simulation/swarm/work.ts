@@ -6,7 +6,7 @@ import { shrink } from './shrink.ts';
 /** The result of a worker for a case. */
 export interface Verdict {
   readonly one: Case;
-  /** Present after a violation: the smallest number of actions with the same violation. */
+  /** The smallest number of actions that produce the violation. `failure` is absent without a violation. */
   readonly failure?: Failure;
 }
 

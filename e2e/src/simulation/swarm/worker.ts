@@ -13,8 +13,8 @@ interface Job {
 // sufficient.
 Error.stackTraceLimit = 0;
 
-// Each thread needs the cache, because it does not use the cache of the main thread. Without the cache, the compilation
-// of all modules takes longer than several histories.
+// Each thread enables the compile cache, because a thread does not use the cache of the main thread. Without the cache,
+// the compilation of all modules takes longer than several histories.
 enableCompileCache(fileURLToPath(new URL('../../../../node_modules/.cache/simulation', import.meta.url)));
 const { playCase } = await import('../suites/suites.ts');
 const { verify } = await import('./work.ts');

@@ -11,7 +11,7 @@ interface Offering {
 /** The alternatives of all classes in these histories, as the text of the annotation. */
 export const ALTERNATIVES = JSON.stringify([{ zone: 'local-b' }, { zone: 'local-c', machineType: 'large' }]);
 
-/** The offerings of these classes. The key is the text that is recorded on the Machine. */
+/** The offerings of the classes in these histories, by the text that mcm records on the Machine. */
 const OFFERINGS: Readonly<Record<string, string>> = {
   '{}': 'local-a ',
   '{"zone":"local-b"}': 'local-b ',
@@ -20,7 +20,9 @@ const OFFERINGS: Readonly<Record<string, string>> = {
 
 /** The data that one process has about an offering. */
 interface Known {
-  /** Requests are accepted until this time, because their calls may have started before the first refusal. */
+  /**
+   * The time until which the verifier accepts requests, because their calls may have started before the first refusal.
+   */
   acceptedUntil: number;
   /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
   refusedAt: number | undefined;
@@ -77,8 +79,8 @@ export class CapacityVerifier {
   };
 
   /**
-   * Verifies the zone of the VM. A repeated call finds the VM of the first call, and its offering must equal the record
-   * on the Machine.
+   * Verifies the zone of the VM. A repeated call finds the VM of the first call. The offering of this VM must equal the
+   * record on the Machine.
    */
   #verifyVm(world: World, { name, zone }: Named): void {
     const vms = [...world.cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
@@ -94,7 +96,7 @@ export class CapacityVerifier {
     if (probes > 0) world.reporter.violate(`${probes + 1} probes requested ${key} at the same time`);
   }
 
-  /** Records a refusal. If the call started before an earlier refusal, its refusal has no effect. */
+  /** Records a refusal. A refusal has no effect if its call started before an earlier refusal. */
   #refused(world: World, entry: Known, isProbe: boolean): void {
     if (entry.refusedAt !== undefined && !isProbe) return;
     this.#verified++;
@@ -124,7 +126,9 @@ export class CapacityVerifier {
 
 type Named = Offering & { readonly name: string };
 
-/** Whether a response is a refusal. A creation has no other conflict than `InsufficientCapacity`. */
+/**
+ * Whether a response is a refusal. A creation of the local cloud returns no other conflict than `InsufficientCapacity`.
+ */
 const isRefusal = (status: number): boolean => status === 409;
 
 function offeringOf(path: string, body: string): Named | undefined {

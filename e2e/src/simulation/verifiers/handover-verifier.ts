@@ -23,9 +23,9 @@ const isThere = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
 /**
- * Verifies rollouts that a pool started: before a ready machine is removed, enough other machines must be ready. A
- * machine with a configuration is ready when its node has applied one. The verifier reads this from the Node and not
- * from annotations of this project.
+ * Verifies rollouts that a pool started: before mcm removes a ready machine, enough other machines must be ready. A
+ * machine with a configuration is ready when its node has applied a configuration. The verifier reads the state from
+ * the Node and not from annotations of this project.
  */
 export class HandoverVerifier {
   readonly #world: World;
@@ -99,7 +99,10 @@ export class HandoverVerifier {
     this.#machines.set(uid, { machine, lostAt: isLost ? this.#now : (before?.lostAt ?? Number.NEGATIVE_INFINITY) });
   }
 
-  /** A machine without a configuration existed before the pool. */
+  /**
+   * Whether a machine counts as available. A machine without a template configuration existed before the pool, and
+   * always counts.
+   */
   #serves({ metadata }: Machine): boolean {
     const isMade = metadata.annotations?.[TemplateConfig] !== undefined;
     return !isMade || [...this.#configured.values()].includes(metadata.labels?.[Labels.Node] ?? '');

@@ -90,7 +90,7 @@ export class HoldVerifier {
     return since;
   }
 
-  /** Called when only one set has machines, because no earlier request is then in progress. */
+  /** `#rest` is called when only one set has machines. No earlier request is then in progress. */
   #rest(): void {
     const [only, ...others] = this.#active();
     if (this.#heldSince() !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;
@@ -131,13 +131,14 @@ export class HoldVerifier {
     }
   }
 
-  /** Whether there is no reason to replace the machine. */
+  /** Whether the rollout has no reason to replace the machine. */
   #isHealthy({ metadata, status }: Machine): boolean {
     return status?.currentStatus?.phase !== 'Failed' && !this.#world.reporter.isDeletedByHand(metadata.uid);
   }
 
   /**
-   * Whether the machine has been Running, and its node has had the label, for longer than the maximum age of caches.
+   * Whether the machine must be kept. The machine has been Running, and its node has had the label, for longer than the
+   * maximum age of caches.
    */
   #keeps({ metadata, status }: Machine): boolean {
     const lag = this.#world.lagMs();

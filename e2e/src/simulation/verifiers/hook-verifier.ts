@@ -61,7 +61,7 @@ export class HookVerifier {
   readonly #dice: Dice;
   readonly #webhook: SimulatedWebhook;
   readonly #machines = new Map<string, Machine>();
-  /** The hooks that were begun, as `<uid> <key>`, and whether the owner has ended them. */
+  /** The hooks that began, as `<uid> <key>`. The value tells whether the owner has ended the hook. */
   readonly #hooks = new Map<string, 'begun' | 'ended'>();
   /** The UIDs of machines whose VM was running. */
   readonly #ran = new Set<string>();
@@ -94,7 +94,7 @@ export class HookVerifier {
     return this.#verified;
   }
 
-  /** The owners end no hook for a while. */
+  /** Prevents the owners from ending hooks for `ms`. */
   away(ms: number): void {
     this.#awayUntil = this.#now + ms;
     this.#webhook.away(this.#awayUntil);
@@ -140,7 +140,7 @@ export class HookVerifier {
   }
 
   #endLater(machine: Machine, key: string): void {
-    // A step takes up to 90 s. This is longer than the shortest timeout.
+    // A step takes up to 90 s, which is longer than the shortest timeout of a hook.
     const ms = Math.max(this.#dice.number(1.5 * MINUTE), this.#awayUntil - this.#now);
     this.#world.clock.setTimeout(() => {
       if (this.#now < this.#awayUntil) this.#endLater(machine, key);
@@ -184,7 +184,10 @@ export class HookVerifier {
       this.#violate(`${name} has a VM before its before-create hook has ended`);
   }
 
-  /** Verifies a machine if its VM or the machine itself no longer exists. A machine without a Node is not drained. */
+  /**
+   * Verifies a machine if its VM no longer exists, or if the machine itself no longer exists. A machine without a Node
+   * is not drained.
+   */
   #verifyEnd(machine: Machine): void {
     const { uid, name, deletionTimestamp } = machine.metadata;
     if (!this.#ran.has(uid) || deletionTimestamp === undefined) return;

@@ -85,7 +85,7 @@ export class InterruptionVerifier {
     );
     if (machine && vm) {
       const { name, uid } = machine.metadata;
-      // The VM may already have an acknowledged notice with a later deadline, which no longer has an effect.
+      // The VM may already have an acknowledged notice with a later deadline. The new notice replaces this deadline.
       this.announce(vm, 'Terminate', BOUNDS.interruptedGone.ms);
       await clock.advance(BOUNDS.interrupted.ms);
       const now = this.#machines.get(uid);

@@ -6,8 +6,8 @@ import { follow } from './follow.ts';
 const FAILED_UPDATE: MachinePhase = 'InPlaceUpdateFailed';
 
 /**
- * Reports a machine that becomes Failed after a failed in-place update, while the deployment keeps such machines. The
- * user sets the annotation before the first rollout, so every selected node has the policy.
+ * Reports a machine that becomes Failed after a failed in-place update, although the deployment keeps machines after a
+ * failed update. The user sets the annotation before the first rollout, so every selected node has the policy.
  */
 export class KeptUpdateVerifier {
   readonly #world: World;

@@ -3,8 +3,8 @@ import type { World } from '../world/world.ts';
 import { follow } from './follow.ts';
 
 /**
- * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. Wrong effects are deleted machines
- * that were not named, and created machines without an increase of the replicas.
+ * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. mcm must not delete a machine that
+ * the autoscaler did not select. mcm must not create a machine without an increase of the replicas.
  */
 export class ScalerVerifier {
   readonly #world: World;
@@ -16,7 +16,7 @@ export class ScalerVerifier {
   /** The UIDs of failed machines, which may be replaced once. */
   readonly #failed = new Set<string>();
 
-  /** The time at which the last machine was named, in virtual milliseconds since 1970. */
+  /** The time at which the autoscaler last selected a machine, in virtual milliseconds since 1970. */
   #namedAt = Number.NEGATIVE_INFINITY;
   readonly #namesArriveLate: boolean;
 
@@ -43,7 +43,7 @@ export class ScalerVerifier {
     this.#namedAt = this.#world.clock.now().getTime();
   }
 
-  /** Whether a decision may be based on a state from before the last named machine. */
+  /** Whether a decision may be based on a state from before the autoscaler last selected a machine. */
   #isLate(): boolean {
     return this.#namesArriveLate && this.#world.clock.now().getTime() - this.#namedAt <= this.#world.lagMs();
   }
@@ -53,7 +53,7 @@ export class ScalerVerifier {
     this.#asked += by;
   }
 
-  /** Whether the autoscaler has named the machine. */
+  /** Whether the autoscaler has selected the machine for deletion. */
   isNamed(name: string): boolean {
     return this.#named.has(name);
   }
@@ -62,7 +62,7 @@ export class ScalerVerifier {
     const { name, uid } = machine.metadata;
     const before = this.#known.get(uid);
     this.#known.set(uid, machine);
-    // A new machine may have the name of a deleted machine.
+    // A new machine may have the name of a deleted machine, so the verifier forgets that this name was selected.
     if (before === undefined) this.#created(name);
     if (machine.status?.currentStatus?.phase === 'Failed') this.#failed.add(uid);
     const goes = machine.metadata.deletionTimestamp !== undefined;

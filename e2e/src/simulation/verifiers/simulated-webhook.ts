@@ -27,7 +27,7 @@ const answer = (status: number, body: string): TransportResponse => ({
   body: null,
 });
 
-/** Answers without a finished step. An impostor or a broken proxy can send such answers. */
+/** Answers that do not report a finished step. An impostor or a broken proxy can send these answers. */
 const WRONG: readonly TransportResponse[] = [
   answer(500, '{"done":true}'),
   answer(302, '{"done":true}'),
@@ -110,7 +110,7 @@ export class SimulatedWebhook {
     return answer(200, '{"done":true}');
   }
 
-  /** The step may end after the timeout of the call. */
+  /** Runs a step in the background. The step may end after the timeout of the call. */
   async #slow(id: string, { signal }: TransportRequest, { clock }: World): Promise<TransportResponse> {
     const ms = this.#dice.number(FAULTS.slowestMs);
     const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();

@@ -8,9 +8,11 @@ const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annota
 
 /**
  * Reports wrong decisions about warm machines:
- * - There are never more warm machines than the user has requested at any time.
- * - No MachineSet owns a warm machine, and the machine has no label of the template, so it never counts as a replica.
- * - A machine that a set begins to use is Pending, so it does not count as available before its Node is Ready.
+ * - The number of warm machines never exceeds the number that the user has requested.
+ * - No MachineSet owns a warm machine, and the warm machine has no label of the template, so it never counts as a
+ *   replica.
+ * - A warm machine is Pending when a set begins to use the machine, so it does not count as available before its Node
+ *   is Ready.
  */
 export class WarmVerifier {
   readonly #world: World;

@@ -105,7 +105,7 @@ export class ZoneVerifier {
     if (type === 'added') this.#verifyPlace(name, zone);
   }
 
-  /** A decision may use a state of the deployment that is as old as the caches. */
+  /** Verifies the zone of a new machine. A decision may use a state of the deployment that is as old as the caches. */
   #verifyPlace(name: string, zone: string): void {
     const lagMs = this.#world.lagMs() + BOUNDS.offeringPrepared.ms;
     if (this.#isOnStandby(zone, lagMs) && ZONES.some((other) => this.#works(other, lagMs)))
@@ -120,14 +120,15 @@ export class ZoneVerifier {
   }
 
   /**
-   * Whether each decision since `lagMs` saw the record of the standby, and no running machine that ends the standby.
+   * Whether each decision in the last `lagMs` read that the zone is on standby, and read no running machine that ends
+   * the standby.
    */
   #isOnStandby(zone: string, lagMs: number): boolean {
     const began = Math.max(this.#standby.get(zone) ?? this.#now, this.#runs.get(zone)?.since ?? this.#now);
     return this.#standby.has(zone) && this.#runs.get(zone)?.any === false && began + lagMs < this.#now;
   }
 
-  /** `#works` returns true if each decision since `lagMs` saw an open zone with a running machine. */
+  /** Whether each decision in the last `lagMs` read an open zone with a running machine. */
   #works(zone: string, lagMs: number): boolean {
     const runs = this.#runs.get(zone);
     const isStable = this.#evacuationChanged + lagMs < this.#now;

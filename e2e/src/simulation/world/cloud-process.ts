@@ -28,7 +28,7 @@ export interface CloudProcessOptions {
 export class CloudProcess {
   readonly #options: CloudProcessOptions;
   #store: CloudStore;
-  /** The IDs of all VMs until now, by the UID of their machine. */
+  /** The IDs of all VMs since the start, by the UID of their machine. */
   readonly #made = new Map<string, Set<string>>();
   #cloud: LocalCloud;
   #life = new AbortController();
@@ -49,7 +49,7 @@ export class CloudProcess {
     return !this.#life.signal.aborted;
   }
 
-  /** The number of VMs until now. */
+  /** The number of VMs that the cloud has created since the start. */
   get vmsMade(): number {
     return [...this.#made.values()].reduce((sum, ids) => sum + ids.size, 0);
   }

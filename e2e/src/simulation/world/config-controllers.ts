@@ -36,8 +36,8 @@ export interface ConfigControllersOptions {
   /** Whether the leader works without a fence, to test that the verifier detects this. */
   readonly unfenced?: boolean;
   /**
-   * The difference of each process's time of day to the time of the simulation, in milliseconds. Negative values mean
-   * that the clock is behind.
+   * The difference between the clock of each process and the clock of the simulation, in milliseconds. Negative values
+   * mean that the clock of the process is behind.
    */
   readonly skewMs?: readonly number[];
 }
@@ -88,7 +88,7 @@ export class ConfigControllers {
     worker.proc.kill();
   }
 
-  /** Kills the process now, and its next run at a request. */
+  /** Kills the active process now, and kills the next process at a request. */
   killTwice(killPoint: KillPoint): void {
     this.#killPoint = killPoint;
     this.kill();

@@ -46,7 +46,7 @@ interface Running {
   readonly stop: AbortController;
 }
 
-/** The default Lease with fewer renewals, because a renewal is a request, and histories are long. */
+/** The default Lease with a lower rate of renewals. Each renewal is a request, and histories are long. */
 const ELECTION = { follow: true, timings: { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 } } as const;
 
 /** The state of one run of a process. */

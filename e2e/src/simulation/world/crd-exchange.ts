@@ -24,8 +24,8 @@ export const EXCHANGED = crds
 const OTHER_VERSION = 'v1alpha2';
 
 /**
- * Adds a served version to a CRD, or removes it. The stored version of the CRD stays. After the change, the watches of
- * the kind end.
+ * Adds a served version to a CRD, or removes a served version. The stored version of the CRD stays. After the change,
+ * the watches of the kind end.
  */
 export async function exchangeVersion(admin: KubeClient, name: string): Promise<void> {
   const all = admin.resource(definitions);

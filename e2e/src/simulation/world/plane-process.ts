@@ -19,7 +19,7 @@ export interface PlaneProcessOptions {
 /** The time in which a crash waits for a write, and the interval of its checks. */
 const WAIT_MS = 10_000;
 const CHECK_MS = 250;
-/** A crash happens after up to this number of turns of the event loop, and of microtasks, since the start of a write. */
+/** The maximum number of turns of the event loop, and of microtasks, between the start of a write and a crash. */
 const MOST_TURNS = 4;
 const MOST_MICROTASKS = 40;
 
@@ -27,13 +27,13 @@ const VERSION = /"resourceVersion":"(\d+)"/;
 
 /**
  * The process of the control plane. A crash happens in the middle of a write. The next process starts with files whose
- * last write is incomplete, but which must contain all acknowledged writes.
+ * last write is incomplete. The files must contain all acknowledged writes.
  */
 export class PlaneProcess {
   readonly #options: PlaneProcessOptions;
-  /** The largest version in an acknowledged write. */
+  /** The largest resource version in an acknowledged write. */
   #acknowledged = 0;
-  /** Called during the next write. */
+  /** `#onWrite` is called during the next write. */
   #onWrite: (() => void) | undefined;
 
   constructor(options: PlaneProcessOptions) {
@@ -86,7 +86,10 @@ export class PlaneProcess {
     await plane.restart({ dir: disk.plane });
   }
 
-  /** The control plane commits a write in the next turn of the event loop, so crashes happen before and after this turn. */
+  /**
+   * Waits for a random number of turns. The control plane commits a write in the next turn of the event loop, so
+   * crashes happen before and after this turn.
+   */
   async #turns(): Promise<void> {
     const { random } = this.#options;
     const turns = Math.floor(random.next() * MOST_TURNS);

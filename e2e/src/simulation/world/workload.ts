@@ -43,7 +43,7 @@ const isReady = ({ metadata, status }: Pod): boolean =>
  */
 export class Workload {
   readonly budget = `${NAMESPACE}/web`;
-  /** The minimum number of ready pods, since the budget was met for the first time. */
+  /** The smallest observed number of ready pods since the budget was met for the first time. */
   fewest = Number.POSITIVE_INFINITY;
   readonly #world: World;
   readonly #stop = new AbortController();

@@ -64,8 +64,9 @@ export interface WorldOptions {
   /** Additional decoded data for the Secret of all classes. */
   readonly secretData?: Readonly<Record<string, string>>;
   /**
-   * The difference of a process's time of day to the time of the simulation, in milliseconds. Negative values mean that
-   * the clock is behind. With leader election, the second process of each name has the second value.
+   * The difference between the clock of a process and the clock of the simulation, in milliseconds. Negative values
+   * mean that the clock of the process is behind. With leader election, the second process of each name has the second
+   * value.
    */
   readonly skewMs?: Partial<Record<ProcessName, readonly number[]>>;
   /**
@@ -75,7 +76,7 @@ export interface WorldOptions {
   readonly disks?: boolean;
   /** Whether `World.restore` can restore backups of the cluster. */
   readonly restorable?: boolean;
-  /** More kinds. */
+  /** The CRDs of additional kinds. */
   readonly crds?: typeof crds;
   /** The port of the API server for other processes. Without `port`, the server does not listen. */
   readonly port?: number;

@@ -54,7 +54,9 @@ type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 export class World extends Fleet {
   readonly log: MemoryLogger;
   readonly network: Network;
-  /** The maximum age of the manager's cached state on which a write is based when it arrives, in milliseconds. */
+  /**
+   * The maximum age of the manager's cached state behind a write, at the time when the write arrives, in milliseconds.
+   */
   readonly lagMs: () => number;
   /** Ends a history that does not become idle. */
   readonly steps: StepLimit;
@@ -210,7 +212,7 @@ export class World extends Fleet {
     this.#cache.watch(this.admin, { clock, log, reporter, byHand }, this.#end.signal);
   }
 
-  /** The violations until now. */
+  /** The violations since the start. */
   get violations(): readonly string[] {
     return this.reporter.violations;
   }
@@ -253,7 +255,7 @@ export class World extends Fleet {
     return this.#cloud.runs;
   }
 
-  /** The number of VMs until now. */
+  /** The number of VMs that the cloud has created since the start. */
   get vmsMade(): number {
     return this.#cloud.vmsMade;
   }
@@ -315,7 +317,7 @@ export class World extends Fleet {
         nextLook = now + LOOK_EVERY_MS;
         return done();
       }
-      // After a recent change, the check runs even if nothing else happens.
+      // After a recent change, the check runs even if no process is active.
       if (!due) {
         due = true;
         this.clock.setTimeout(() => {
@@ -369,7 +371,10 @@ export class World extends Fleet {
     );
   }
 
-  /** Each warm machine has the requested power state, and only the VMs of warm machines are stopped. */
+  /**
+   * Returns a problem unless each warm machine has the requested power state, and only the VMs of warm machines are
+   * stopped.
+   */
   #lacksWarm(machines: readonly Machine[]): string | undefined {
     const warm = machines.filter(isWarm);
     if (warm.length !== this.wantsWarm) return `${warm.length} warm machines, not ${this.wantsWarm}`;
@@ -394,7 +399,7 @@ export class World extends Fleet {
     const running = machines.filter((machine) => !isOff(machine)).map(({ metadata }) => metadata.name);
     const nodeNames = all.map(({ metadata }) => metadata.name).sort();
     if (String(nodeNames) !== String(running.sort())) return `nodes ${nodeNames} are not the machines ${running}`;
-    // If the user reverted a template during an update of a node, the node is updated again.
+    // If the user reverted a template during an update of a node, mcm must update the node again.
     const candidate = all.find(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
     if (candidate) return `node ${candidate.metadata.name} is a candidate for an update`;
     const tokens = (await this.admin.resource(secrets, 'kube-system').list()).items.filter(
