@@ -25,7 +25,7 @@ await loadSdk();
 /** A cloud that verifies credentials, with its driver and a valid class. */
 export interface CloudOf {
   readonly driver: (context: DriverContext) => DriverDefinition<never, never>;
-  /** Returns the server at an origin, or the error of the connection. */
+  /** Returns the server at an origin, or the error with which a connection to the origin fails. */
   readonly origins: (origin: string) => Transport | Error;
   readonly ordinary: ClassInput;
 }
@@ -77,7 +77,9 @@ const html = (status: number): TransportResponse => ({
   text: async () => '<html>Welcome to the proxy</html>',
 });
 
-/** A metadata server that refuses some identities. The name of an identity contains its error. */
+/**
+ * A metadata server that refuses some identities. The name of a refused identity contains the error of the response.
+ */
 const metadataOf =
   (cloud: Transport): Transport =>
   async (request) => {
@@ -105,8 +107,8 @@ const dated = (clock: VirtualClock, lateMs: number, status: number, body: string
 };
 
 /**
- * EC2 and STS, for expired keys and for a controller with a clock that is ahead. For both errors, EC2 uses the same
- * code.
+ * EC2 and STS, for expired keys and for a controller with a clock that is ahead. EC2 returns one error code for both
+ * cases.
  */
 const withExpiredRequests =
   (clock: VirtualClock, cloud: Transport): Transport =>

@@ -4,7 +4,7 @@ import { type Case, sample } from './sample.ts';
 /** Logins of AWS that always fail. */
 
 const aws = sample('AWS');
-/** A Secret with blank keys, with which a class uses the keys of the controller. */
+/** A Secret whose keys are blank. A class with this Secret uses the keys of the controller. */
 const ownKeys = aws.secret({ providerAccessKeyId: ' ', providerSecretAccessKey: ' ' });
 const METADATA = { AWS_EC2_METADATA_DISABLED: 'false' };
 const WEB = { userData: '#cloud-config of this test', roleARN: 'arn:aws:iam::111122223333:role/r' };

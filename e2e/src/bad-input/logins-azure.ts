@@ -17,7 +17,7 @@ const workload = (token: string, change: Readonly<Record<string, string>> = {}):
   files: { '/tokens/azure': token },
 });
 const FIX = String.raw`.*; correct the credentials in Secret default\/odd \(data\.`;
-/** The expected status of a machine, which contains the text of the event without the reason. */
+/** The expected status of a machine: the text of the class's event, without the reason of the event. */
 const withoutReason = ({ source }: RegExp): RegExp => new RegExp(source.replace('^CredentialsRefused: .*', ''));
 const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}${FIX}`);
 const ofCertificate = (from: number, change: Readonly<Record<string, string>>) => ({
@@ -29,7 +29,7 @@ const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: status 200, but t
 const LATE_CLOCK = refusal(
   'AADSTS700024.*clock of this controller is 20 min ahead of the token service: correct the clock',
 );
-/** Errors of an application, by the kind of its credentials. */
+/** The login errors of an application, by the kind of credentials that the application uses. */
 const REFUSALS: readonly (readonly [what: string, input: Pick<Case, 'secret' | 'files'>, event: RegExp])[] = [
   [
     'a secret that has expired',

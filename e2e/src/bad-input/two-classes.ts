@@ -33,7 +33,7 @@ const reported = (_key: string, value: unknown): unknown =>
 export class TwoClasses {
   readonly clock: VirtualClock;
   readonly log = createMemoryLogger();
-  /** The number of requests by origin, including failed connections. */
+  /** The number of requests to each origin. A failed connection counts as a request. */
   readonly asked = new Map<string, number>();
   readonly #client: KubeClient;
   readonly #cloud: CloudOf;

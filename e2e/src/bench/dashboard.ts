@@ -14,7 +14,7 @@ const BANDS = 10;
 const MACHINES = 5_000;
 const CHANGES_PER_SECOND = 50;
 const SECONDS = 20;
-/** The limits in percent of a core. */
+/** The limits of the CPU time, in percent of one core. */
 const PAGE_PERCENT = 20;
 const SERVER_PERCENT = 10;
 

@@ -66,7 +66,7 @@ async function measure(stack: Stack, count: number): Promise<DeploymentCost> {
     await sleep(realClock, 1_000);
     const before = cpuMs(pid);
     latencies.push(...(await change(stack, count, CHANGES)));
-    // The effects of the last changes belong to the measurement.
+    // The benchmark waits, because the measurement must include the effects of the last changes.
     await sleep(realClock, 500);
     costs.push((cpuMs(pid) - before) / CHANGES);
   }

@@ -46,15 +46,15 @@ class Relay {
   }
 
   /**
-   * Ends the leader with a signal. `pass` returns the seconds until a new replica holds the Lease, and until this
-   * replica has created a machine.
+   * Ends the leader with a signal. Resolves with the seconds until a new replica holds the Lease, and the seconds until
+   * this replica has created a machine.
    */
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
     const { client } = this.#stack;
     const [leader, next] = [this.#leader, this.#next];
     if (leader === undefined || next === undefined) throw new Error('no replica has become the leader yet');
     const { spec } = await client.resource(leases, NAMESPACE).get(LEASE);
-    // A random delay, because the signal must not always arrive at the same time between two renewals.
+    // The random delay varies the time between the last renewal and the signal.
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);

@@ -69,7 +69,7 @@ interface Spent {
 const API = { apiVersion: 'machineconfiguration.openshift.io/v1' } as const;
 const metaOf = (name: string) => ({ name, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' });
 
-/** Measures rendering: first with an empty cache, and then again with equal inputs. */
+/** Measures rendering twice with equal inputs: first with an empty cache, and then with the filled cache. */
 function* rendering(): Generator<Figure> {
   const inputs = () =>
     Array.from(

@@ -20,7 +20,7 @@ const COMMAND_MS = 500;
 /** Limit in milliseconds from the start of a process to its line `ready`. */
 const READY_MS = 2_000;
 
-/** The cost of a program until it printed a line. */
+/** The cost of a program from its start until it printed a line. */
 interface Said {
   readonly ms: number;
   readonly cpuMs: number;

@@ -22,7 +22,7 @@ const CHANGES_A_SECOND = 1_000;
 const OBJECTS = 200;
 const WRITERS = 32;
 const TICK_MS = 10;
-/** After this time, events count as lost. */
+/** The time in milliseconds after which a missing event counts as lost. */
 const PATIENCE_MS = 30_000;
 const MARK = Buffer.from('"change":"');
 const VERSION = Buffer.from('"resourceVersion":"');

@@ -5,7 +5,7 @@ import type { Program } from './suite.ts';
 
 /** The contents of `e2e/clients/conformance.yaml`. */
 export interface Selection {
-  /** The specs that do not run, by reason. A text selects all specs whose names contain the text. */
+  /** The specs that do not run, by the reason. Each text excludes all specs whose names contain the text. */
   readonly excluded: Readonly<Record<string, readonly string[]>>;
   /** The specs that need the scheduler. */
   readonly scheduler: readonly string[];

@@ -23,8 +23,8 @@ export function readKnownFailures(text: string): KnownFailures {
 }
 
 /**
- * The differences between the results and the expected failures, as sentences. The list is empty if there are no
- * differences.
+ * Returns the differences between the results and the expected failures, as sentences. Without differences, the list is
+ * empty.
  */
 export function surprises(outcomes: readonly Outcome[], known: Readonly<Record<string, string>>): string[] {
   const passed = new Set(outcomes.filter((each) => each.passed).map(({ name }) => name));

@@ -33,8 +33,8 @@ export function readGinkgo(text: string): Outcome[] {
 }
 
 /**
- * Reads the output of a Go test program with `-test.v`. Tests with subtests are omitted, because no result must count
- * twice. A test without a result has failed, because the program ended during the test.
+ * Reads the output of a Go test program with `-test.v`. Tests with subtests are omitted, because their subtests already
+ * count. A test without a result has failed, because the program ended during the test.
  */
 export function readGoTest(text: string): Outcome[] {
   const results = new Map<string, boolean | undefined>();

@@ -33,8 +33,8 @@ function run(program: Program, dir: string, args: readonly string[], kubeconfig:
 }
 
 /**
- * The results of a program. A program that ends with an error but reports no failure results in one failure with the
- * end of its output.
+ * Returns the results of a program. If a program ends with an error but reports no failure, the result is one failure
+ * with the end of the program's output.
  */
 async function outcomesOf(program: Program, dir: string, folder: string): Promise<Outcome[]> {
   const kubeconfig = join(folder, 'kubeconfig');

@@ -15,7 +15,7 @@ export interface Program {
 
 export interface Suite {
   readonly name: string;
-  /** Whether the control plane runs its controllers, or the names of the controllers. */
+  /** Whether the control plane runs controllers. A list contains the names of the controllers to run. */
   readonly controllers: boolean | readonly string[];
   /** The names of Nodes without a kubelet. These Nodes are always ready. */
   readonly nodes?: readonly string[];

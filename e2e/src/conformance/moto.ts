@@ -25,7 +25,7 @@ const first = (text: string, pattern: RegExp): string => {
 
 /**
  * The conformance target for a moto server, with its predefined images, subnets and groups.
- * @param server Its origin.
+ * @param server The origin of the moto server.
  */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {
   await ask(server, 'CreateInstanceProfile&InstanceProfileName=nodes', 'iam', '2010-05-08');

@@ -26,8 +26,8 @@ const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch'
 const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
 /**
- * The permission that a request needs, as in {@link allowedBy}: for its namespace, and for all namespaces. The result
- * is empty if the path is not a resource.
+ * Returns the permissions that allow a request, in the format of {@link allowedBy}: one for the namespace of the
+ * request, and one for all namespaces. For a path that is not a resource, the result is empty.
  */
 export function neededPermissions(method: string, path: string): readonly string[] {
   const [plain = '', query = ''] = path.split('?');

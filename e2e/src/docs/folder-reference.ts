@@ -21,7 +21,7 @@ const UNLISTED: ReadonlySet<string> = new Set(['testing', 'testdata', 'histories
 
 export const readLayers = (): readonly Layer[] => Layers.parse(parse(readFileSync(join(ROOT, SOURCE), 'utf8')));
 
-/** Folders that exist without a description, and descriptions of folders that do not exist. */
+/** Returns the folders without a description, and the descriptions whose folders do not exist. */
 export function folderProblems(layers: readonly Layer[]): readonly string[] {
   const described = new Map(layers.flatMap(({ packages }) => Object.entries(packages)));
   const missing = packagesOfWorkspace().filter((path) => !described.has(path));

@@ -51,8 +51,8 @@ const USE = /(?:annotations|labels)(?:\?\.)?\[(?:'([^']+)'|([A-Z][A-Z_]*))\]/g;
 const FOREIGN = /(?:^|\.)(?:kubernetes\.io|k8s\.io)\/|^openshift\.io\//;
 
 /**
- * The keys that a source file uses directly. The reference page contains only keys in groups of constants, so it lacks
- * such keys.
+ * The keys that a source file uses directly. The reference page contains only keys in groups of constants, so the page
+ * lacks directly used keys.
  */
 export const looseKeysIn = (text: string): readonly string[] =>
   [...text.matchAll(USE)]

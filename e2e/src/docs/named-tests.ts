@@ -20,7 +20,10 @@ export const namedTests = (page: string): readonly NamedTest[] =>
 
 const isTitleLess = (line: string): boolean => /^\s*(\/\/|\/?\*|expect\b)/.test(line);
 
-/** Whether a file contains the words. For a test, the words must be in a title, or in a row of a test table. */
+/**
+ * Whether a file contains the words of a reference. For a test, the words must be in a title, or in a row of a test
+ * table.
+ */
 function has({ sign, words }: NamedTest, text: string): boolean {
   return sign === '§'
     ? text.includes(words)

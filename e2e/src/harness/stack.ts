@@ -47,7 +47,7 @@ export interface Stack {
   readonly isAudited: boolean;
   /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /** The refused requests of the controllers. Also empty if {@link isAudited} is false. */
+  /** The requests of the controllers that the API server refused. If {@link isAudited} is false, the list is empty. */
   refused(): readonly string[];
   readonly logs: string;
   /** Creates a MachineClass for the local cloud. */

@@ -25,7 +25,7 @@ const KILLS_A_ROLL = 8;
  */
 const LIFE_MS = 2_500;
 const LIMIT_MS = 600_000;
-/** A short Lease duration, because the test needs many kills and not long waits between the kills. */
+/** A short Lease duration keeps the wait between two kills short. */
 const LEASE = [
   '--leader-elect-lease-duration=5s',
   '--leader-elect-renew-deadline=4s',

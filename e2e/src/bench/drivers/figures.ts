@@ -90,7 +90,10 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** The clouds whose listings have several pages, with the number of pages for this many machines. */
+/**
+ * The clouds that return a listing in several pages. The number is the number of pages for the machines of this
+ * benchmark.
+ */
 const OTHERS = [
   ['Azure', azure() as FleetProvider<unknown, unknown>, '^PUT virtualMachines$', () => 1],
   [
@@ -103,7 +106,7 @@ const OTHERS = [
 
 /**
  * Counts the listings of an idle fleet during one orphan period.
- * @param elsewhere The number of machines on the other clouds, where the creation takes more time.
+ * @param elsewhere The number of machines on the other clouds, where a creation takes longer than on AWS.
  */
 async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];
@@ -191,7 +194,10 @@ async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** Creates many machines of a class in a zone without capacity. The operation reports the error. */
+/**
+ * Creates many machines of a class in a zone without capacity. The cloud accepts each create request, and the operation
+ * of the request then fails.
+ */
 async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
   const codes = { Azure: 'ZonalAllocationFailed', GCP: 'ZONE_RESOURCE_POOL_EXHAUSTED' } as const;
   for (const [name, provider, launch] of OTHERS) {

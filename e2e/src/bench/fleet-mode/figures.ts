@@ -23,7 +23,7 @@ import { PlaneHost } from './planes.ts';
 const TOKEN = 'bench-token';
 const IDLE_MS = 60_000;
 const START_LIMIT_MS = 300_000;
-/** Clusters in one process of control planes. */
+/** The number of clusters whose control planes run in one process. */
 const PER_HOST = 250;
 const WAKES = 40;
 /** The time until the Leases of all clusters have the duration of quiet clusters. */
@@ -182,7 +182,7 @@ class FleetOfClusters {
     return ms;
   }
 
-  /** The 99th percentile of wakes of different clusters. */
+  /** Resolves with the 99th percentile of the wake times of several clusters, in milliseconds. */
   async wakes(name: string): Promise<number> {
     const all: number[] = [];
     for (let index = 0; index < WAKES; index += 1)

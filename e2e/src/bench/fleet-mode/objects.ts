@@ -86,7 +86,7 @@ export async function createCluster(seed: KubeClient, cluster: NewCluster): Prom
   await seed.resource(namespaces).patch(name, { type: 'merge', body: { metadata: { labels: { [key]: value } } } });
 }
 
-/** A deployment of one machine. Both programs take part in the creation of its VM. */
+/** A deployment of one machine. The creation of the machine's VM needs both programs. */
 export const newDeployment = (namespace: string, name: string): Draft<MachineDeployment> => ({
   metadata: { name, namespace },
   spec: {

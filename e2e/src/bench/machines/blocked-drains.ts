@@ -22,7 +22,7 @@ const PARALLEL = 32;
 const NAMESPACES = 50;
 const CLASS = 'blue';
 const GRACE_SECONDS = 5;
-/** Longer than every periodic check of the controllers. */
+/** The duration is longer than the interval of every periodic check of the controllers. */
 const QUIET_MS = 130_000;
 const LONG_MS = 300_000;
 

@@ -5,8 +5,8 @@ import { aws } from '../../drivers/providers.ts';
 import { atMost, type Figure } from './figure.ts';
 
 /**
- * Machines of a class whose first zone has no capacity, with the driver of AWS on its emulator. All times are virtual,
- * so the figures do not depend on the speed of this computer.
+ * Measures machines of a class whose first zone has no capacity. The driver of AWS calls its emulator. All times are
+ * virtual, so the figures do not depend on the speed of this computer.
  */
 
 const MACHINES = 200;
@@ -37,13 +37,13 @@ async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly
   return { fleet, refused: () => faults.list().find(({ id }) => id === rule)?.met ?? 0 };
 }
 
-/** The seconds until all machines run. */
+/** Resolves with the virtual seconds until all machines run. */
 const filled = async (fleet: Fleet): Promise<number> => {
   await fleet.make(MACHINES);
   return (await fleet.untilRunning(MACHINES)) / 1_000;
 };
 
-/** Measures the alternatives of {@link MACHINES} machines. */
+/** Measures how fast {@link MACHINES} machines get VMs from the alternatives of their class. */
 export async function* emptyZoneFigures(): AsyncGenerator<Figure> {
   const back = await inAwsEnvironment();
   const ample = await open(false);

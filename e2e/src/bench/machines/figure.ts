@@ -3,7 +3,10 @@ export interface Figure {
   readonly work: string;
   readonly here: string;
   readonly goal: string;
-  /** Whether the goal is reached, undefined without a goal, for figures whose cost is mostly in the control plane. */
+  /**
+   * Whether the value reaches its goal. A figure whose cost is mostly in the control plane has no goal, and `reached`
+   * is undefined.
+   */
   readonly reached: boolean | undefined;
 }
 

@@ -8,8 +8,8 @@ import { laneFigures } from './lanes.ts';
 import { warmFigures } from './warm.ts';
 
 /**
- * All figures of machines, drains and nodes. The machine controller runs in a separate process, and the benchmark
- * measures only this process.
+ * All figures of machines, drains and nodes. The benchmark measures only the machine controller, which runs in a
+ * separate process.
  */
 export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* BlockedDrains.figures();

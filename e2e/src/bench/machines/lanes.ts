@@ -3,8 +3,8 @@ import { azure } from '../../drivers/providers.ts';
 import { atMost, type Figure } from './figure.ts';
 
 /**
- * Deletions next to many creations, on a cloud with one limit for all calls, with the driver of Azure on its emulator. All
- * times are virtual, so the figures do not depend on the speed of this computer.
+ * Measures deletions of machines during many creations. The driver of Azure calls its emulator, which has one rate
+ * limit for all calls. All times are virtual, so the figures do not depend on the speed of this computer.
  */
 
 const DELETIONS = 100;

@@ -31,7 +31,7 @@ async function scaledUp(warm: number): Promise<number> {
   }
 }
 
-/** Measures warm machines. */
+/** Measures a scale-up with warm machines, and one without warm machines. */
 export async function* warmFigures(): AsyncGenerator<Figure> {
   const cold = await scaledUp(0);
   const warm = await scaledUp(MACHINES);

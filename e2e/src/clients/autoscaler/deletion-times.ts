@@ -10,7 +10,7 @@ export class DeletionTimes {
   readonly #client: KubeClient;
   readonly #stopped = new AbortController();
   readonly #decided = new Map<string, number>();
-  /** The times in milliseconds, by machine. */
+  /** The time from the autoscaler's decision to the deletion of each machine, in milliseconds. */
   readonly #times = new Map<string, number>();
 
   constructor(client: KubeClient) {
@@ -35,7 +35,7 @@ export class DeletionTimes {
     this.#stopped.abort();
   }
 
-  /** All times in milliseconds, in ascending order. */
+  /** All measured times in milliseconds, in ascending order. */
   sorted(): readonly number[] {
     return [...this.#times.values()].sort((a, b) => a - b);
   }

@@ -8,7 +8,7 @@ import { type Check, withAutoscaler } from './start-autoscaler.ts';
 
 const POOL = 'workers';
 const LARGEST = 10;
-/** The consecutive numbers of pods. Each change causes a scale-up or a scale-in. */
+/** The number of pods in each step of the test. Each change causes a scale-up or a scale-in. */
 const SIZES = [3, 1, 5, 0, 2, 8, 4, 6];
 const CHANGES = Number(process.env.MCM_AUTOSCALER_CHANGES ?? 16);
 const LIMIT_MS = 300_000;

@@ -42,7 +42,7 @@ export function parseXml(xml: string): Node {
   return root;
 }
 
-/** The numbers of simple types in Smithy that the responses of these actions contain. */
+/** The pattern of each simple type that the responses of these actions contain, by the number of the type in Smithy. */
 const SCALARS: Readonly<Record<number, RegExp>> = {
   0: /^/,
   1: /^-?\d+(\.\d+)?$/,
@@ -65,7 +65,7 @@ function plain(member: Member): { type: number | Schema | ListSchema; traits: Re
   return { type: type as number | Schema | ListSchema, traits: isTraits(traits) ? traits : {} };
 }
 
-/** The differences between a response and the schema of the SDK, one line each. */
+/** Returns the differences between a response and the schema of the SDK, one line for each difference. */
 export function ec2Differences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const schema = answerOf(ec2, action);
@@ -76,7 +76,7 @@ export function ec2Differences(action: string, root: Node): readonly string[] {
   return structure(schema as Schema, { ...root, children: known }, action);
 }
 
-/** The differences between a response of STS and the schema of the SDK, one line each. */
+/** Returns the differences between a response of STS and the schema of the SDK, one line for each difference. */
 export function stsDifferences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const [result, metadata, ...more] = root.children;

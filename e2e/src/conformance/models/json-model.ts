@@ -23,7 +23,10 @@ const SCALARS: Readonly<Record<string, (value: unknown) => boolean>> = {
   any: () => true,
 };
 
-/** The differences between a value and the model, one line each: `disks[0].size: is no field of AttachedDisk`. */
+/**
+ * Returns the differences between a value and the model, one line for each difference: `disks[0].size: is no field of
+ * AttachedDisk`.
+ */
 export function differences(model: Model, type: FieldType, value: unknown, path = ''): readonly string[] {
   if (Array.isArray(type))
     return Array.isArray(value)

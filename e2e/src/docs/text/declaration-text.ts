@@ -24,8 +24,8 @@ function afterString(text: string, at: number): number {
 }
 
 /**
- * The first index after `at` where `ends` is true, outside of brackets and strings. If there is none, the end of the
- * text.
+ * Returns the first index after `at` where `ends` is true, outside of brackets and strings. Without such an index,
+ * returns the end of the text.
  */
 function scan(text: string, at: number, ends: (index: number) => boolean): number {
   let depth = 0;

@@ -61,7 +61,7 @@ export const reply = (
 export const broken = (code: string): Promise<never> =>
   Promise.reject(Object.assign(new Error(`connection broke: ${code}`), { code }));
 
-/** Simulates a server that never responds. The wait ends with the signal of the request. */
+/** Simulates a server that never responds. The wait ends when the signal of the request aborts. */
 export const silence = ({ signal }: Sent): Promise<never> =>
   new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });

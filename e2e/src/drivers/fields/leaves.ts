@@ -50,7 +50,10 @@ export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknow
   return { ...known, [first]: put(known[first], rest, by) };
 }
 
-/** All values of a provider spec, including lists and objects, without the entries of lists and the spec itself. */
+/**
+ * All values of a provider spec, including lists and objects. The result contains neither the entries of lists nor the
+ * provider spec itself.
+ */
 export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => membersOf(each, [...path, at]));
   if (typeof value !== 'object' || value === null) return [];

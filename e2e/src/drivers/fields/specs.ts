@@ -4,7 +4,7 @@
  */
 export interface FieldSpecs {
   readonly specs: readonly object[];
-  /** By field. */
+  /** Other valid values, by the name of the field. */
   readonly others: Readonly<Record<string, unknown>>;
   /** Fields that have no effect, although their description does not say so. */
   readonly idle: readonly string[];
@@ -174,7 +174,7 @@ export const AZURE: FieldSpecs = {
     'properties.machineSet.kind': 'availabilityset',
     'properties.priority': 'Spot',
   },
-  // The driver accepts the terms only for the image of the VM, as in the original.
+  // The driver accepts the marketplace terms only for the image of the VM, as in the original.
   idle: ['properties.storageProfile.dataDisks[].imageRef.skipMarketplaceAgreement'],
 };
 

@@ -35,7 +35,7 @@ export class Stage<Spec, Credentials> {
     readonly secret: Readonly<Record<string, string>>;
   };
 
-  /** The annotation of a warm machine, which the core writes before it calls the cloud. */
+  /** The value of the annotation of a warm machine. The core writes the annotation before the core calls the cloud. */
   #power: string | undefined;
 
   constructor(

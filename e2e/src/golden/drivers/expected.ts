@@ -9,7 +9,7 @@ export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 export type ExpectedResult = RecordedResult & {
   /** The pattern for the whole error text, which replaces `errorText`. */
   readonly textMatches?: RegExp;
-  /** Set if no recording contains the response, which is then not compared. */
+  /** True if no recording contains the response. The response is then not compared. */
   readonly unknownResponse?: boolean | undefined;
   /** The allowed error codes, with null for success. `codes` replaces `errorCode`. */
   readonly codes?: readonly (string | null)[];

@@ -71,7 +71,8 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
 };
 
 /**
- * The API server refuses a class with such a provider spec. Returns a difference if the original accepted the class.
+ * The API server refuses a class whose provider spec is not JSON. Returns a difference if the original accepted the
+ * class.
  */
 const refusalMissing = (recorded: RecordedCase): string | undefined =>
   callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)

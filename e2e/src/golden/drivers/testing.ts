@@ -14,7 +14,7 @@ const COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 export interface Played {
   readonly played: number;
   readonly failures: readonly string[];
-  /** Rows of docs/compatibility/differences.md that some call needed. */
+  /** The rows of docs/compatibility/differences.md that at least one call needed. */
   readonly rows: ReadonlySet<string>;
   readonly verified: readonly (Verified & { readonly name: string })[];
 }

@@ -11,7 +11,7 @@ interface Target {
   readonly namespace: string | undefined;
 }
 
-/** An action of a user, of an agent on a node, or of a kubelet. No controller caused an external action. */
+/** An external action: an action of a user, of an agent on a node, or of a kubelet, but not of a controller. */
 export type Action =
   | { readonly do: 'create'; readonly object: Recorded }
   | (Target & {

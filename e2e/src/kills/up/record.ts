@@ -7,7 +7,7 @@ export interface CloudInstance {
   /** The UID of its Machine. */
   readonly clientToken?: string;
   readonly state: 'pending' | 'running' | 'shutting-down' | 'terminated';
-  /** RFC 3339. */
+  /** The time of the termination, in the format of RFC 3339. */
   readonly terminatedAt?: string;
 }
 
@@ -26,7 +26,7 @@ interface SeenPod {
   goesAt: number;
 }
 
-/** A pod that is bound this shortly before the deletion of its VM may be unknown to the controller. */
+/** The time for which the controller may not know a new pod. The deletion of a VM in this time is allowed. */
 const UNKNOWN_MS = 2_000;
 /** The API server rounds times to seconds. */
 const ROUNDING_MS = 1_000;

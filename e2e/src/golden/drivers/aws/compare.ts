@@ -39,7 +39,7 @@ const defaultAuth = (recorded: RecordedCase): RecordedRequest['auth'] => ({
   service: 'ec2',
 });
 
-/** Returns the access key if the signature is valid. */
+/** Returns the access key that signed the request, if the signature is valid. */
 function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
   const { scope } = request;
   if (!scope) return 'unsigned';

@@ -43,8 +43,8 @@ const THEIRS = 3;
 const OURS = 10;
 
 /**
- * Whether only this driver succeeds, because throttled responses exceed the attempts of the original, but not those of
- * this driver.
+ * Whether only this driver succeeds, because this driver makes more attempts than the original while the cloud
+ * throttles requests.
  */
 const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
@@ -72,7 +72,8 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // This driver repeats a request until the VM appears, after any response. The original counts successes.
+    // This driver repeats a request until the VM appears, even after an invalid response. The metrics count an invalid
+    // response as a success in the original, and as a failure in this driver.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances')
       return anyCountOf({ ...expected, metrics: alsoFailed(expected.metrics) }, /service="instance_get_by_id"/);
     // The search by tags fails, so no search by ID follows.
@@ -85,7 +86,10 @@ const noAnswer: Rule = {
   },
 };
 
-/** The services in metrics that fail with a request. Services before the failed request succeeded. */
+/**
+ * Returns a pattern for the services that fail in the metrics if a request fails. The services before the failed
+ * request succeeded.
+ */
 function servicesOf(action: string, isSearch: boolean): RegExp {
   if (action === 'DescribeInstances') return isSearch ? /^instance_get_by_/ : /^instance_get_by_(id|machine)$/;
   if (action === 'TerminateInstances') return /^instance_terminate$/;
@@ -231,7 +235,10 @@ const secondInterface: Rule = {
 
 const ABSENT = 'AWS plugin is returning no VM instances backing this machine object';
 
-/** For an hour, EC2 still returns a terminated VM that is requested by ID. This driver treats the VM as absent. */
+/**
+ * EC2 still returns a terminated VM for an hour if a request contains the ID of the VM. This driver treats the
+ * terminated VM as absent.
+ */
 const terminatedIsNone: Rule = {
   row: 'a terminated VM counts as deleted',
   expect: (expected, situation) => {
@@ -318,8 +325,8 @@ const LOGIN = 'AssumeRoleWithWebIdentity';
 const isLogin = ({ action }: ExpectedRequest): boolean => action === LOGIN;
 
 /**
- * The library sends as many requests as the library of the original. The last error of the original is compared. For
- * `initialize`, the error code stays the same.
+ * Both SDKs send an equal number of requests, and the comparison uses the last error of the original. `initialize`
+ * keeps its error code.
  */
 const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   const { errorCode, errorText, cloudError } = step.result;

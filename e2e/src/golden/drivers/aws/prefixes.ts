@@ -14,7 +14,7 @@ interface Gap {
 interface Reading {
   /** Whether the driver finds the entry for an interface by device index and network card. */
   readonly ownEntry: boolean;
-  /** Whether additional prefixes do not count as a difference. */
+  /** Whether additional prefixes are allowed. */
   readonly moreIsFine: boolean;
 }
 

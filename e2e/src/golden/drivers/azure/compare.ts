@@ -37,7 +37,7 @@ const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
         ...collapse(lines.slice(from).toSorted((a, b) => (a.text < b.text ? -1 : 1))),
       ];
 
-/** Returns the index of the first request without an order, or -1. */
+/** Returns the index from which the comparison ignores the order of requests, or -1. */
 function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[]): number {
   const first = requests.find((each) => each.unordered === true);
   if (!first) return -1;
@@ -68,7 +68,10 @@ export const differenceOf = (
   responseDiffers(expected.result, reported) ??
   metricsDiffer(expected.metrics, reported.metrics);
 
-/** The recording contains the header only together with the requests for its token. */
+/**
+ * A recording contains the authorization header only if the recording contains the requests for the token of the
+ * header.
+ */
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const wanted = requests.at(-1)?.authorization;
   const ours = seen.at(-1)?.authorization;

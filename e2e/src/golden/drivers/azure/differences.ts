@@ -290,14 +290,14 @@ function lacksRoom(code: string, text: string): boolean {
   return code === 'BadRequest' ? /not\s+supported/i.test(text) : NO_ROOM.includes(code);
 }
 
-/** The code in the header of a reply with another text than JSON, if the code reports a lack of capacity. */
+/** The error code in the header of a reply whose body is not JSON, if this code reports a lack of capacity. */
 const codeInHeader = (request: ExpectedRequest, { recorded }: Situation): string | undefined => {
   const { headers = {}, text = '' } = firstReply(recorded.cloud, request) ?? {};
   const [, code = ''] = Object.entries(headers).find(([name]) => name.toLowerCase() === CODE_HEADER) ?? [];
   return text === '' || isJson(text) || !lacksRoom(code, text) ? undefined : code;
 };
 
-/** The original uses a library that reads the body of a 409 before the header. */
+/** For a reply with the status 409, the library of the original reads the body before the header. */
 const headerBesidePage: Rule = {
   row: 'the driver uses the code in a header if the body is not JSON',
   expect: (expected, situation) => {

@@ -37,7 +37,7 @@ function asSdkWrites(value: unknown): unknown {
   );
 }
 
-/** The name is also removed, because the path of the request contains it. */
+/** The function removes the name of the resource too, because the path of the request contains the name. */
 function withoutReadOnly(request: RecordedRequest): RecordedRequest {
   const { method, path, body } = request;
   if (method !== 'PUT' || !isRecord(body) || !/\/(virtualMachines|networkInterfaces)\/[^/]+$/.test(path))

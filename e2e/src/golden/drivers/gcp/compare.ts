@@ -32,7 +32,7 @@ const expectedLine = ({ method, host, path, query, body, form, optional }: Expec
   optional,
 });
 
-/** The header and the claims of a signed assertion. Times are in seconds since the start. */
+/** The header and the claims of a signed assertion. The times in the claims are seconds relative to `start`. */
 function formOf(body: string, start: number): Record<string, unknown> {
   const form: Record<string, unknown> = Object.fromEntries(new URLSearchParams(body));
   const [header, claims] = String(form.assertion ?? '').split('.');
@@ -46,7 +46,7 @@ function formOf(body: string, start: number): Record<string, unknown> {
 
 /**
  * @param tokens Whether the recording contains hosts, token requests and authorization.
- * @param start In seconds.
+ * @param start The reference for the times in the assertion, in seconds since 1970.
  */
 const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Line => {
   const { method, host, path, query, body } = request;

@@ -62,7 +62,7 @@ const quota: Rule = {
   },
 };
 
-/** This driver first refuses a class without the required tags. */
+/** This driver refuses a class without the required tags before all other checks. */
 const untagged: Rule = {
   row: 'the driver creates no VM for a class without the tags',
   expect: (expected, situation) => {
@@ -131,7 +131,7 @@ function sameMarks(a: readonly string[], b: readonly string[]): boolean {
   return marks(a) === marks(b);
 }
 
-/** The services that a call counts before it reads the credentials. */
+/** The services that a call counts in the metrics before the call reads the credentials. */
 const SERVICES: Readonly<Record<string, string>> = {
   CreateMachine: 'instance_create',
   DeleteMachine: 'instance_delete',

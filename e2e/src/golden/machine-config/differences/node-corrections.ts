@@ -57,8 +57,8 @@ function withoutTexts(value: unknown): unknown {
 }
 
 /**
- * After a change of a node, mcm enqueues once each pool that selects the node before or after the change. The original
- * enqueues no pool if the changed node is in no pool or in two custom pools.
+ * After a change of a node, mcm enqueues each pool once that selected the node before the change or selects it now. The
+ * original enqueues no pool if the changed node is in no pool or in two custom pools.
  */
 const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };

@@ -155,8 +155,8 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map(fieldsOf)
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
-  // The pools of the original are outdated after its first refused config. From then on, the result of mcm is compared
-  // with its result without the refused configs, which the pools must report.
+  // The pools of the original are outdated after its first refused config. From then on, the comparison uses the result
+  // of mcm without the refused configs. The pools must report the refused configs.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]
@@ -244,7 +244,10 @@ function parts(metadata: unknown, spec: unknown): unknown {
   return { name, labels, annotations, ownerReferences, spec: { ...zeros, ...fieldsOf(spec) } };
 }
 
-/** If the labels of a MachineConfig change, mcm also enqueues the pools that selected it before. */
+/**
+ * If the labels of a MachineConfig change, mcm also enqueues the pools that selected the MachineConfig before the
+ * change.
+ */
 const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
   const labelsOf = (one: unknown) => fieldsOf(fieldsOf(one).metadata).labels;
   if (fn !== 'render-event' || isDeepStrictEqual(labelsOf(input.old), labelsOf(input.machineConfig))) {

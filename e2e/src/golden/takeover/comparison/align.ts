@@ -3,7 +3,10 @@ import type { Pairing } from './match.ts';
 import type { Rule, Step } from './rules.ts';
 import { ABSENT, type Course, type Visit } from './sequences.ts';
 
-/** In seconds. A recording contains a state every 0.2 to 0.5 s, so shorter states may be missing. */
+/**
+ * The duration of a state that a recording may have missed, in seconds. A recording contains a state every 0.2 to 0.5
+ * s.
+ */
 const BRIEF_S = 1;
 /**
  * The cost of a difference between steps. - `open`: no rule allows the difference. With `excused`, a rule allows it.
@@ -16,7 +19,7 @@ interface Ends {
   readonly openEnd: boolean;
 }
 
-/** Compares two sequences of values for each field, which must have equal values in equal order. */
+/** Compares the values of each field over time. Both sides must have equal values in equal order. */
 export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends: Ends): Pairing {
   const relevant = rules.filter((rule) => rule.kinds.includes(ours.kind));
   const lanes = [...new Set([...theirs.lanes.keys(), ...ours.lanes.keys()])];

@@ -31,7 +31,7 @@ interface DeletionDecision {
   readonly shown: State;
 }
 
-/** @param states The states from the loaded state on. */
+/** @param states All states, starting with the loaded state. */
 function decisionFor({ metadata: { name, uid } }: Recorded, states: readonly State[]): DeletionDecision | undefined {
   const index = states.findIndex(({ objects }) => {
     const now = objects.get(`Machine/${name}`)?.metadata;

@@ -20,7 +20,7 @@ export interface ObjectStates {
   readonly kind: string;
   readonly uid: string;
   readonly versions: readonly Version[];
-  /** The time of its deletion. */
+  /** The time at which the object was deleted, in seconds since the start. */
   readonly goneAt: number | undefined;
 }
 

@@ -12,7 +12,10 @@ export const isAtRest = (state: State): boolean =>
       conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True'),
   );
 
-/** In seconds. The original reconciles within this time, so an object with a longer rest waits for an action. */
+/**
+ * A duration in seconds in which the original reconciles every object. An object that is unchanged for longer waits for
+ * an action.
+ */
 const QUIET_S = 20;
 
 /** Reasons of the condition `Progressing` for a complete or paused rollout. */
