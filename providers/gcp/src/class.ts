@@ -7,6 +7,9 @@ import { readSpec } from './driver/decode.ts';
 export { readSpec } from './driver/decode.ts';
 export { gcpFlags } from './driver/settings.ts';
 
-/** Reads the alternatives of a class, one sentence for each problem. @throws MachineError if the class is invalid */
+/**
+ * Returns the problems of the alternatives of a class, one sentence for each problem. @throws MachineError if the class
+ * is invalid
+ */
 export const readAlternatives = (machineClass: MachineClass, text: string | undefined): readonly string[] =>
   alternativeProblems(alternatives, text, readSpec(machineClass));

@@ -60,8 +60,8 @@ export async function createInstance(
 }
 
 /**
- * The error for a VM that EC2 accepted and then terminated, for lack of capacity or without access to the key of a
- * disk. The next call tries the next token.
+ * The error for a VM that EC2 accepted and then terminated. The cause is a lack of capacity, or missing access to the
+ * key of a disk. The next call tries the next token.
  */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
@@ -106,7 +106,10 @@ async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined)
   }
 }
 
-/** EC2 shows a new VM only after a delay. The driver retries all errors, except a cancellation by the caller. */
+/**
+ * Waits until EC2 shows a new VM, because EC2 shows the VM only after a delay. The driver retries all errors, except a
+ * cancellation by the caller.
+ */
 async function untilVisible(
   ec2: Ec2,
   { signal }: Create,

@@ -222,7 +222,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** Returns the listed VM in a list. The list is empty for an instance without an ID. */
+/** Returns a list with the listed VM. For an instance without an ID, the list is empty. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
   if (id === undefined) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
@@ -258,8 +258,8 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 });
 
 /**
- * Returns the VM ID in the provider ID. Without a provider ID, returns all VMs with the name. VMs of other control
- * clusters are excluded.
+ * Returns the VM ID in the provider ID. Without a provider ID, returns the IDs of all VMs with the name of the machine.
+ * VMs of other control clusters are excluded.
  */
 async function idsToDelete(
   request: OnMachine,

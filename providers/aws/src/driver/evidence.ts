@@ -34,7 +34,10 @@ export async function reportEvidence(
   }
 }
 
-/** EC2 removes an instance one hour after its termination. */
+/**
+ * Returns an instance, or undefined if the instance does not exist. EC2 removes an instance one hour after its
+ * termination.
+ */
 async function find(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   try {
     return (await ec2.instances({ InstanceIds: [id] }, signal))[0];
@@ -51,7 +54,10 @@ function describe(id: string, { State, StateReason, StateTransitionReason, Launc
   return `instance ${id} of zone ${Placement?.AvailabilityZone ?? '?'}${made} is ${State?.Name ?? 'in no known state'}${because}`;
 }
 
-/** Instances without the Nitro system have only the console output of their last start or stop. */
+/**
+ * Returns the console of an instance. Instances without the Nitro system have only the console output of their last
+ * start or stop.
+ */
 async function consoleOf(ec2: Ec2, id: string, signal: AbortSignal): Promise<string> {
   try {
     return await ec2.console(id, true, signal);

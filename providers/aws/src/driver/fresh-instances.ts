@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
 import type { Instance } from '../ec2/client.ts';
 
-/** After this time, the driver reads an instance again, because the VM may have changed. */
+/** The time in milliseconds after which the driver reads an instance again, because the VM may have changed. */
 const FRESH_MS = 60_000;
 
 /** Instances from the creation of a machine, for the initialization that follows. Each entry is used once. */

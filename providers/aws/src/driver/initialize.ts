@@ -29,7 +29,10 @@ function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }:
   );
 }
 
-/** Additional prefixes are accepted, because an assign request cannot remove them. */
+/**
+ * Returns the interfaces with too few prefixes. Additional prefixes are accepted, because an assign request cannot
+ * remove prefixes.
+ */
 function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
     const index = positionOf(spec, networkInterface);
@@ -43,8 +46,8 @@ function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
 const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
 
 /**
- * Verifies the initialization.
- * @param found the VM for the error
+ * Verifies the initialization of a VM.
+ * @param found the VM that the error contains
  * @throws `Uninitialized` if the VM is not fully initialized
  */
 export function requireInitialized({ spec, machine }: OnMachine, instance: Instance, found: FoundInstance): void {
@@ -92,7 +95,7 @@ export async function initializeInstance(
 }
 
 /**
- * Disables the check of each interface, and throws the last error after the last interface.
+ * Disables the source/destination check of each interface. After the last interface, throws the last error.
  * @param fresh the state of the instance, if the driver has read it
  */
 async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {

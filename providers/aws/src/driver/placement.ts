@@ -23,7 +23,10 @@ const annotated = z.object({
   Tenancy: z.string().optional(),
 });
 
-/** The annotation of the Machine applies only if the provider spec has no placement. */
+/**
+ * Returns the placement in the provider spec. If the provider spec has no placement, returns the placement in the
+ * annotation of the Machine.
+ */
 export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;

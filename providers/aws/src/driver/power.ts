@@ -34,7 +34,10 @@ export async function stopInstance(change: Change, hibernate: boolean): Promise<
 export const startInstance = (change: Change): Promise<void> =>
   reach(change, 'running', 'instance_start', (id, signal) => change.ec2.start(id, signal));
 
-/** EC2 refuses a change while an earlier change is in progress, so the driver repeats the request. */
+/**
+ * Sends the request until EC2 accepts the request, and waits for the requested power state. EC2 refuses a change while
+ * an earlier change is in progress.
+ */
 async function reach(
   { ec2, request, clock, timed }: Change,
   wanted: 'stopped' | 'running',

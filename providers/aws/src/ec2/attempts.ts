@@ -33,7 +33,10 @@ export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
-/** Maximum attempts of a throttled call. The call had no effect, so more attempts are allowed, at the learned rate. */
+/**
+ * The maximum number of attempts of a throttled call. A throttled call had no effect, so more attempts are allowed, at
+ * the learned rate.
+ */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
@@ -101,7 +104,7 @@ export class Attempts {
   }
 }
 
-/** Ends a call with the signal, because the SDK requests keys without the signal of the call. */
+/** Rejects when the signal aborts, because the SDK requests keys without the signal of the call. */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

@@ -205,7 +205,7 @@ export class Ec2 {
   }
 }
 
-/** As in the original, no request is sent for an interface without an ID. @throws Error */
+/** Refuses an interface without an ID, so that no request is sent, as in the original. @throws Error */
 function requireInterface(action: string, id: string | undefined): void {
   if (id === undefined) throw new Error(`${action}: EC2 returned a network interface without an ID`);
 }

@@ -22,7 +22,10 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   return kept(clock, () => within(clock, 'credentials', (signal) => chain(options, signal)));
 }
 
-/** Keys with a short lifetime are renewed after half of their lifetime. */
+/**
+ * The time from the renewal of keys to their expiry, in milliseconds. Keys with a shorter lifetime than twice this time
+ * are renewed after half of their lifetime.
+ */
 const RENEW_BEFORE_MS = 300_000;
 /**
  * An expiry in the past, with which the SDK asks for the keys before every request. The SDK compares an expiry with the

@@ -5,7 +5,7 @@ import { formatProviderId } from '../spec/provider-id.ts';
 /** EC2 ends a spot instance two minutes after its warning. */
 const SPOT_NOTICE_MS = 120_000;
 
-/** Source: the reference of EventBridge, "Event structure". */
+/** The envelope of an event. Source: the reference of EventBridge, "Event structure". */
 const event = z.looseObject({
   id: z.string(),
   'detail-type': z.string(),

@@ -100,7 +100,10 @@ const isObject = (body: unknown): boolean => typeof body === 'object' && body !=
  */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
-/** The header with which Resource Graph reports an exhausted quota: hours, minutes and seconds until the reset. */
+/**
+ * Returns the time until the reset of an exhausted quota. Resource Graph reports this time in a header: hours, minutes
+ * and seconds.
+ */
 function quotaResets(headers: ArmAnswer['headers']): number | undefined {
   const [, h, m, s] = /^(\d+):(\d+):(\d+)/.exec(headers.get('x-ms-user-quota-resets-after') ?? '') ?? [];
   return ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1_000 || undefined;

@@ -89,7 +89,7 @@ export class Arm {
     return this.#settled(read, this.#until(timeoutMs), signal);
   }
 
-  /** Waits for the deletion of a resource by another call. @returns whether the resource is gone */
+  /** Waits until another call has deleted a resource. @returns whether the resource is gone */
   async followGone(read: Read<Provisioned>, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     const until = this.#until(timeoutMs);
     const call: Call = { signal };

@@ -203,13 +203,13 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** The SDK does not check the rows. */
+/** Parses the rows of an answer, because the SDK does not check the rows. */
 const data = z.array(z.looseObject({})).nullish();
 
 /** Quotes a text for the query language of Resource Graph. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Reads all resources with the class's cluster and role in its resource group, over all pages. */
+/** Reads all resources in the class's resource group that have the class's tags of cluster and role, over all pages. */
 async function query(session: Session, { spec, signal, owner }: Request): Promise<readonly Row[]> {
   const { tags = {} } = spec;
   const keys = Object.keys(tags).toSorted();
@@ -239,8 +239,8 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 }
 
 /**
- * Checks a tag exactly, because `has` in the query matches a part of a key. For example, a key of the cluster `a-b`
- * contains the name `a`.
+ * Whether one of the tag keys equals `mark`. The operator `has` of the query matches a part of a key, so a query for
+ * the cluster `a` returns resources of the cluster `a-b`.
  */
 const holds = (tagKeys: unknown, mark: string): boolean =>
   !Array.isArray(tagKeys) || tagKeys.some((key: unknown) => String(key).toLowerCase() === mark.toLowerCase());

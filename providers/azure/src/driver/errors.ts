@@ -32,8 +32,8 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
 /**
- * Converts an error of Azure. `what` is the start of the message. Errors without a more specific code get the code
- * `Internal`, as in the original.
+ * Converts an error of Azure. `what` is the start of the error message. Errors without a more specific code get the
+ * code `Internal`, as in the original.
  */
 export function fromCloud(
   thrown: unknown,

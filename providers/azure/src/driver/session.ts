@@ -42,14 +42,14 @@ interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
-  /** By subscription and resource group. */
+  /** The shared lookups of VMs, by subscription and resource group. */
   readonly lookups: Map<string, SharedLookup<VirtualMachine>>;
 }
 
-/** Maximum number of lookups that are cheaper than a listing of the resource group. */
+/** The number of waiting lookups from which one listing of the resource group is cheaper than separate reads. */
 const FEW_VMS = 3;
 
-/** Cache time of lookups, because terms may be withdrawn and new images may be published. */
+/** The cache time of images and terms. A user may withdraw terms, and a publisher may publish new images. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
 type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;

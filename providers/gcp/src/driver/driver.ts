@@ -46,7 +46,7 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-/** The first pauses are short, because many operations are short. */
+/** The first pauses between two reads of an operation, in milliseconds. Many operations are short. */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 const LONGEST_MS = 300_000;
@@ -217,7 +217,10 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
   if (started) await wait(calls, request, session, started.name);
 }
 
-/** An instance without a name is omitted, because the driver could not delete it. */
+/**
+ * Lists the instances of a class. The result omits an instance without a name, because the driver could not delete the
+ * instance.
+ */
 async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
   const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
   return named.map(({ name = '', creationTimestamp, labels }) =>
@@ -303,7 +306,10 @@ const isMarked = ({ tags = [] }: GcpProviderSpec): boolean => {
   return cluster !== undefined && role !== undefined;
 };
 
-/** Without the tags of cluster and role in the class, the result is empty, and no request is sent. */
+/**
+ * Lists the instances with the cluster and role of the class. If the class lacks the tags of cluster and role, the
+ * result is empty, and no request is sent.
+ */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   if (!isMarked(spec)) return [];
   return (await gce.list(project, zone, signal)).filter((each) => sameMarks(spec, each));

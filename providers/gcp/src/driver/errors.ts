@@ -27,7 +27,9 @@ const EXHAUSTED = new Set([
   'ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS',
 ]);
 
-/** Whether the cloud has no capacity. Of several errors, the last error decides, as in the original. */
+/**
+ * Whether the cloud has no capacity. If an error contains several errors, the last error decides, as in the original.
+ */
 function isExhausted(thrown: unknown): boolean {
   if (thrown instanceof OperationFailed) {
     const last = thrown.codes.at(-1) ?? '';
@@ -37,7 +39,7 @@ function isExhausted(thrown: unknown): boolean {
   return lacksType(thrown) || thrown.reasons.includes('quotaExceeded');
 }
 
-/** Errors without a more specific code get the code `Internal`, as in the original. */
+/** Converts an error of Google. Errors without a more specific code get the code `Internal`, as in the original. */
 export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;

@@ -17,8 +17,8 @@ export interface Subject {
 }
 
 /**
- * For each state, the request that changes an instance in this state. An instance in a state without an entry ends
- * without a request.
+ * For each state, the request that changes an instance in this state. For an instance in a state without an entry, no
+ * request is sent.
  */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 

@@ -63,7 +63,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(known.map(([name, each]) => [name, withoutNulls(each)]));
 }
 
-/** A throttled call had no effect, so a retry is safe. */
+/** The maximum number of attempts of a throttled call. A throttled call had no effect, so a retry is safe. */
 const ATTEMPTS = 10;
 
 /**
@@ -103,7 +103,7 @@ export class Gce {
   readonly #options: GceOptions;
   readonly #transport: Transport;
   readonly #rates: LearnedRates;
-  /** By project and zone. */
+  /** The shared lookups of instances, by project and zone. */
   readonly #lookups = new Map<string, SharedLookup<Instance>>();
 
   constructor(options: GceOptions) {

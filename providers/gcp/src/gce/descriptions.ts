@@ -1,4 +1,4 @@
-/** The used methods of the API, because descriptions of all methods would cost memory and load time. */
+/** The methods of the API that the driver uses. Descriptions of all methods would cost memory and load time. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Insert', 'Get', 'List', 'Delete', 'Stop', 'Start', 'Suspend', 'Resume', 'GetSerialPortOutput'],
   ZoneOperations: ['Get'],

@@ -110,7 +110,7 @@ const ask = <T>(
   return askForToken({ ...sent, connect, url, schema, say, signal, now: clock.now() });
 };
 
-/** RFC 7523. */
+/** Returns a signed assertion of a service account (RFC 7523). */
 function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
   const from = now - SKEW_S;
   const claims = { iss: email, scope: SCOPE, aud: tokenUri, iat: from, exp: from + HOUR_S };

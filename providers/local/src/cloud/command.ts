@@ -17,9 +17,9 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** Number of connections for the requests of all kubelets. Each watch has a separate connection. */
+/** The number of connections for the requests of all kubelets. Each watch has a separate connection. */
 const KUBELET_CONNECTIONS = 16;
-/** Maximum delay of the stop by open long polls. */
+/** The time after which the log warns that the cloud has not stopped yet, in milliseconds. */
 const STOP_LIMIT_MS = 5_000;
 
 async function main(): Promise<void> {

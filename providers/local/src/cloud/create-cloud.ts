@@ -26,14 +26,14 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The store of the cloud, which is closed at the end; by default a store in memory. */
+  /** The store of the cloud, which `close` closes. By default, the store is in memory. */
   readonly store?: CloudStore;
   /** The bearer token that every request must have. If `token` is absent, requests need no token. */
   readonly token?: string | undefined;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';
-  /** The simulated program on each instance. By default, `host` is no program. */
+  /** The simulated program on each instance. Without `host`, no program runs. */
   readonly host?: InstanceHost & Partial<KubeletControl>;
 }
 

@@ -45,7 +45,7 @@ export interface CloudClientOptions {
 
 /** The time limit of a request, in addition to the duration of a long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Duration of a long poll. The client then sends the next request. */
+/** The duration of a long poll in seconds. After a long poll, the client sends the next request. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
 const NOTICE_SECONDS = 20;
@@ -68,17 +68,17 @@ export class CloudClient {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }
 
-  /** Returns when the instance is terminated, or after `POLL_SECONDS`. */
+  /** Terminates an instance. Resolves when the instance is terminated, or after `POLL_SECONDS`. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Returns when the instance is stopped, or after `POLL_SECONDS`. */
+  /** Stops an instance. Resolves when the instance is stopped, or after `POLL_SECONDS`. */
   async stop(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/stop?wait=stopped&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Returns when the instance runs, or after `POLL_SECONDS`. */
+  /** Starts an instance. Resolves when the instance runs, or after `POLL_SECONDS`. */
   async start(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/start?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
@@ -87,7 +87,7 @@ export class CloudClient {
     return this.#call('GET', one(id), cloudInstance, { signal });
   }
 
-  /** Returns when the instance is no longer `pending`, or after `POLL_SECONDS`. */
+  /** Resolves when the instance is no longer `pending`, or after `POLL_SECONDS`. */
   async untilRunning(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }

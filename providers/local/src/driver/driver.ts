@@ -47,12 +47,15 @@ export const NAMESPACE_TAG = 'machine-namespace';
 /** Matches the tags that distinguish clusters in one cloud account, as on AWS. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** Maximum interval of a lookup, as in the original local driver. */
+/** The maximum duration of a creation, a deletion or a change of the power state, as in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
-/** Number of reads before a recorded instance counts as missing, because the responses of a cloud may be outdated. */
+/**
+ * The number of failed reads after which a recorded instance counts as missing. The responses of a cloud may be
+ * outdated.
+ */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
-/** Pause of a wait for notices, because Pods never have notices. */
+/** The duration of a wait for notices if machines are Pods. Pods never have notices. */
 const POD_PAUSE_MS = 20_000;
 
 /** Creates the driver, which uses only the HTTP API of the cloud. */
@@ -288,8 +291,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * Returns the instance with the client token of the machine. Otherwise, returns the instances with its name and the
- * tags of the class, except those of other control clusters.
+ * Returns the instance with the client token of the machine. Without such an instance, returns the instances with the
+ * machine's name and the tags of the class. Instances of other control clusters are excluded.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;

@@ -1,4 +1,4 @@
-/** Parses JSON, or returns undefined. */
+/** Parses JSON. Returns undefined for an invalid text. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

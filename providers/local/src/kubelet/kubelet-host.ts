@@ -72,7 +72,7 @@ export class KubeletHost implements InstanceHost, KubeletControl {
     return kubelet !== undefined;
   }
 
-  /** Closes the kubelets, whose machines stay powered on for the next process. */
+  /** Closes the kubelets. The machines stay powered on for the next process. */
   async close(): Promise<void> {
     await Promise.all([...this.#kubelets.keys()].map((id) => this.halt(id)));
     this.#enrolment.close();

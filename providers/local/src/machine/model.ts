@@ -36,7 +36,7 @@ export interface Instance {
   readonly image: string;
   readonly privateIp: string;
   readonly createdAt: string;
-  /** In milliseconds. */
+  /** The duration of the boot in milliseconds. */
   readonly bootLatencyMs: number;
   /**
    * The API never returns the user data, because it contains a bootstrap token. The termination of the instance
@@ -115,7 +115,7 @@ export interface InstanceHost {
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
   /** Resolves when the kubelet of the instance has ended. */
   halt(instanceId: string): Promise<void>;
-  /** Called after the deletion of the instance. The host can remove all data of the instance. */
+  /** `forget` is called after the deletion of the instance. The host can remove all data of the instance. */
   forget(instanceId: string): void;
 }
 

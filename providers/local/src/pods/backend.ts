@@ -52,10 +52,16 @@ const services: ResourceDefinition<KubeObject> = {
   namespaced: true,
 };
 
-/** Interval of lookups, for at most ten minutes, as in the original. */
+/**
+ * The interval between two lookups in milliseconds. `LIMIT_MS` is the maximum duration of all lookups, as in the
+ * original.
+ */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
-/** Delay of the first report about a waiting Pod, and interval of later reports. Most Pods are ready earlier. */
+/**
+ * The time until the first report about a waiting Pod. `TELL_AGAIN_MS` is the interval of later reports. Most Pods are
+ * ready before the first report.
+ */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;

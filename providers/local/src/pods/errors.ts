@@ -7,7 +7,7 @@ const QUOTA = /exceeded quota/;
 /** Whether the object is absent. A 404 without a Status comes from a proxy or a wrong address. */
 export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
 
-/** Returns undefined if the object does not exist. */
+/** Awaits a call. Resolves with undefined if the object does not exist. */
 export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -18,8 +18,8 @@ export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> 
 }
 
 /**
- * Converts an error of the API server. `otherwise` is the code of the original for all other errors. Temporary errors
- * are `Unavailable`, which the machine retries within seconds.
+ * Converts an error of the API server. Temporary errors are `Unavailable`, and the machine retries the call within
+ * seconds. `otherwise` is the code of the original for errors without a more specific code.
  */
 export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: MachineCode): MachineError {
   if (thrown instanceof MachineError) return thrown;

@@ -40,7 +40,10 @@ export type StartPlane = (options: {
   readonly requestLog: (entry: LoggedCall) => void;
 }) => Promise<Plane>;
 
-/** A cloud with simulated kubelets that join an API server in the same process. All use one virtual clock. */
+/**
+ * A cloud with simulated kubelets that join an API server in the same process. The cloud, the kubelets and the API
+ * server use one virtual clock.
+ */
 export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
   readonly plane: Plane;
   readonly client: KubeClient;

@@ -35,11 +35,11 @@ export const faultRule = z
     effect: z.boolean().optional(),
     /** The delay before the cloud processes the request. */
     latency: latency.optional(),
-    /** Age of the data in answers of `get` and `list`. */
+    /** The age of the data in answers of `get` and `list`. */
     stale: durationMs.optional(),
     /** For `instances.boot`: the behavior of the kubelet of a matching instance. */
     kubelet: kubeletBehaviour.optional(),
-    /** Default 1. */
+    /** The probability that the rule affects a matching request. The default is 1. */
     probability: z.number().min(0).max(1).optional(),
     /** The rule ends after this number of effects. By default, the rule never ends. */
     count: z.int().positive().optional(),
@@ -100,7 +100,7 @@ export class Faults {
     return [...this.#rules.values()];
   }
 
-  /** Removes a rule. Returns false if the rule does not exist. */
+  /** Removes a rule. Returns false if no rule has this ID. */
   cancel(id: string): boolean {
     return this.#rules.delete(id);
   }

@@ -9,7 +9,7 @@ export interface LoggedRequest {
   readonly ms: number;
 }
 
-/** Number of requests and failures of an operation. */
+/** The number of requests and the number of failures of an operation. */
 export interface OperationCounter {
   total: number;
   failed: number;

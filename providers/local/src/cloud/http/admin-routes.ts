@@ -57,7 +57,10 @@ function required(behaviour: KubeletBehaviour | undefined, id: string): KubeletB
   return behaviour;
 }
 
-/** Handles the errors of a route outside of the logged operations. */
+/**
+ * Converts errors of the emulator's own routes to error responses. The routes of the cloud API convert errors in
+ * `operationRunner`.
+ */
 const errorsAnswered =
   (log: Logger) =>
   async (c: Context, work: () => Response | Promise<Response>): Promise<Response> => {

@@ -5,7 +5,7 @@ import { CloudError } from '../context/errors.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGE = 1_000;
-/** Maximum duration of a long poll. The client then sends a new request. */
+/** The maximum duration of a long poll in milliseconds. After a long poll, the client sends a new request. */
 const MAX_WAIT_MS = 60_000;
 
 /**

@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 export interface WorkContext {
-  /** Reads return the state from this number of milliseconds ago. */
+  /** The age of the state that reads return, in milliseconds. */
   readonly staleMs: number;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;

@@ -31,7 +31,9 @@ const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated'
 /** The states that end without a request. */
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
-/** Returns the newest lines, starting at the start of a line. A filter cannot recognize a secret in a partial line. */
+/**
+ * Returns the newest lines, without a partial line at the start. A filter cannot recognize a secret in a partial line.
+ */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 

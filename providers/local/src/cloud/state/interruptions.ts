@@ -98,7 +98,10 @@ export class Interruptions {
     clock.setTimeout(() => this.#end(instance, interruption), Math.max(left, 0));
   }
 
-  /** A later interruption of the same instance has a separate timer. */
+  /**
+   * Terminates the instance unless a later interruption replaced this interruption. A later interruption has a separate
+   * timer.
+   */
   #end({ id }: Instance, interruption: Interruption): void {
     const instance = this.#parts.state.instances.get(id);
     if (this.#closed || instance?.interruption?.id !== interruption.id) return;

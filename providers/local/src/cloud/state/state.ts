@@ -76,7 +76,7 @@ export class CloudState {
     return ids.flatMap((id) => this.volumes.get(id) ?? []);
   }
 
-  /** Of 10.180.0.0/16. */
+  /** Returns the next free address of 10.180.0.0/16. */
   nextAddress(): string {
     for (let n = this.#addresses.size + 10; ; n++) {
       const address = `10.180.${Math.floor(n / 256) % 256}.${n % 256}`;

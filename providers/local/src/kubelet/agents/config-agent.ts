@@ -29,7 +29,7 @@ export interface ConfigAgentOptions {
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly stored: StoredMachine | undefined;
   readonly store: (machine: StoredMachine) => void;
-  /** Called at the start and at the end of a reboot, during which the node is not ready. */
+  /** `rebooting` is called at the start and at the end of a reboot. The node is not ready during a reboot. */
   readonly rebooting: (off: boolean) => void;
 }
 

@@ -20,13 +20,13 @@ export interface LeaseRenewerOptions {
   readonly nodeName: string;
   readonly paused: () => boolean;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Called after a recovery, because a controller may have marked the node as NotReady. */
+  /** `onRecovered` is called after a late renewal, because a controller may have marked the node as NotReady. */
   readonly onRecovered: () => void;
   /** Returns the UID of the Node, or undefined if the Node does not exist. */
   readonly findNode: () => Promise<string | undefined>;
 }
 
-/** `metav1.MicroTime`: RFC 3339 with microseconds. */
+/** Formats a time as `metav1.MicroTime`: RFC 3339 with microseconds. */
 const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000Z`;
 
 /** Renews the Lease of a node, with one small request for each renewal. */
@@ -39,7 +39,7 @@ export class LeaseRenewer {
     this.#options = options;
   }
 
-  /** Creates the Lease. An existing Lease with this name is changed. */
+  /** Creates the Lease of the node, or changes an existing Lease with the name of the node. */
   async create(nodeUid: string): Promise<void> {
     const { client, clock, life, nodeName } = this.#options;
     const now = clock.now();
@@ -71,7 +71,7 @@ export class LeaseRenewer {
     else life.run(async () => this.start(await this.#renew()));
   }
 
-  /** Returns the time until the next renewal. */
+  /** Renews the Lease. Returns the time until the next renewal, in milliseconds. */
   async #renew(): Promise<number> {
     const { client, clock, life, nodeName, outage } = this.#options;
     const now = clock.now();
@@ -90,7 +90,10 @@ export class LeaseRenewer {
     return this.#interval();
   }
 
-  /** Creates a lost Lease. A kubelet registers its Node only at its start, so without a Node, nothing is created. */
+  /**
+   * Creates a lost Lease again, and returns the time until the next renewal. Without a Node, no Lease is created,
+   * because a kubelet registers its Node only at its start.
+   */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;
     try {

@@ -70,7 +70,7 @@ export class StatusReporter {
     return volumes !== undefined && volumes.join() !== this.#volumes.join();
   }
 
-  /** Returns 0, or the delay until the next attempt. */
+  /** Writes the status. Returns the delay until the next attempt, or 0 if no further attempt is necessary. */
   async #write(): Promise<number> {
     const { client, facts, life, outage, volumesInUse } = this.#options;
     this.#wanted = false;

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { MemoryStore } from '../../cloud/store/memory-store.ts';
 import { type JoinRig, joinRig } from '../../testing/join-rig.ts';
 
-/** Reports a drained node like the machine controller. */
+/** Marks a drained node as ready for an update, like the machine controller. */
 async function reportToUpdate(rig: JoinRig, name: string): Promise<void> {
   const resource = rig.client.resource(nodes);
   const labels = { [Labels.CandidateForUpdate]: 'true', [Labels.SelectedForUpdate]: 'true' };

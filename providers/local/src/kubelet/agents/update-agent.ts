@@ -78,7 +78,9 @@ export class UpdateAgent {
     });
   }
 
-  /** Returns 0, or the delay until the next attempt. */
+  /**
+   * Writes the result to the Node. Returns the delay until the next attempt, or 0 if no further attempt is necessary.
+   */
   async #report(node: Node, result: string): Promise<number> {
     const { client, life, behaviour, console, outage } = this.#options;
     const why = result === Failed ? (behaviour().updateFailure ?? FAILURE) : null;
@@ -98,7 +100,7 @@ export class UpdateAgent {
       outage.worked();
       return 0;
     } catch (error) {
-      // The node was deleted or replaced, and the agent of the new node continues.
+      // The node was deleted or replaced. The agent of the new node continues.
       if (isNotFound(error) || isConflict(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** After a power-off, requests in progress are aborted after this time. */
+/** The time from a power-off until pending requests are aborted, in milliseconds. */
 const ANSWER_GRACE_MS = 5_000;
 
 /** A wait throws this error when the machine is powered off. */

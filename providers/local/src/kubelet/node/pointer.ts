@@ -5,7 +5,7 @@ import { z } from 'zod';
 export interface ConfigPointer {
   readonly server: string;
   readonly path: string;
-  /** As PEM. */
+  /** The certificate authority of the config server, as PEM. */
   readonly ca?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -5,11 +5,11 @@ import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 export interface BootConfig {
-  /** The API server. If absent, the kubelet uses the setting of the process. */
+  /** The address of the API server. If `server` is absent, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
-  /** As PEM. */
+  /** The certificate authority of the API server, as PEM. */
   readonly ca?: string | undefined;
-  /** `<id>.<secret>`. */
+  /** The bootstrap token in the form `<id>.<secret>`. */
   readonly token?: string | undefined;
   /** The name of the Node, by default the name of the instance. */
   readonly nodeName?: string | undefined;

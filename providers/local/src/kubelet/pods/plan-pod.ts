@@ -5,7 +5,7 @@ import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 
 export type PodStep =
   | { readonly do: 'nothing' }
-  /** In milliseconds. */
+  /** Wait until this time in milliseconds, and then plan the pod again. */
   | { readonly do: 'wait'; readonly until: number }
   /** Start the containers: the phase becomes Running, and with `ready`, the pod becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
@@ -76,7 +76,10 @@ function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   return { do: 'remove' };
 }
 
-/** Returns the end of the containers, at the latest at the deletion timestamp, which is the end of the grace period. */
+/**
+ * Returns the time at which the containers end. The latest time is the deletion timestamp, which is the end of the
+ * grace period.
+ */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
   if (wish === 'grace') return graceEnd;

@@ -30,7 +30,7 @@ interface Tracked {
 
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** The container ended on SIGTERM, or SIGKILL ended it. */
+/** The final state of a container that SIGTERM or SIGKILL ended. */
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
 /**
@@ -143,7 +143,7 @@ export class PodRunner {
         tracked.failures = 0;
         outage.worked();
       } catch (error) {
-        // The pod was deleted or replaced, which the watch reports. The error is no outage.
+        // The pod was deleted or replaced, and the watch reports this change. The error is no outage.
         if (!isNotFound(error) && !isConflict(error) && !life.over) outage.failed(error);
         again = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS);
         tracked.failures += 1;

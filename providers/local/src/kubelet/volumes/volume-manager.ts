@@ -22,7 +22,10 @@ export interface VolumeManagerOptions {
 
 const RETRY_MS = 2_000;
 
-/** The name is undefined while it is unknown, and '' for a volume that needs no attachment. */
+/**
+ * A claim, and the name of its volume. The name is undefined while the volume is unknown, and '' for a volume that
+ * needs no attachment.
+ */
 interface Claim {
   name: string | undefined;
   readonly namespace: string;
