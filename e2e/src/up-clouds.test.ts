@@ -124,7 +124,10 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       await client.resource<MachineClass>(machineClasses, 'default').create(machineClass as MachineClass);
       await client.resource<MachineDeployment>(machineDeployments, 'default').create(deployment as MachineDeployment);
     });
-  /** Replaces all machines of the first deployment at the same time. Meanwhile, a second deployment is created. */
+  /**
+   * Replaces all machines of the first deployment at the same time, and creates a second deployment during the
+   * replacement.
+   */
   const rollBeside = async (provider: string): Promise<void> => {
     const old = new Set(instancesOf(await inCloud()));
     expect(old.size).toBe(3);

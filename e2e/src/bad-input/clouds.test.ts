@@ -8,8 +8,8 @@ import { TwoClasses } from './two-classes.ts';
 
 /**
  * Invalid input for the real drivers, with clouds that verify credentials. The class and its machines report the
- * problem with the field and a hint. Machines of a valid class are not delayed, requests are not repeated constantly,
- * and no secret is printed.
+ * problem with the field and a hint. The invalid class delays no machine of a valid class, causes no constant requests,
+ * and reveals no secret.
  */
 
 let back: () => void;
@@ -30,7 +30,7 @@ const MINUTE = 60_000;
 const WATCHED_MS = 50 * MINUTE;
 /**
  * The maximum number of requests for two machines. Every three minutes, each machine causes one status request and one
- * creation request, each with a login. The rest is for listings.
+ * creation request, each with a login. The remaining requests are for listings.
  */
 const MOST_CALLS = 160;
 

@@ -12,7 +12,10 @@ interface Ended {
   readonly said: string;
 }
 
-/** @param until Text after which the process is stopped. Without the text, the process must end by itself. */
+/**
+ * @param until The output after which the test stops the process. Without `until`, the process must end without a
+ * signal.
+ */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,

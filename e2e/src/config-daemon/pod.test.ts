@@ -119,7 +119,7 @@ test.each<[topology: string, start: () => Promise<readonly [configs: Cluster, no
           args: [
             ...flags,
             ...[`--control-kubeconfig=${join(folder, 'control')}`, `--target-kubeconfig=${join(folder, 'target')}`],
-            // The machine of the test must not be rebooted.
+            // The daemon must not reboot the machine that runs the test.
             ...['--port=0', '--reboot-command=none', `--boot-id-file=${join(folder, 'boot')}`],
           ],
           env: { NODE_NAME: 'n' },

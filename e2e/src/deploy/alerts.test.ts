@@ -33,12 +33,12 @@ const rules = new Map((spec?.groups ?? []).flatMap((group) => group.rules).map((
 type Series = Readonly<Record<string, string>>;
 
 interface Situation {
-  /** With these series, the alert must fire with the labels after its `for` time. */
+  /** The series with which the alert must fire with `labels`, after the `for` time of its rule. */
   readonly fires: Series;
   readonly labels: Series;
-  /** With each of these groups of series, the alert must not fire. */
+  /** Groups of series. With each group, the alert must not fire. */
   readonly quiet: readonly Series[];
-  /** The minutes until the alert must fire, if longer than the `for` of its rule. */
+  /** The minutes until the alert must fire, if the alert needs longer than the `for` time of its rule. */
   readonly after?: number;
 }
 
@@ -127,7 +127,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     quiet: [
       // NotFound for the VM of a new machine is a normal response, not a failure.
       { [failed('get_machine_status', 5)]: '0+30x400' },
-      // There are rare failures among many successes.
+      // The series contain rare failures among many successes.
       { [failed('create_machine', 14)]: '0x10 1x9 2x9 3x9 4x300', [worked('create_machine')]: '0+2x400' },
       // In these series, the problem was repaired.
       { [failed('create_machine', 16)]: '0+1x5 6x400', [worked('create_machine')]: '_x10 1x400' },

@@ -49,7 +49,9 @@ const imagesOf = (objects: readonly Rendered[]): readonly string[] =>
   JSON.stringify(objects).match(/(?<="image":")[^"]+/g) ?? [];
 
 describe.runIf(hasHelm)('the chart', () => {
-  /** Each switch in both positions, and for each value all forms that a template handles differently. */
+  /**
+   * The tested arguments: each switch in both positions, and each form of a value that a template handles differently.
+   */
   const MATRIX: readonly (readonly string[])[] = [
     ['provider=local'],
     ['provider=aws', 'replicas=1', 'kubeconfigs.target=none', 'targetRbac.enabled=false'],

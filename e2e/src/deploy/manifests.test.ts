@@ -148,7 +148,8 @@ test.runIf(isThere('helm') && isThere('kubectl'))(
     const args = ['template', 'mcm', chart, '--namespace', 'default', '--kube-version', 'v1.36.0', '--set', set];
     const made = byName(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
     const files = chosen.map((name) => readFileSync(join(ROOT, `deploy/kustomize/${name}/${name}.yaml`), 'utf8'));
-    // The annotation keeps the CRDs at an uninstallation, which would otherwise delete every object.
+    // The annotation keeps the CRDs at an uninstallation. Without this annotation, an uninstallation would delete every
+    // object.
     for (const [name, object] of made) {
       if (!name.startsWith('CustomResourceDefinition')) continue;
       const { metadata } = object as { metadata: { annotations?: Record<string, string> } };

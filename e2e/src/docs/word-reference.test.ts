@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sourcesUnder } from './sources.ts';
 import { wordReferenceFiles } from './word-reference.ts';
 
-/** The reason and the type of every event, if the source code contains both next to each other. */
+/** Returns the reason and the type of every event whose reason and type are next to each other in the source code. */
 function written(...folders: readonly string[]): [reason: string, type: string][] {
   const names: Readonly<Record<string, string>> = EventReasons;
   const found = sourcesUnder(...folders).flatMap(({ text }) => [

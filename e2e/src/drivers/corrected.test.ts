@@ -8,7 +8,8 @@ import { refused } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
 /**
- * The recordings of the original contain these bugs of its drivers. The drivers of this project do not have these bugs.
+ * Tests for bugs of the original's drivers. The recordings contain these bugs, and the drivers of this project do not
+ * have them.
  */
 
 let back: () => void;

@@ -25,7 +25,10 @@ test('a fleet is created, rolled out and deleted, and then nothing is written', 
   await world.close();
 });
 
-/** A plain test run kills at every twentieth request, and a thorough run at every second request. */
+/**
+ * The distance between two kill points. A plain run kills at every twentieth request, and `.ci/run` at every fifth
+ * request. A run of all cases kills at every request.
+ */
 const STEP = thoroughly(5, 20, 1);
 
 test.each<ProcessName>(['machine-controller', 'manager'])(

@@ -88,7 +88,10 @@ test('pods end within their grace period and become ready on another node before
   });
 });
 
-/** Milliseconds from the deletion to the request for a force deletion. Negative values are before the deletion. */
+/**
+ * The times in milliseconds from the deletion of the machine to the request for a force deletion. Negative values are
+ * times before the deletion.
+ */
 test.each([-1_000, 0, 100, 5_000, 60_000, 1_800_000])(
   'force-deletion requested %i ms after the deletion of a machine whose drain a budget blocks',
   async (ms) => {

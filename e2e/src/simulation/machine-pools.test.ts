@@ -334,8 +334,7 @@ test('a pool that is deleted during an update removes its marks from machines an
       );
       return Object.fromEntries(found);
     };
-    // The first reconcile writes the annotation for the autoscaler. The annotation for the autoscaler is valid for an
-    // hour.
+    // The first reconcile writes the annotation for the autoscaler, which is valid for an hour.
     await world.until(async () => (await marks())[UNTIL] !== undefined);
     expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
     const [machine] = await world.machines();

@@ -42,7 +42,10 @@ const selectsAll: Defect = async (client) => {
   }
 };
 
-/** Runs a story with a correct and with a defective manager. `verified` returns the violations of each. */
+/**
+ * Runs a story with a correct manager, and again with a defective manager. `verified` returns the violations of each
+ * run.
+ */
 async function verified(
   options: WorldOptions,
   defect: Defect,
@@ -248,7 +251,7 @@ test.each([
   expect(violations).toContainEqual(expect.stringMatching(violation));
 });
 
-/** Changes machines like a rollout during a pause, without changing their sets. */
+/** Changes machines during a pause, as a rollout does. The sets stay unchanged. */
 const rollsOn =
   (does: (client: KubeClient, all: readonly Machine[]) => Promise<unknown>): Defect =>
   async (client) => {

@@ -56,7 +56,8 @@ function waves(deletions: readonly Deletion[], names: ReadonlySet<string>): stri
 }
 
 /**
- * Whether no two machines are in reverse order. The groups may differ, because they depend on the timing of watches.
+ * Whether the observed order of machines equals the planned order. The groups of machines may differ, because they
+ * depend on the timing of watches.
  */
 function agree(planned: readonly string[][], seen: readonly string[][]): boolean {
   const place = new Map(planned.flatMap((wave, index) => wave.map((name) => [name, index] as const)));

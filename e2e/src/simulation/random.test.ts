@@ -4,7 +4,10 @@ import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 import { playCase } from './suites/suites.ts';
 
-/** Seed 555: a Node of an earlier VM was deleted repeatedly, because the watch did not deliver its deletion. */
+/**
+ * In the history of seed 555, mcm deleted the Node of an earlier VM repeatedly, because the watch did not deliver the
+ * deletion.
+ */
 const CASES = [
   ...seedsOf('rolls', 4, [555]),
   ...seedsOf('sick', 3),

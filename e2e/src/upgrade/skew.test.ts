@@ -20,7 +20,7 @@ interface Body {
   readonly metadata?: { readonly annotations?: Readonly<Record<string, unknown>> };
 }
 
-/** An older process: its writes do not contain fields that its version does not know. */
+/** Simulates an older process. The writes of an older process lack the annotations that its version does not know. */
 const older =
   (which: ProcessName, left: Set<string>) =>
   (name: ProcessName, transport: Transport): Transport =>

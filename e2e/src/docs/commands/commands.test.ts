@@ -12,7 +12,7 @@ import { ROOT, trackedFiles } from '../sources.ts';
 import { type Block, blocksOf, commandLines } from './blocks.ts';
 import { bundledPrograms, installPrograms, linesOf, pageScript, runScript } from './page-shell.ts';
 
-/** Programs that pages use and that are not installed here. */
+/** Programs that pages use, but that are not installed on this computer. */
 const missing = ['kubectl', 'jq', 'curl'].filter(
   (tool) => spawnSync(tool, ['--help'], { stdio: 'ignore' }).error !== undefined,
 );

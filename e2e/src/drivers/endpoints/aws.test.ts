@@ -38,7 +38,7 @@ const SPEC = {
 const SECRET = { providerAccessKeyId: 'AKIA', providerSecretAccessKey: 's', userData: '#cloud-config\n' };
 const WORKLOAD = { workloadIdentityTokenFile: '/token', roleARN: 'arn:aws:iam::111122223333:role/r', userData: 'x' };
 
-/** The content of the workload's token file. Tests replace it. */
+/** The content of the workload's token file, which tests replace. */
 let workloadToken: string | undefined;
 beforeEach(() => {
   workloadToken = 'token-of-the-workload';
@@ -48,9 +48,7 @@ const readFile = async (path: string): Promise<string | undefined> => {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 };
 
-/**
- * @param variables The variables of the process, because the SDK reads them. The value undefined removes a variable.
- */
+/** @param variables The variables of the process, which the SDK reads. The value undefined removes a variable. */
 function open(
   variables: Readonly<Record<string, string | undefined>> = {},
   flags?: NonNullable<Parameters<typeof awsSettings>[1]>,

@@ -37,7 +37,7 @@ const kindOf = (fn: string, path: Path): string =>
     .map((key) => (/[./-]|\d/.test(key) ? '*' : key))
     .join('.')}`;
 
-/** The maximum number of changed values per case. The changes are distributed over its result. */
+/** The maximum number of changed values in the result of a case. The changes are distributed over the whole result. */
 const CHANGES = 30;
 
 async function survivorsOf(recorded: RecordedCase): Promise<readonly string[]> {

@@ -11,8 +11,8 @@ import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * Histories of mcm with user actions that the recordings of the original lack. The replay proves nothing about the
- * original, but verifies that the replay reads every user action correctly.
+ * Histories of mcm with user actions that the recordings of the original lack. The tests verify only that the replay
+ * reads every user action correctly. The tests do not compare mcm with the original.
  */
 const [birth] = (await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)))).filter(
   ({ file }) => file === 'birth.json',

@@ -5,7 +5,7 @@ import { type History, parseHistory } from './recordings/recording.ts';
 import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
-/** Reads a history with changes, which is correct only if mcm uses the time of an action or the state at that time. */
+/** Reads a history and changes its states. mcm must use the time of each recorded action, or the state at this time. */
 async function history(file: string, ...changes: readonly Change[]): Promise<History> {
   const text = await readFile(new URL(`../../../testdata/takeover/${file}`, import.meta.url), 'utf8');
   return parseHistory(
@@ -14,7 +14,7 @@ async function history(file: string, ...changes: readonly Change[]): Promise<His
   );
 }
 
-/** Delays everything after a second of the recording. */
+/** Delays all states after a second of the recording. */
 const delayed = (from: number, seconds: number): Change =>
   changing(({ states }) => {
     for (const state of states) if (state.at >= from) state.at += seconds;

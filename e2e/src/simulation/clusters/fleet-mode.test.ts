@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { again, seedsOf } from '../suites/seeds.testing.ts';
 import { playFleet } from './fleet-history.ts';
 
-/** In these histories, a user deletes a namespace, and then no replica that knows the cluster remains. */
+/** The seeds of histories in which a user deletes a namespace while no replica that knows the cluster remains. */
 const DELETIONS = [15, 25, 113];
-/** In these histories, quiet clusters have longer Leases. */
+/** The seeds of histories in which quiet clusters have longer Leases. */
 const QUIET = [4, 8];
 
 test.each(seedsOf('fleet-mode', 5, [...DELETIONS, ...QUIET]))(

@@ -7,7 +7,7 @@ import type { FleetDefect } from './replica.ts';
 
 /** Tests the verifiers with defective replicas. For each defect, one verifier must report a violation. */
 
-/** The search ends at the first violation. */
+/** The maximum number of seeds for a defect. The search ends at the first violation. */
 const SEEDS = 10;
 
 const isLeaseOfCluster = ({ path }: TransportRequest): boolean => /\/namespaces\/c\d+\/leases/.test(path);

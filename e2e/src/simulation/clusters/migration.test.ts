@@ -4,9 +4,12 @@ import { FleetWorld } from './fleet-world.ts';
 import { PROGRAMS } from './replica.ts';
 import type { SinglePod } from './single-pod.ts';
 
-/** Fifty clusters need half a minute, so only a run of all cases has fifty. */
+/** The number of clusters. Fifty clusters need half a minute, so only a run of all cases has fifty clusters. */
 const CLUSTERS = thoroughly(20, 10, 50);
-/** For this time, the pods and the fleet run for the same cluster, and only one of them holds its Leases. */
+/**
+ * The time for which the pods and the fleet both run for a cluster, in milliseconds. Only one of them holds the Leases
+ * of the cluster.
+ */
 const OVERLAP_MS = 3_000;
 const SETTLE_MS = 180_000;
 const LOOK_MS = 10_000;
@@ -34,7 +37,10 @@ class Migration {
     return new Migration(world);
   }
 
-  /** Starts the pods, which then wait for the Leases. The fleet releases the Leases of a cluster without its label. */
+  /**
+   * Starts the pods of a cluster, and then removes the cluster from the fleet. The pods wait until the fleet releases
+   * the Leases of the cluster.
+   */
   async toPods(cluster: string): Promise<void> {
     this.#pods.set(
       cluster,
@@ -44,7 +50,10 @@ class Migration {
     await this.world.join(cluster, false);
   }
 
-  /** The fleet waits for the Leases, until the pods release them. */
+  /**
+   * Adds a cluster to the fleet, and then stops the pods of the cluster. The fleet waits until the pods release the
+   * Leases.
+   */
   async toFleet(cluster: string): Promise<void> {
     await this.world.join(cluster, true);
     await this.world.clock.advance(OVERLAP_MS);
@@ -53,7 +62,7 @@ class Migration {
     this.#pods.delete(cluster);
   }
 
-  /** Moves all clusters, one after the other, while all clusters roll out another class. */
+  /** Moves all clusters, one after the other, during a rollout of another class in all clusters. */
   async during(machineClass: string, move: (cluster: string) => Promise<void>): Promise<void> {
     const { world } = this;
     for (const cluster of world.clusters) {

@@ -11,7 +11,7 @@ const SEEDS = 40;
 interface Mutant {
   readonly rule: string;
   readonly what: string;
-  /** The first seed, which has a violation at the moment. */
+  /** The first seed to run. The history of this seed currently has a violation. */
   readonly from: number;
   readonly defect: keyof typeof DEFECTS;
 }

@@ -75,7 +75,7 @@ describe('data that all machines of a class share', () => {
 });
 
 describe('an operation continues after the end of its process', () => {
-  /** Simulates a process that is killed during a call, after responses to `count` matching requests. */
+  /** Simulates a process that is killed during a call, one second after a request with this method and path. */
   const dieAfter = async (opened: ReturnType<typeof open>, call: 'create' | 'delete', method: string, part: string) => {
     const { stage, asked, clock } = opened;
     const over = new AbortController();
