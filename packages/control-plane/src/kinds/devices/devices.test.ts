@@ -337,4 +337,7 @@ test('the spec of a template is checked, and immutable', async () => {
   expect(await causesOf(plane, 'PATCH', `${path}/t`, { spec: { spec: { devices: { requests: null } } } })).toEqual([
     'spec: Invalid value: {"Spec":{"Devices":{"Requests":null,"Constraints":null,"Config":null}}}: field is immutable',
   ]);
+  const invalid = { spec: { metadata: { labels: { k: 'a b' } } } };
+  const causes = await causesOf(plane, 'PATCH', `${path}/t`, invalid);
+  expect(causes.map((cause) => cause.split(':')[0])).toEqual(['spec.metadata.labels', 'spec']);
 });

@@ -87,16 +87,23 @@ export const resourceClaimStrategy: Strategy = {
     subresource === 'status' ? claimStatusCauses(object, old) : immutable('ResourceClaimSpec', object, old),
 };
 
+function templateCauses(object: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  labelFindings(findings, labels(look(object, 'spec', 'metadata'), 'labels'), 'spec.metadata.labels');
+  return [...findings.causes, ...specCauses(look(object, 'spec', 'spec'), 'spec.spec')];
+}
+
 /** The strategy for templates of claims. The spec is immutable (`ValidateResourceClaimTemplate`). */
 export const claimTemplateStrategy: Strategy = {
   setDefaults: (object) => defaultRequests(look(object, 'spec', 'spec')),
-  validate(object, context) {
-    const spec = look(object, 'spec', 'spec');
-    const findings = new Findings();
-    labelFindings(findings, labels(look(object, 'spec', 'metadata'), 'labels'), 'spec.metadata.labels');
-    return [...adminCauses(object, spec, 'spec.spec', context), ...findings.causes, ...specCauses(spec, 'spec.spec')];
-  },
-  validateUpdate: (object, old) => immutable('ResourceClaimTemplateSpec', object, old),
+  validate: (object, context) => [
+    ...adminCauses(object, look(object, 'spec', 'spec'), 'spec.spec', context),
+    ...templateCauses(object),
+  ],
+  validateUpdate: (object, old) => [
+    ...templateCauses(object),
+    ...immutable('ResourceClaimTemplateSpec', object, old),
+  ],
 };
 
 /** Sets the time of taints without a time, and removes the fields of alpha features. */
