@@ -100,10 +100,7 @@ export const claimTemplateStrategy: Strategy = {
     ...adminCauses(object, look(object, 'spec', 'spec'), 'spec.spec', context),
     ...templateCauses(object),
   ],
-  validateUpdate: (object, old) => [
-    ...templateCauses(object),
-    ...immutable('ResourceClaimTemplateSpec', object, old),
-  ],
+  validateUpdate: (object, old) => [...templateCauses(object), ...immutable('ResourceClaimTemplateSpec', object, old)],
 };
 
 /** Sets the time of taints without a time, and removes the fields of alpha features. */

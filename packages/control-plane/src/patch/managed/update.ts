@@ -172,7 +172,8 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const isForeign = kind.inVersion !== undefined && before.some(({ apiVersion }) => apiVersion !== apiVersionOf(kind));
   if (changes.changed === undefined && changes.removed === undefined && !isForeign) {
     // The server checks the types of all fields, including fields that this endpoint does not write.
-    if (input.subresource !== '' && !isTyped(updated, node, true)) return [];
+    // A custom object gets the defaults of its stored version, which may not match the requested version.
+    if ((input.subresource !== '' || kind.inVersion !== undefined) && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
   // As in the real server, an object that does not match its schema loses its managers.

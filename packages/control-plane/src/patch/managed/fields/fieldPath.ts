@@ -29,7 +29,8 @@ export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<strin
   const keys: Record<string, unknown> = {};
   if (!isRecord(item)) return keys;
   for (const name of list.listMapKeys) {
-    const value = own(item, name) ?? keyDefault(list, name);
+    const given = own(item, name);
+    const value = given === undefined ? keyDefault(list, name) : given;
     if (value !== undefined) keys[name] = value;
   }
   return keys;
