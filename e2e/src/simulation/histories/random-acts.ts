@@ -481,6 +481,7 @@ export class RandomHistory {
     this.#restores?.rest();
     stopNodes();
     await this.#interruptions?.verifyTimely();
+    await this.#zones?.untilOpen();
     await this.#zones?.untilBalanced();
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#pools?.untilUpdated();

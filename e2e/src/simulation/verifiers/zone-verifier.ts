@@ -136,6 +136,11 @@ export class ZoneVerifier {
     return isOpen && runs?.any === true && runs.since + lagMs < this.#now;
   }
 
+  /** Waits until no zone is on standby. A lost zone without machines leaves standby only after 30 minutes. */
+  async untilOpen(): Promise<void> {
+    await this.#world.until(async () => this.#standby.size === 0, BOUNDS.settled.ms);
+  }
+
   async untilBalanced(): Promise<void> {
     await this.#world.until(async () => this.#imbalance() === undefined, BOUNDS.settled.ms);
   }
