@@ -39,7 +39,10 @@ export const conformanceConfig = z.strictObject({
 /** The content of a configuration file for the driver and cloud under test. */
 export type ConformanceConfig = z.infer<typeof conformanceConfig>;
 
-/** @throws Error that names file and field */
+/**
+ * Parses a configuration file, and inserts environment variables into its secret.
+ * @throws Error with the path of the file, and the invalid line or field
+ */
 export function readConfig(
   path: string,
   text: string,

@@ -10,7 +10,7 @@ export function outcomeText({ scenario, state, why }: Outcome): string {
   return `${head}      ${why ?? ''}\n${users}`;
 }
 
-/** The notes, and the numbers of scenarios that passed, failed and were skipped. */
+/** Formats the end of a report: the notes, and the numbers of scenarios that passed, failed and were skipped. */
 export function summaryText({ target, outcomes, notes }: Report): string {
   const count = (state: Outcome['state']): number => outcomes.filter((each) => each.state === state).length;
   const before = notes.map((note) => `NOTE  ${note}\n`).join('');
@@ -26,7 +26,7 @@ const escaped = (text: string): string =>
     // XML 1.0 forbids control characters, unpaired surrogates, U+FFFE and U+FFFF, even in escaped form.
     .replaceAll(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
 
-/** CI systems read this format. */
+/** Formats a report as JUnit XML, which CI systems read. */
 export function junitXml({ target, outcomes, failed, notes }: Report): string {
   const skipped = outcomes.filter(({ state }) => state === 'skipped').length;
   const lines = outcomes.map(({ scenario, state, why = '', ms }) => {

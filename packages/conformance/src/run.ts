@@ -27,7 +27,10 @@ export const SCENARIOS: readonly Scenario[] = [
   ...callBehavior,
 ];
 
-/** Returns the scenario with this name. If there is none, returns all scenarios whose name contains the text. */
+/**
+ * Returns the scenario with this name. If no scenario has this name, the result contains all scenarios whose name
+ * contains the text.
+ */
 export function scenariosOf(only: string): readonly Scenario[] {
   const exact = SCENARIOS.filter(({ name }) => name === only);
   return exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only));
@@ -39,7 +42,7 @@ export interface Outcome {
   readonly state: 'passed' | 'failed' | 'skipped';
   /** The reason of a failure or a skip. `why` is undefined if the scenario passed. */
   readonly why?: string;
-  /** In milliseconds of real time. */
+  /** The duration of the scenario in milliseconds, by the stopwatch of the run. */
   readonly ms: number;
 }
 
@@ -54,7 +57,7 @@ export interface Report {
 
 /** The selection of scenarios, and callbacks for results. */
 export interface RunOptions {
-  /** The name of one scenario, or a part of the names of several scenarios. By default, `only` is all scenarios. */
+  /** The name of one scenario, or a part of the names of several scenarios. By default, all scenarios run. */
   readonly only?: string | undefined;
   /** Seed for the names of machines; default 1. */
   readonly seed?: number | undefined;

@@ -5,7 +5,7 @@
 export const Annotations = {
   /**
    * On a Machine or MachineClass, in the format `<RFC 3339 expiry> <reason>`. Until the expiry, mcm ignores an open
-   * circuit breaker. Only in mcm.
+   * circuit breaker for the machine or the class. Only in mcm.
    */
   BreakerOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
@@ -29,7 +29,7 @@ export const Annotations = {
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
    * On a MachineClass, entries `<provider ID>=<RFC 3339 time>` separated by commas. The listed VMs are stopped orphans.
-   * mcm deletes each VM at the given time. Only in mcm.
+   * mcm deletes each VM at the time in its entry. Only in mcm.
    */
   StoppedVMs: 'orphan.machine.sapcloud.io/stopped-vms',
   /**
@@ -43,8 +43,8 @@ export const Annotations = {
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
   /**
-   * On a MachineSet, a list of decimals, from which mcm computes the names of machines. The first number is for the
-   * next machine. The other numbers are for creations without a response. Only in mcm.
+   * On a MachineSet, a list of decimals, from which mcm computes machine names. The first number belongs to the next
+   * machine. Other numbers belong to create requests without a response. Only in mcm.
    */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /**
@@ -68,8 +68,8 @@ export const Annotations = {
    */
   CapacityOffering: 'capacity.machine.sapcloud.io/offering',
   /**
-   * On a MachineDeployment, a JSON list. Each entry names a zone and its changes of the provider spec. The manager
-   * spreads new machines across these zones. Only in mcm.
+   * On a MachineDeployment, a JSON list. Each entry contains the name of a zone, and the changes to the provider spec
+   * for this zone. The manager spreads new machines across these zones. Only in mcm.
    */
   Zones: 'zones.machine.sapcloud.io/zones',
   /**
@@ -97,9 +97,12 @@ export const Annotations = {
    * machines, so a restarted manager creates replacements in the same zone. Only in mcm.
    */
   ZonesOfReplicas: 'zones.machine.sapcloud.io/replicas',
-  /** On a Machine, one object of the list of zones. The MachineSet created the machine for this zone. Only in mcm. */
+  /**
+   * On a Machine, one object of the list in the annotation `zones`: the zone for which the MachineSet created the
+   * machine. Only in mcm.
+   */
   ZoneOffering: 'zones.machine.sapcloud.io/offering',
-  /** On a Machine, a text. The text states why the MachineSet chose the zone of the machine. Only in mcm. */
+  /** On a Machine, a text that states why the MachineSet chose the zone of the machine. Only in mcm. */
   ZoneReason: 'zones.machine.sapcloud.io/reason',
   /**
    * On a MachineDeployment, an integer. In addition to the replicas, mcm keeps this number of warm machines for a
@@ -107,11 +110,11 @@ export const Annotations = {
    */
   WarmMachines: 'warm.machine.sapcloud.io/machines',
   /**
-   * On a MachineDeployment and on each warm Machine: the power state of a warm VM until a scale-up. The value is
-   * `Stopped`, `Hibernated` or `Running`. Only in mcm.
+   * On a MachineDeployment and on each warm Machine: the power state in which a warm VM waits for a scale-up. The value
+   * is `Stopped`, `Hibernated` or `Running`. Only in mcm.
    */
   WarmState: 'warm.machine.sapcloud.io/state',
-  /** On a warm Machine, a template hash. The hash identifies the template of the machine. Only in mcm. */
+  /** On a warm Machine, the hash of its template. Only in mcm. */
   WarmTemplate: 'warm.machine.sapcloud.io/template',
   /**
    * On a Machine, the power state of a VM that does not run: `Stopping <RFC 3339>`, `Stopped` or `Starting <RFC 3339>`.
@@ -128,21 +131,18 @@ export const Annotations = {
    * machine controller annotates the Machine, and an agent annotates the Node. Only in mcm.
    */
   Interruption: 'node.machine.sapcloud.io/interruption',
-  /**
-   * On a Machine, a Go duration. The duration is the time from the creation of the Machine until its first join. Only
-   * in mcm.
-   */
+  /** On a Machine, a Go duration: the time from the creation of the Machine until its first join. Only in mcm. */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
   /**
    * On a Machine, an RFC 3339 time. Until this time, an unhealthy machine does not become `Failed`. The
    * machine-config-controller writes the annotation while it updates the node. Only in mcm.
    */
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
-  /** On a Node, a text. The text states why the update of the Node in place failed. */
+  /** On a Node, a text that states why the in-place update of the Node failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
   /**
    * On a MachineDeployment, an integer or a percentage. The rollout of a new template first creates this number of
-   * machines. Only in mcm.
+   * canaries. Only in mcm.
    */
   RolloutCanary: 'rollout.machine.sapcloud.io/canary',
   /**
@@ -151,8 +151,8 @@ export const Annotations = {
    */
   RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
   /**
-   * On a MachineDeployment, a Go duration. The next batch starts when all new machines have been available for this
-   * time. Only in mcm.
+   * On a MachineDeployment, a Go duration. The next batch of a rollout starts when all new machines have been available
+   * for this time. Only in mcm.
    */
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
   /**
@@ -181,13 +181,13 @@ export const Annotations = {
    */
   RolloutCanaryPodsSeen: 'rollout.machine.sapcloud.io/canary-pods-seen',
   /**
-   * On a MachineDeployment, a duration such as `1h`. mcm removes a mark of the autoscaler that is older and deletes no
-   * machine. Only in mcm.
+   * On a MachineDeployment, a duration such as `1h`. mcm removes each deletion mark of the autoscaler that is older
+   * than this duration, and keeps the marked machine. Only in mcm.
    */
   MarkExpiry: 'deployment.machine.sapcloud.io/mark-expiry',
   /**
-   * On a MachineDeployment, the time at which the manager last removed expired marks of the autoscaler. The manager
-   * writes the time before it removes the marks. Only in mcm.
+   * On a MachineDeployment, the time at which the manager last removed expired deletion marks of the autoscaler. The
+   * manager writes this time before it removes the marks. Only in mcm.
    */
   MarksExpired: 'deployment.machine.sapcloud.io/marks-expired',
   /**
@@ -226,8 +226,8 @@ export const Annotations = {
    */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
-   * On a Node, a template hash. The update of the Node in place applies this template. The value is empty if the update
-   * has ended and its template is obsolete. Only in mcm.
+   * On a Node, a template hash. The in-place update of the Node applies this template. The value is empty if the
+   * in-place update has ended and its template is obsolete. Only in mcm.
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /**
@@ -236,11 +236,14 @@ export const Annotations = {
    */
   DriftPolicy: 'node.machine.sapcloud.io/drift-policy',
   /**
-   * On a Node, JSON of a NodeTemplateSpec. The machine controller most recently applied these labels, annotations and
-   * taints.
+   * On a Node, JSON of a NodeTemplateSpec: the labels, annotations and taints that the machine controller most recently
+   * applied to the Node.
    */
   LastAppliedNodeTemplate: 'node.machine.sapcloud.io/last-applied-anno-labels-taints',
-  /** On a Node, JSON of a resource list. The machine controller most recently applied this virtual capacity. */
+  /**
+   * On a Node, JSON of a resource list: the virtual capacity that the machine controller most recently applied to the
+   * Node.
+   */
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
   /**
    * On a Node, the class of its machine as `<namespace>/<class>`, written when the Node joins. The annotation identifies
@@ -266,13 +269,13 @@ export const Annotations = {
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
    * On a MachineDeployment, an RFC 3339 time: the last change of the replicas by the autoscaler. On a MachineSet, the
-   * manager deletes machines that were named up to this time.
+   * manager deletes machines that the autoscaler named up to this time.
    */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
-  /** On a Machine, an RFC 3339 time. At this time, the cluster autoscaler decided to remove the machine. */
+  /** On a Machine, the RFC 3339 time at which the cluster autoscaler decided to remove the machine. */
   MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',
   /**
-   * On a Machine, an RFC 3339 time. The manager has seen the scale-in that names the machine at this time, so a later
+   * On a Machine, an RFC 3339 time. At this time, the manager saw the scale-in that names the machine, so a later
    * increase of the replicas does not cancel the deletion. Only in mcm.
    */
   ScaleInSeen: 'node.machine.sapcloud.io/scale-in-seen',
@@ -282,13 +285,13 @@ export const Annotations = {
    */
   Priority: 'machinepriority.machine.sapcloud.io',
   /**
-   * On a Machine or its Node, a `PreserveValue`. The annotation requests that mcm keeps the machine. The value of the
-   * Node takes precedence.
+   * On a Machine or its Node, a `PreserveValue`. The annotation requests that mcm keeps the machine. The value on the
+   * Node takes precedence over the value on the Machine.
    */
   Preserve: 'node.machine.sapcloud.io/preserve',
   /**
-   * On a Machine, the last preserve value of its Node, possibly empty. The value shows mcm whether a user removed
-   * the annotation from the Node.
+   * On a Machine, the last value of the preserve annotation of its Node, possibly empty. mcm uses this value to detect
+   * that a user removed the annotation from the Node.
    */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
   /**
@@ -343,7 +346,7 @@ export const Annotations = {
   Hooks: 'node.machine.sapcloud.io/hooks',
   /**
    * On a Machine, in the format `<stage>=<RFC 3339>,…`. The machine began to wait for the hooks of each stage at the
-   * given time. Only in mcm.
+   * time in its entry. Only in mcm.
    */
   HooksBegun: 'node.machine.sapcloud.io/hooks-begun',
   /**
@@ -414,9 +417,12 @@ export const Annotations = {
   MaxReplicas: 'deployment.kubernetes.io/max-replicas',
   /** On a MachineSet, `True`: its Nodes have the taint `PreferNoSchedule`. */
   PreferNoSchedule: 'deployment.machine.sapcloud.io/prefer-no-schedule',
-  /** On a MachineDeployment or MachineSet. A user requests the end of a freeze with this annotation. */
+  /** On a MachineDeployment or MachineSet. A user writes this annotation to request the end of the object's freeze. */
   Unfreeze: 'safety.machine.sapcloud.io/unfreeze',
-  /** The last applied configuration, which `kubectl apply` writes. mcm never copies it from a MachineDeployment to its sets. */
+  /**
+   * The last applied configuration, which `kubectl apply` writes. mcm never copies this annotation from a
+   * MachineDeployment to its MachineSets.
+   */
   LastAppliedConfiguration: 'kubectl.kubernetes.io/last-applied-configuration',
   /** On a Pod: the pod mirrors a static pod, and cannot be evicted. */
   MirrorPod: 'kubernetes.io/config.mirror',
@@ -436,7 +442,10 @@ export type PreserveValue = (typeof PreserveValues)[keyof typeof PreserveValues]
 /** Priority of a machine without a valid priority annotation. */
 export const DEFAULT_MACHINE_PRIORITY = 3;
 
-/** A machine with this priority and a mark time must be deleted, because the autoscaler named it. */
+/**
+ * If a Machine has this priority and a mark time, mcm must delete the machine, because the autoscaler named it for
+ * deletion.
+ */
 export const TRIGGERED_DELETION_PRIORITY = 1;
 
 /** Annotations of a MachineDeployment that are not copied to its MachineSets, and not copied back in a rollback. */

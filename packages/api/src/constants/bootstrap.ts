@@ -1,6 +1,6 @@
 /**
- * A placeholder is replaced in its plain form. If the user data contains only the URL-escaped form, the escaped form is
- * replaced.
+ * mcm replaces a placeholder in its plain form. If the user data contains only the URL-escaped form of a placeholder,
+ * mcm replaces this form.
  */
 export const UserDataPlaceholders = {
   BootstrapToken: '<<BOOTSTRAP_TOKEN>>',

@@ -8,7 +8,7 @@ import type {
   TerminatingReasons,
 } from './conditions.ts';
 
-/** The meaning of a reason of a condition. */
+/** The meaning of one reason of a condition type. */
 export interface ReasonMeaning {
   readonly status: ConditionStatus;
   readonly means: string;
@@ -359,7 +359,7 @@ export const NODE_CONDITIONS = {
   },
 } as const satisfies Readonly<Record<string, ConditionMeaning>>;
 
-/** Reason, type and status of a condition, as listed in a table. */
+/** A combination of type, reason and status that a table of conditions allows. */
 export type ConditionWords<Table extends Readonly<Record<string, ConditionMeaning>>> = {
   [Type in keyof Table & string]: {
     [Reason in keyof Table[Type]['reasons'] & string]: {

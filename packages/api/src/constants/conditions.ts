@@ -34,17 +34,15 @@ export const MachineDeploymentConditions = {
 /** Type of a MachineDeployment condition. */
 export type MachineDeploymentConditionType = keyof typeof MachineDeploymentConditions;
 
-/**
- * Condition types in `MachineSet.status.machineSetCondition`. In the API, the field has this name instead of `conditions`.
- */
+/** Condition types in `MachineSet.status.machineSetCondition`. The API uses this field name instead of `conditions`. */
 export const MachineSetConditions = {
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
   /** The spec is invalid, so the controller does not reconcile the object. The original has no such condition. */
   InvalidSpec: 'InvalidSpec',
   /**
-   * Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. The manager writes this
-   * condition on sets without a deployment. Not in the original.
+   * Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. The manager writes
+   * this condition on MachineSets without a MachineDeployment. Not in the original.
    */
   ReplacementHeld: 'ReplacementHeld',
 } as const;

@@ -10,7 +10,8 @@ export const Labels = {
   /** On a Machine, from the template: the name of the MachineDeployment. Metrics and the replacement limit use this name. */
   DeploymentName: 'name',
   /**
-   * On a MachineSet, its selector, its template and its Machines: the hash of the template. Each revision has its own hash.
+   * On a MachineSet, its selector, its template and its Machines: the hash of the template. Each revision of a
+   * MachineDeployment has its own hash.
    */
   TemplateHash: 'machine-template-hash',
   /**
@@ -70,10 +71,10 @@ const GO_TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'Tr
 // The texts that strconv.ParseBool accepts as false. strconv.ParseBool refuses all other texts.
 const GO_FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** A boolean for Go's `strconv.ParseBool`. */
+/** Returns true if Go's `strconv.ParseBool` accepts the text as a boolean. */
 export const isGoBoolean = (text: string): boolean => GO_TRUE.has(text) || GO_FALSE.has(text);
 
-/** The texts with which users mean "no". The set contains the texts that Go parses as false. */
+/** The texts with which users mean "no", including the texts that Go parses as false. */
 const NO: ReadonlySet<string> = new Set([...[...GO_FALSE].map((text) => text.toLowerCase()), 'no', 'off', 'disabled']);
 
 /** Returns true for texts such as `false`, `0` or `off`. */
@@ -83,7 +84,7 @@ interface Labelled {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }
 
-/** The value of the label is true for Go's `strconv.ParseBool`. */
+/** Returns true if Go's `strconv.ParseBool` reads the value of the label `force-deletion` as true. */
 export const isForceDeletion = (object: Labelled): boolean =>
   GO_TRUE.has(object.metadata.labels?.[Labels.ForceDeletion] ?? '');
 
@@ -94,5 +95,5 @@ export function freezeProblem({ metadata }: Labelled): string | undefined {
   return `metadata.labels[${Labels.Freeze}]: ${JSON.stringify(text)} has no effect; write "True", or remove the label`;
 }
 
-/** The object has the label `freeze: "True"`. */
+/** Returns true if the object has the label `freeze: "True"`. */
 export const isFrozen = (object: Labelled): boolean => object.metadata.labels?.[Labels.Freeze] === TRUE;

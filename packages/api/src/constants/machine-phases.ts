@@ -63,19 +63,22 @@ const DELETION_RANKS: Readonly<Partial<Record<MachinePhase, number>>> = {
 };
 
 /**
- * Machines with a lower rank are deleted first. An absent phase, Terminating and the in-place phases have rank 0.
- * Source: pkg/controller/controller_utils.go, ActiveMachines.Less .
+ * Returns the rank of a phase. mcm deletes machines with a lower rank first. An absent phase, Terminating and the
+ * in-place phases have rank 0. Source: pkg/controller/controller_utils.go, ActiveMachines.Less .
  */
 export const deletionRank = (phase: MachinePhase | undefined): number =>
   phase === undefined ? 0 : (DELETION_RANKS[phase] ?? 0);
 
-/** The machine configuration is copied to machines in every phase except Failed and Terminating. */
+/**
+ * Returns true for every phase except Failed and Terminating. mcm copies the machine configuration only to machines in
+ * an active phase.
+ */
 export const isActivePhase = (phase: MachinePhase | undefined): boolean =>
   phase !== 'Failed' && phase !== 'Terminating';
 
-/** A machine in this phase counts as an available replica. */
+/** Returns true if a machine in this phase counts as an available replica. */
 export const isAvailablePhase = (phase: MachinePhase | undefined): boolean =>
   phase === 'Available' || phase === 'Running';
 
-/** A machine in this phase counts as a ready replica. */
+/** Returns true if a machine in this phase counts as a ready replica. */
 export const isReadyPhase = (phase: MachinePhase | undefined): boolean => phase === 'Running';

@@ -1,7 +1,7 @@
 import { Annotations } from './annotations.ts';
 import { isFalseText, Labels } from './labels.ts';
 
-/** The effects of labels and annotations that have an effect with any value. */
+/** The effects of labels and annotations whose value does not matter. */
 const EFFECTS = {
   [Labels.CandidateForUpdate]: { of: 'labels', does: 'marks the Node as a candidate for an update in place' },
   [Labels.SelectedForUpdate]: { of: 'labels', does: 'selects the Node for an update in place' },
@@ -10,7 +10,7 @@ const EFFECTS = {
   [Annotations.Unfreeze]: { of: 'annotations', does: 'ends the freeze' },
 } as const;
 
-/** A label or annotation that has an effect with any value. */
+/** A label or annotation whose value does not matter: each value has the same effect. */
 export type PresenceKey = keyof typeof EFFECTS;
 
 interface Marked {
@@ -21,7 +21,7 @@ interface Marked {
 }
 
 /**
- * Returns a warning about a key that has an effect with any value, if its value means "no". The warning is one
+ * Returns a warning if the value of `key` means "no", because any value of this key has the effect. The warning is one
  * sentence with the effect and the fix.
  */
 export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {

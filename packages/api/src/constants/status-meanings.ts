@@ -9,7 +9,7 @@ export interface WordMeaning {
   readonly help?: string;
 }
 
-/** Phases in `status.currentStatus.phase`. */
+/** Meanings of the phases in `status.currentStatus.phase`. */
 export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   Pending: {
     means: 'The VM of the machine exists, and its node must join within the creation timeout.',
@@ -50,7 +50,7 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   },
 };
 
-/** Types in `status.lastOperation.type`. */
+/** Meanings of the types in `status.lastOperation.type`. */
 export const OPERATION_MEANINGS: Readonly<Record<MachineOperationType, WordMeaning>> = {
   Create: { means: 'The controller creates the VM of the machine, and the node joins.' },
   Update: { means: 'Not used.' },
@@ -62,7 +62,7 @@ export const OPERATION_MEANINGS: Readonly<Record<MachineOperationType, WordMeani
   Delete: { means: 'The machine is being deleted. The field `description` contains the current step of the deletion.' },
 };
 
-/** States in `status.lastOperation.state`. */
+/** Meanings of the states in `status.lastOperation.state`. */
 export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
   Processing: { means: 'The operation on the machine is in progress.' },
   Failed: {
@@ -72,7 +72,10 @@ export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
   Successful: { means: 'The operation on the machine is complete.' },
 };
 
-/** Steps of a deletion, in order. The text of a step occurs in `status.lastOperation.description`. */
+/**
+ * Meanings of the steps of a deletion, in the order of the steps. The text of a step occurs in
+ * `status.lastOperation.description`.
+ */
 export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
   getVmStatus: { means: 'The controller requests the state of the VM from the cloud.' },
   drain: {
@@ -88,7 +91,7 @@ export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
   removeFinalizer: { means: 'The controller removes the finalizer, so the Machine is deleted.' },
 };
 
-/** Codes in `status.lastOperation.errorCode`. */
+/** Meanings of the codes in `status.lastOperation.errorCode`. */
 export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   OK: { means: 'No error.' },
   Canceled: { means: 'The controller canceled the call to the cloud, for example because the controller stops.' },

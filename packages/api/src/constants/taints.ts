@@ -23,8 +23,8 @@ export const Taints = {
   /** Taint of the nodes of warm machines, until a scale-up uses the machine. */
   Warm: { key: 'warm.machine.sapcloud.io/waits', effect: 'NoSchedule' },
   /**
-   * A taint of Kubernetes. The node is permanently down, so Kubernetes may move its pods and volumes. mcm adds the taint to
-   * nodes whose VM was deleted.
+   * A taint of Kubernetes for a node that is permanently down. Kubernetes may then move the pods and volumes of the
+   * node. mcm adds the taint to nodes whose VM was deleted.
    */
   OutOfService: { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' },
 } as const satisfies Record<string, KnownTaint>;

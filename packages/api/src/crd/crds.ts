@@ -33,7 +33,8 @@ const BLOCKED_BY: PrinterColumn = {
 
 const machineCrd = customResourceDefinition(machines, machineSchema, {
   shortName: 'mc',
-  maxNameLength: 63, // The name of a Machine becomes a label value on the Node, so the name has at most 63 characters.
+  // The name of a Machine becomes a label value on its Node, and a label value has at most 63 characters.
+  maxNameLength: 63,
   status: true,
   columns: [
     { name: 'Status', type: 'string', jsonPath: '.status.currentStatus.phase', description: 'Phase of the machine.' },

@@ -51,7 +51,10 @@ export interface CrdOptions {
   readonly shortName?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly status?: boolean;
-  /** The `scale` subresource has no labelSelectorPath, because the status of the original has no field for it. */
+  /**
+   * Adds the `scale` subresource without a labelSelectorPath, because the status of the original has no field for a
+   * selector.
+   */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
   /**

@@ -49,7 +49,10 @@ const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([...PLAIN_KEYWORDS, ...DROPPED_KEYWORDS, ...NESTED_KEYWORDS]);
 
-/** @throws Error if structural schemas or this function do not support a keyword of the zod schema */
+/**
+ * Converts a zod schema to a structural schema.
+ * @throws Error if structural schemas or this function do not support a keyword of the zod schema
+ */
 export const structuralSchema = (schema: z.ZodType): StructuralSchema =>
   convert(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }), '');
 
@@ -92,8 +95,8 @@ const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
 /**
- * zod adds the safe range of a number to every integer. The format of the field already contains a limit for the API
- * server.
+ * zod adds the safe range of a JavaScript number to every integer. The format of an integer field already limits the
+ * value for the API server.
  */
 function withoutSafeIntegerBounds(keywords: Readonly<Record<string, unknown>>): StructuralSchema {
   const { minimum, maximum, ...rest } = keywords;

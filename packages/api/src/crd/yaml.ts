@@ -4,7 +4,7 @@ import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 const header = (source: string): string =>
   `# Generated from the schemas of ${source} by \`pnpm generate\`. Do not edit.\n`;
 
-/** The file name is the name that controller-gen uses. */
+/** Returns the file name of a CRD, which is the name that controller-gen uses. */
 export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spec.group}_${crd.spec.names.plural}.yaml`;
 
 /**

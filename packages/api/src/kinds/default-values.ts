@@ -7,5 +7,5 @@ export const DEFAULT_IN_PLACE_UPDATE = { maxSurge: 0, maxUnavailable: 1 } as con
 /** The default update strategy of a deployment. */
 export const DEFAULT_STRATEGY = { type: 'RollingUpdate', rollingUpdate: DEFAULT_ROLLING_UPDATE } as const;
 
-/** The default is 0, because the original omits the field when it scales to zero. */
+/** The default of `spec.replicas` is 0, because the original omits the field of an object without replicas. */
 export const DEFAULT_REPLICAS = 0;

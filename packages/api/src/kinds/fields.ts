@@ -70,8 +70,8 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// Each rule below repeats the pattern of its field, because the API server reports a failed pattern as a regular
-// expression. The API server reports a failed rule in words. Tools without CEL evaluate only the pattern.
+// The API server reports a failed pattern as a regular expression, but a failed rule in words. Each rule below
+// therefore repeats the pattern of its field. Tools without CEL evaluate only the pattern.
 
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;

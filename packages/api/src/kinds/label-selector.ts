@@ -5,7 +5,7 @@ export type LabelMap = Readonly<Record<string, string>> | undefined;
 const labelOf = (labels: LabelMap, key: string): string | undefined =>
   labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 
-/** An absent label fulfills `NotIn` and `DoesNotExist`. */
+/** Returns true if the labels fulfill one requirement. An absent label fulfills `NotIn` and `DoesNotExist`. */
 export function requirementHolds(requirement: LabelSelectorRequirement, labels: LabelMap): boolean {
   const value = labelOf(labels, requirement.key);
   const listed = value !== undefined && (requirement.values ?? []).includes(value);
@@ -23,7 +23,10 @@ export function requirementHolds(requirement: LabelSelectorRequirement, labels: 
   }
 }
 
-/** An absent selector matches no labels, and an empty selector matches all labels. */
+/**
+ * Returns true if a selector matches the labels. An absent selector matches no labels, and an empty selector matches
+ * all labels.
+ */
 export function selectorMatches(selector: LabelSelector | undefined, labels: LabelMap): boolean {
   if (selector === undefined) return false;
   const pairs = Object.entries(selector.matchLabels ?? {});
@@ -33,7 +36,7 @@ export function selectorMatches(selector: LabelSelector | undefined, labels: Lab
   );
 }
 
-/** An empty selector matches all labels. */
+/** Returns true if the selector is empty. An empty selector matches all labels. */
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 

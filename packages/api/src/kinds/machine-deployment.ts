@@ -32,8 +32,9 @@ export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * A typing error such as `250%` would triple the number of machines, but the original accepts any value. With
- * ratcheting, the API server accepts the stored value as long as the block stays unchanged.
+ * A typing error such as `250%` would triple the number of machines, so a percentage above 100 % is invalid. The
+ * original accepts any percentage. With ratcheting, the API server accepts a stored value as long as its block stays
+ * unchanged.
  */
 const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
   rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,
@@ -123,7 +124,7 @@ const strategySchema = crd(
   },
 );
 
-/** How the machines with an old template are updated. */
+/** The strategy by which the manager updates the machines with an old template. */
 export type MachineDeploymentStrategy = z.infer<typeof strategySchema>;
 
 export const machineDeploymentSpecSchema = crd(

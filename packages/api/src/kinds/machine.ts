@@ -6,7 +6,8 @@ import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from '
 import { blockedByField, classReferenceSchema, lastOperationSchema } from './shared.ts';
 
 /**
- * A change of these settings replaces no machine. If a setting is absent, the flag of the machine controller applies.
+ * A change of these settings replaces no machine. For an absent setting, the machine controller uses the value of its
+ * flag.
  */
 const MACHINE_CONFIGURATION = {
   drainTimeout: optional(
@@ -110,7 +111,7 @@ export const machineSchema = z
 /** A worker machine. */
 export type Machine = z.infer<typeof machineSchema>;
 
-/** `phaseOf` returns undefined until the machine controller writes the first phase. */
+/** Returns the phase of a machine, or undefined until the machine controller writes the first phase. */
 export function phaseOf({ status }: Machine): MachinePhase | undefined {
   const phase = status?.currentStatus?.phase;
   return (phase as string | undefined) === '' ? undefined : phase;

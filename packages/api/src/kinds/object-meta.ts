@@ -17,9 +17,9 @@ export interface ObjectMeta {
   resourceVersion: string;
   /** Number of the last change of the spec; each change increases the number. */
   generation?: number;
-  /** RFC 3339, to the second. */
+  /** The time of the creation in RFC 3339, in whole seconds. */
   creationTimestamp: string;
-  /** RFC 3339. The server sets this time when a deletion is requested. */
+  /** The server sets this RFC 3339 time when a client requests the deletion of the object. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;

@@ -9,7 +9,7 @@ const CLASS_GROUP = optional(
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
 const CLASS_NAME = crd(z.string(), { description: 'Name of a MachineClass in the same namespace.', maxLength: 253 });
 
-/** Must name a class. */
+/** A reference to a class, which must contain the name of the class. */
 export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: CLASS_KIND, name: CLASS_NAME }), {
   description: 'The MachineClass with the settings of the VM.',
   'x-kubernetes-validations': [

@@ -45,7 +45,10 @@ export class Autoscaler {
     this.#form = form;
   }
 
-  /** Names machines and reduces the replicas by the number of names, then cordons the nodes of these machines. */
+  /**
+   * Names machines for deletion, reduces the replicas by the number of names, and then cordons the nodes of these
+   * machines.
+   */
   async scaleDown(names: readonly string[]): Promise<void> {
     if (this.#form === 'priority') for (const name of names) await this.#prioritise(name);
     await this.#update((deployment) =>
@@ -54,7 +57,10 @@ export class Autoscaler {
     for (const name of names) await this.#port.cordon(name);
   }
 
-  /** Names machines before the write that reduces the replicas. No release of the autoscaler does this. */
+  /**
+   * Names machines for deletion before the write that reduces the replicas. No release of the autoscaler uses this
+   * order.
+   */
   async nameOnly(names: readonly string[]): Promise<void> {
     if (this.#form === 'priority') for (const name of names) await this.#prioritise(name);
     else await this.#update((deployment) => this.#named(deployment, names));
@@ -73,8 +79,8 @@ export class Autoscaler {
   }
 
   /**
-   * Returns the names that are not in the list yet. For names in the list, an earlier call has already reduced the
-   * replicas.
+   * Returns the names that are not yet in the deployment's list of named machines. For names in this list, an earlier
+   * call has already reduced the replicas.
    */
   #fresh(deployment: MachineDeployment, names: readonly string[]): readonly string[] {
     if (this.#form === 'priority') return names;

@@ -1,11 +1,14 @@
 import type * as z from 'zod';
 
-/** An absent field, an invalid value, or a value outside of a list. */
+/** The kind of an error: an absent field, an invalid value, or a value outside of the list of allowed values. */
 export type FieldErrorType = 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueNotSupported';
 
 /** One error of an object. */
 export interface FieldError {
-  /** The path, such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
+  /**
+   * The path of the invalid field, such as `spec.template.spec.class.name` or
+   * `spec.selector.matchExpressions[0].operator`.
+   */
   readonly path: string;
   readonly type: FieldErrorType;
   /** The allowed values, as the text after the path: `spec.replicas: must be …`. */
@@ -19,7 +22,7 @@ export const formatFieldErrors = (errors: readonly FieldError[]): string =>
 export const required = (path: string, message: string): FieldError => ({ path, type: 'FieldValueRequired', message });
 export const invalid = (path: string, message: string): FieldError => ({ path, type: 'FieldValueInvalid', message });
 
-/** In the format of Kubernetes. */
+/** Returns the path of a field in the format of Kubernetes. */
 function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   return elements.reduce<string>((path, element) => {
     if (typeof element === 'number') return `${path}[${element}]`;
@@ -29,7 +32,10 @@ function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** Returns errors of types, patterns, limits and absent fields. Unknown fields are ignored. */
+/**
+ * Returns the errors of a value that does not conform to the schema: types, patterns, limits and absent fields. Unknown
+ * fields are ignored.
+ */
 export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return [];
@@ -44,7 +50,7 @@ export function formErrors(schema: z.ZodType, value: unknown, base: string): Fie
 const NOUNS: Readonly<Record<string, string>> = {
   string: 'a string',
   int: 'an integer',
-  number: 'an integer', // These kinds have no fields with fractions.
+  number: 'an integer', // The kinds of this group have no fields with fractions.
   boolean: 'true or false',
   array: 'a list',
   record: 'a map',

@@ -31,12 +31,12 @@ export const validateMachineSet = (object: unknown): FieldError[] =>
   specErrors(object, machineSetSpecSchema, [selectorRule, templateClassRule]);
 
 /**
- * Returns the errors in the spec of a MachineDeployment. The function applies no defaults. If the API server may not
- * have set them, call `defaultMachineDeployment` first.
+ * Returns the errors in the spec of a MachineDeployment. The function applies no defaults. For an object without the
+ * defaults of the API server, call `defaultMachineDeployment` first.
  *
- * In addition to the rules of the original, the function refuses specs with which the original crashes or never ends.
- * Examples are a missing selector, a template that does not match the selector, invalid durations, and budgets that are
- * negative, both zero, or above 100 %.
+ * In addition to the rules of the original, the function refuses specs that cause a crash or an endless loop of the
+ * original. Examples are a missing selector, a template that does not match the selector, invalid durations, and
+ * budgets that are negative, both zero, or above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);

@@ -40,7 +40,7 @@ export function parseDurationNs(text: string): bigint | undefined {
 }
 
 function sumSegments(digits: string): bigint | undefined {
-  // The longest valid duration is shorter. The limit prevents a malicious text from using much CPU time.
+  // Every valid duration has fewer digits. The limit prevents a malicious text from using much CPU time.
   if (digits === '' || digits.length > 256) return undefined;
   let total = 0n;
   for (let at = 0; at < digits.length; at = SEGMENT.lastIndex) {
@@ -56,7 +56,7 @@ function sumSegments(digits: string): bigint | undefined {
 
 /**
  * Parses a Go duration.
- * @returns milliseconds, possibly with a fraction, or undefined if the text is not a duration
+ * @returns milliseconds, possibly with a fraction, or undefined if the text is not a valid Go duration
  */
 export function parseDurationMs(text: string): number | undefined {
   const nanoseconds = parseDurationNs(text);
@@ -77,13 +77,16 @@ export function formatDurationNs(nanoseconds: bigint): string {
   return `${minutes / 60n}h${minutes % 60n}m${seconds}`;
 }
 
-/** Like Go formats a duration. Fractions of a nanosecond are rounded. */
+/** Formats milliseconds as Go formats a duration. Fractions of a nanosecond are rounded. */
 export const formatDurationMs = (milliseconds: number): string => {
   const whole = Math.trunc(milliseconds);
   return formatDurationNs(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));
 };
 
-/** `value / 10^digits` without trailing zeros. */
+/**
+ * Returns `value
+ * 10^digits` as a decimal number without trailing zeros.
+ */
 function decimal(value: bigint, digits: number): string {
   const text = value.toString().padStart(digits + 1, '0');
   const fraction = text.slice(-digits).replace(/0+$/, '');

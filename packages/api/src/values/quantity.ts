@@ -3,10 +3,10 @@
  * the rules: k8s.io/apimachinery, pkg/api/resource.
  */
 
-/** A text, or an integer. */
+/** A resource quantity in JSON: a text, or an integer. */
 export type Quantity = string | number;
 
-/** The suffixes with which a quantity is formatted. */
+/** The format of a quantity, which determines its suffixes. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
 /** A parsed quantity. */
@@ -38,7 +38,8 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_POWERS: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 
 /**
- * A value above an int64 becomes the largest int64. A value below a billionth is rounded away from zero.
+ * Parses a resource quantity. A value above an int64 becomes the largest int64. A value below a billionth is rounded
+ * away from zero.
  * @returns undefined if the text is not a quantity
  */
 export function parseQuantity(value: Quantity): ParsedQuantity | undefined {
@@ -68,7 +69,7 @@ function scaleOf(suffix: string): Scale {
   return { factor: 1n, exponent: Number(suffix.slice(1)), format: 'DecimalExponent' };
 }
 
-/** Rounded up. */
+/** Returns `value * 10^exponent`, rounded up. */
 function scaleUp(value: bigint, exponent: number): bigint {
   if (exponent >= 0) return value * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);
@@ -106,7 +107,10 @@ function formatDecimal(nano: bigint, exponential: boolean): string {
   return `${rest}${Object.entries(DECIMAL_EXPONENTS).find(([, known]) => known === exponent)?.[0] ?? ''}`;
 }
 
-/** Two quantities with different texts may have the same value. An invalid quantity equals only the same text. */
+/**
+ * Returns true if two quantities have equal values, even if their texts differ. An invalid quantity equals only a
+ * quantity with the same text.
+ */
 export function quantitiesEqual(a: Quantity, b: Quantity): boolean {
   const [left, right] = [parseQuantity(a), parseQuantity(b)];
   return left && right ? left.nano === right.nano : String(a) === String(b);

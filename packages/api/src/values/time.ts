@@ -1,14 +1,17 @@
 // RFC 3339, as Go's time.RFC3339 parses it. Date.parse accepts many other formats.
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** @returns undefined if the text is absent or invalid, or if the date does not exist */
+/**
+ * Parses a time in RFC 3339.
+ * @returns undefined if the text is absent or invalid, or if the date does not exist
+ */
 export function parseTime(text: string | undefined): Date | undefined {
   const parts = text === undefined ? null : RFC3339.exec(text);
   if (!parts) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = parts;
   const milliseconds = fraction.slice(1, 4).padEnd(3, '0');
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`);
-  // Date converts 31 February and 24:00 to the next day. RFC 3339 does not allow either.
+  // Date converts 31 February and 24:00 to the next day. RFC 3339 allows neither of these two values.
   if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || date.getUTCHours() !== Number(hour)) {
     return undefined;
   }

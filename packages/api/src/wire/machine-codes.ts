@@ -1,5 +1,5 @@
 /**
- * Machine error codes by name. The numbers 0–16 are those of gRPC, and 17 is an addition. Source:
+ * Machine error codes by name. The numbers 0–16 are those of gRPC, and the original adds the number 17. Source:
  * machine-controller-manager, pkg/util/provider/machinecodes/codes.
  */
 export const MachineCodes = {
@@ -33,8 +33,8 @@ const NAMES = new Map<number, MachineCode>(
   Object.entries(MachineCodes).map(([name, number]) => [number, name as MachineCode]),
 );
 
-/** Names of codes are case-sensitive. */
+/** Returns true if the text is the name of a machine error code. Names of codes are case-sensitive. */
 export const isMachineCode = (text: string): text is MachineCode => Object.hasOwn(MachineCodes, text);
 
-/** An unknown number is formatted as `Code(<n>)`, as in the original. */
+/** Returns the name of a machine error code. An unknown number becomes `Code(<n>)`, as in the original. */
 export const machineCodeName = (code: number): string => NAMES.get(code) ?? `Code(${code})`;

@@ -39,7 +39,7 @@ export const DescriptionTexts = {
  * Returns the description of a step.
  *
  * A message of the cloud may contain the text of a step. In the note, the function changes the first letter of a step
- * text to lower case, so that no parser finds it.
+ * text to lower case, so that no parser finds this step.
  * @param note The last result as a sentence. The note precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
@@ -50,13 +50,16 @@ const withoutSteps = (note: string): string =>
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** @returns undefined if the description contains no step; in this case, the deletion starts again at `getVmStatus` */
+/**
+ * Returns the step of a deletion that a description contains.
+ * @returns undefined if the description contains no step; in this case, the deletion starts again at `getVmStatus`
+ */
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));
 
 /**
- * Whether a description says that several VMs belong to one machine. In this case, the search for orphans starts
- * immediately.
+ * Returns true if a description says that several VMs belong to one machine. For such a description, the search for
+ * orphans starts immediately.
  */
 export const saysOutOfRange = (description: string | undefined): boolean =>
   description?.includes('OutOfRange') ?? false;

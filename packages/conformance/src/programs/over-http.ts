@@ -37,7 +37,7 @@ function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
   return Object.fromEntries(all.filter(([name]) => !OWN_HEADERS.has(name)));
 }
 
-/** For `mcm cloud list`. */
+/** The path from which `mcm cloud list` reads the resources of the cloud. */
 const RESOURCES = '/_emulator/resources';
 
 /**

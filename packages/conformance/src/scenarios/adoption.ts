@@ -2,7 +2,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Stage } from '../stage/stage.ts';
 
-/** IDs of the VMs that the driver lists with the name of a machine. */
+/** Returns the IDs of the VMs that the driver lists with the name of a machine. */
 const named = async (stage: Stage, name: string): Promise<readonly string[]> =>
   (await stage.listed()).filter(({ machineName }) => machineName === name).map(({ providerId }) => providerId);
 

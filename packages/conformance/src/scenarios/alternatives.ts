@@ -17,7 +17,7 @@ const withId = (machine: Machine, providerID: string): Machine => ({
   spec: { ...machine.spec, providerID },
 });
 
-/** Refuses the first choice of the class in the cloud. The driver must create the VM with the alternative. */
+/** Makes the cloud refuse the first choice of the class. The driver must create the VM with the alternative. */
 async function refusedFirst(stage: Stage, process: Process, machine: Machine): Promise<void> {
   process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
   const refused = await stage.end(stage.create(process, machine));

@@ -30,7 +30,10 @@ const decoded = (body: string): string => {
   }
 };
 
-/** Overlapping parts: every text that contains a longer part of the secret also contains one of these parts. */
+/**
+ * Returns overlapping parts of a secret. Every text that contains a longer part of the secret also contains one of the
+ * returned parts.
+ */
 const partsOf = (secret: string): readonly string[] =>
   secret.length <= PART
     ? [secret]
@@ -42,13 +45,16 @@ interface Guarded {
   readonly source: string;
 }
 
-/** The controller does not remove short values, which are common words. */
+/**
+ * Returns the values of the Secret that an error must not contain. The result omits short values, because the
+ * controller does not remove common words.
+ */
 const valuesOf = ({ target }: Stage): readonly Guarded[] =>
   Object.entries(target.secret)
     .filter(([key, value]) => value.trim().length >= shortestSecret(key))
     .map(([key, text]) => ({ text, source: `secret.${key}` }));
 
-/** The value in plain text, and in the encodings that a request uses. */
+/** Returns the values in plain text, and in the encodings that a request uses. */
 const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
   values.flatMap(({ text, source }) =>
     [text, encodeURIComponent(text), ...partsOf(Buffer.from(text).toString('base64'))].map((each) => ({
@@ -57,7 +63,7 @@ const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
     })),
   );
 
-/** The values of the authentication headers. */
+/** Returns the values of the authentication headers of a request. */
 const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
   Object.entries(headers)
     .filter(([name]) => /^(proxy-)?authorization$|^cookie$|-token$/i.test(name))

@@ -2,7 +2,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Listed, Process, Stage } from '../stage/stage.ts';
 
-/** The number of requests of one creation without faults. */
+/** Returns the requests of one creation without faults. */
 async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {
   const process = stage.process();
   const machine = stage.machine('baseline');
@@ -42,7 +42,7 @@ async function endsWithOneVm(
 /** These bytes are not valid UTF-8: the header of gzip, and all 256 byte values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
-/** Whether a body contains the bytes in one of the usual text encodings. */
+/** Returns true if a body contains the bytes in one of the usual text encodings. */
 function carries(body: string, bytes: Buffer): boolean {
   const forms = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
   return forms.some((form) => [form, encodeURIComponent(form)].some((each) => body.includes(each)));

@@ -8,7 +8,7 @@ import type { RequestOutcome } from '../stage/wire.ts';
 
 /** The number of acts of a history. */
 const ACTS = 14;
-/** The longest pause between two acts. In real time, a history uses the pace of the stage instead. */
+/** The longest pause between two acts. With a real clock, a history uses the pauses of the stage instead. */
 const MAX_PAUSE_MS = 120_000;
 /** The percentage of requests that a fault affects. */
 const FAULTS_PERCENT = 25;
@@ -16,7 +16,7 @@ const FAULTS_PERCENT = 25;
 /** A machine of a history, as the objects of the cluster describe it. */
 interface Member {
   machine: Machine;
-  /** The provider ID that a call returned first. */
+  /** The first provider ID that a call returned for the machine. */
   providerId?: string;
   /** `leaves` is true if the machine is being deleted. */
   leaves: boolean;

@@ -5,10 +5,16 @@ import type { Process, Stage } from '../stage/stage.ts';
 
 /** Most clouds send the notice this long before the end of a spot VM. */
 const NOTICE_MS = 120_000;
-/** The controller aborts the call after a minute, so this limit is shorter. */
+/**
+ * The longest call of the driver in the test. The limit is shorter than a minute, after which the controller aborts the
+ * call.
+ */
 const LONGEST_WAIT_MS = 50_000;
 
-/** @throws Skip if the driver or its cloud does not support interruptions */
+/**
+ * Returns the function that makes the cloud announce an interruption.
+ * @throws Skip if the driver or its cloud does not support interruptions
+ */
 function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['interrupt']> {
   if (!process.invoker.can.interruptions) throw new Skip('the driver has no method watchInterruptions');
   const { interrupt } = stage.world;
@@ -16,7 +22,7 @@ function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['i
   return interrupt;
 }
 
-/** Calls the driver until it reports a notice for a VM, with a limited number of calls. */
+/** Calls the driver until the driver reports a notice for a VM. The number of calls is limited. */
 async function heard(
   stage: Stage,
   process: Process,

@@ -17,7 +17,7 @@ async function begun(stage: Stage): Promise<{ readonly process: Process; readonl
   return { process, machine };
 }
 
-/** `status` must report this power state, and `list` must still contain the VM. */
+/** Fails the scenario unless `status` reports this power state and `list` still contains the VM. */
 async function isStopped(stage: Stage, process: Process, machine: Machine, wanted: boolean): Promise<void> {
   if (process.invoker.can.status) {
     const { providerId, ending } = await stage.must('status', process.invoker.status(machine));

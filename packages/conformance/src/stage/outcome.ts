@@ -3,7 +3,7 @@ export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/** A scenario is skipped. */
+/** Skips a scenario that the driver or its cloud does not support. */
 export class Skip extends Error {
   override readonly name = 'Skip';
 }

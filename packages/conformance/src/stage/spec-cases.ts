@@ -30,7 +30,7 @@ const text = (path: Path): string =>
 /** Schemas do not contain the keys of maps, so the test adds an entry with this key. */
 const ENTRY = 'of-the-kit';
 
-/** In lists and maps, the path leads to the first entry. */
+/** Returns all fields of a schema at any depth. In lists and maps, the path of a field leads to the first entry. */
 function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   const { properties = {}, items, additionalProperties: entry } = schema;
   const below = ([...Object.entries(properties)] as (readonly [string | number, JsonSchema])[]).concat(
@@ -43,7 +43,7 @@ function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   });
 }
 
-/** `wrongFor` returns undefined if the schema allows every type. */
+/** Returns a value that the schema does not allow, or undefined if the schema allows every type. */
 function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   if (values) return 'no-such-value-of-the-kit';
   if (type === 'string') return 7;
@@ -53,7 +53,7 @@ function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   return anyOf?.every((each) => each.type === 'string') ? 7 : undefined;
 }
 
-/** Missing parents are created. */
+/** Returns a copy of `value` with `leaf` at the path. The function creates missing parents of the path. */
 function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
   if (first === undefined) return leaf;
   if (typeof first === 'number') {
@@ -67,7 +67,7 @@ function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
 const nameOf = (path: Path): string =>
   String(path.findLast((part) => typeof part === 'string' && part !== ENTRY) ?? '');
 
-/** One case for each field at any depth: the field has a value of a type that the schema does not allow. */
+/** Returns one case for each field at any depth: the field has a value of a type that the schema does not allow. */
 export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unknown>>): readonly SpecCase[] =>
   fieldsOf(schema).flatMap(({ path, schema: field }) => {
     const wrong = wrongFor(field);
@@ -75,7 +75,7 @@ export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unk
     return [{ path: text(path), field: nameOf(path), spec: put(spec, path, wrong) as SpecCase['spec'] }];
   });
 
-/** One case for each field at any depth: the spec has an additional field with a misspelled name. */
+/** Returns one case for each field at any depth: the spec has an additional field with a misspelled name. */
 export const unknownFieldCases = (
   schema: JsonSchema,
   spec: Readonly<Record<string, unknown>>,

@@ -57,7 +57,10 @@ export interface Pace {
   readonly lateMs: number;
   /** The delay in the Retry-After header of a throttled response, in seconds. */
   readonly retryAfterS: number;
-  /** The controller abandons a call 30 seconds after it aborts the signal, so the limit of the kit is shorter. */
+  /**
+   * Time limit for the end of an aborted call. The limit is shorter than 30 seconds, after which the controller
+   * abandons an aborted call.
+   */
   readonly endWithinMs: number;
   readonly timeouts: DriverTimeouts;
 }
@@ -102,7 +105,7 @@ export class Stage {
     return this.world.runUntil ? BY_HAND : IN_REAL_TIME;
   }
 
-  /** `change` replaces the default provider spec, Secret, time limits or owner. */
+  /** Starts a simulated process. `change` replaces the default provider spec, Secret, time limits or owner. */
   process(
     change: {
       readonly spec?: Readonly<Record<string, unknown>>;
@@ -192,7 +195,10 @@ export class Stage {
     return made;
   }
 
-  /** Waits until the cloud has completed all operations that it accepted, because their VMs may appear late. */
+  /**
+   * Waits until the cloud has completed all accepted operations, because the VM of an accepted create request may
+   * appear late.
+   */
   settle(): Promise<void> {
     return this.pass(this.pace.settleMs ?? 2 * this.#longestCreationMs);
   }
@@ -223,7 +229,10 @@ export class Stage {
     });
   }
 
-  /** @throws Failure if the call takes more than an hour of the clock */
+  /**
+   * Waits for the end of a call.
+   * @throws Failure if the call takes more than an hour of the clock
+   */
   async end<T>(call: Promise<T>, maxMs = LONGEST_MS): Promise<Ended<T>> {
     let ended: Ended<T> | undefined;
     const watched = call.then(
@@ -245,14 +254,17 @@ export class Stage {
     return ended;
   }
 
-  /** @throws Failure that names the call, if the call fails */
+  /**
+   * Returns the result of a call that must succeed.
+   * @throws Failure that names the call, if the call fails
+   */
   async must<T>(what: string, call: Promise<T>): Promise<T> {
     const ended = await this.end(call);
     if (ended.ok) return ended.value;
     throw new Failure(`${what} failed with ${ended.error.code}: ${ended.error.message}`);
   }
 
-  /** Repeats a call as the controller does, until the call succeeds. Passes each error to `onError`. */
+  /** Repeats a call as the controller does, until the call succeeds. The method passes each error to `onError`. */
   async retry<T>(
     what: string,
     call: () => Promise<T>,
@@ -343,7 +355,7 @@ export class Stage {
   }
 }
 
-/** The driver, which reports the text of each error that one of its methods throws. */
+/** Wraps a driver, and reports the text of each error that one of its methods throws. */
 const withErrors = (
   driver: DriverDefinition<unknown, unknown>,
   onError: (text: string) => void,

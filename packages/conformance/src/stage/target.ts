@@ -23,8 +23,8 @@ export interface World {
    */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
-   * Makes the cloud announce that it ends the VM of a machine after `noticeMs`. If `interrupt` is absent, the kit skips
-   * the scenarios of interruptions.
+   * Makes the cloud announce the end of a machine's VM, which the cloud ends after `noticeMs`. If `interrupt` is
+   * absent, the kit skips the scenarios of interruptions.
    */
   readonly interrupt?: (machineName: string, noticeMs: number) => void | Promise<void>;
   /**
@@ -75,13 +75,17 @@ export interface ConformanceTarget {
     readonly provider?: string | undefined;
     readonly providerSpec: Readonly<Record<string, unknown>>;
   };
-  /** Including `userData`. */
+  /** The data of the Secret of the class, including `userData`. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
-  /** An alternative of the class that works in the cloud. If `alternative` is absent, the kit skips the scenario. */
+  /**
+   * An alternative of the class that works in the cloud. If `alternative` is absent, the kit skips the scenarios of
+   * alternatives.
+   */
   readonly alternative?: Alternative | undefined;
   /**
-   * The provider spec of another cluster in the same account. If `otherCluster` is absent, the kit skips the scenario.
+   * The provider spec of another cluster in the same account. If `otherCluster` is absent, the kit skips the scenario
+   * of two clusters.
    */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
   /** The ID of a volume, or null for a volume of another cloud. */
