@@ -17,7 +17,10 @@ export interface CertificateFiles {
 /** Receives the certificates of a directory, and errors about them. */
 export interface ServedCertificate {
   use(pair: ServingPair, from?: string): void;
-  /** Reports why the current files are not served, or undefined when they are served. */
+  /**
+   * `sentence` states why the current files are not served. While the current files are served, `sentence` is
+   * undefined.
+   */
   unusable(sentence: string | undefined): void;
 }
 
@@ -43,8 +46,8 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
 }
 
 /**
- * Serves the certificate and key of a directory, and each later valid pair. While the files are invalid, the previous
- * pair stays in use.
+ * Serves the certificate and key of a directory, and replaces them by each later valid pair. While the files are
+ * invalid, the previous pair stays in use.
  * @throws ConfigError that names the flag and the directory if the first pair is missing or invalid.
  */
 export async function serveCertificateFiles<S extends { use(pair: ServingPair): void }>(

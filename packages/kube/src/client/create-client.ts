@@ -17,7 +17,8 @@ export interface ClientOptions {
   /** Adds jitter to the waits that a server requests. By default, `random` has a fixed seed. */
   readonly random?: Random;
   /**
-   * The rate limit of the client. Without `rateLimit`, only API priority and fairness of the server limits the rate.
+   * The rate limit of the client. Without `rateLimit`, only the API priority and fairness of the server limits the rate
+   * of requests.
    */
   readonly rateLimit?: RateLimit | undefined;
   /**

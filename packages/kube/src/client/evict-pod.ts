@@ -28,7 +28,7 @@ const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
  */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** Whether the body is a Status. The 404 of a proxy has another body. */
+/** Returns true if the response body is a Status. A 404 response of a proxy has another body. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**

@@ -7,7 +7,7 @@ import { noAnswer, refusal, tooLate } from './refusal.ts';
 /** The response to a request. `code` is 0 if there was no response. */
 export interface RequestSample {
   readonly method: string;
-  /** The path with the query, names and namespaces. */
+  /** The path of the request with its query. The path contains names and namespaces of objects. */
   readonly path: string;
   readonly code: number;
   readonly ms: number;
@@ -44,12 +44,13 @@ export interface Stream {
   end(): void;
 }
 
-/** As in client-go. */
+/** Maximum number of waits that a server can request for one call, as in client-go. */
 const MAX_WAITS = 10;
 /** Time limit for opening a watch. A busy server queues a request for up to 15 s before it answers. */
 const OPEN_WITHIN_MS = 30_000;
 /**
- * The client extends the requested wait by up to this fraction, because not all clients should return at the same time.
+ * The client extends the wait that a server requests by up to this fraction. The extension prevents that all clients
+ * retry at the same time.
  */
 const WAIT_JITTER = 0.1;
 
@@ -71,7 +72,10 @@ export class Exchange {
     return this.read(call, (response) => response.text());
   }
 
-  /** @throws KubeError, or the reason of the signal */
+  /**
+   * Sends a request, and passes the response to `consume`.
+   * @throws KubeError, or the reason of the signal
+   */
   async read<R>(call: Call, consume: (response: TransportResponse) => Promise<R>): Promise<R> {
     for (let waits = 0; ; waits++) {
       try {

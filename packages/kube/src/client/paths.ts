@@ -6,8 +6,8 @@ const refuse = (message: string): never => {
 };
 
 /**
- * Whether a text can be a segment of a path. An empty segment addresses the collection, and `..` addresses another
- * resource, so the function refuses both.
+ * Returns true if a text can be a segment of a path. The function refuses an empty segment, which addresses the
+ * collection, and `..`, which addresses another resource.
  */
 export const isPathSegment = (value: string): boolean =>
   value !== '' && value !== '.' && value !== '..' && !value.includes('/');
@@ -26,7 +26,7 @@ const root = (definition: ResourceDefinition<KubeObject>): string =>
 export const apiVersionOf = (definition: ResourceDefinition<KubeObject>): string =>
   definition.group === '' ? definition.version : `${definition.group}/${definition.version}`;
 
-/** If `namespace` is undefined, the path covers all namespaces. */
+/** Returns the path of a collection. If `namespace` is undefined, the path covers all namespaces. */
 export const collectionPath = (definition: ResourceDefinition<KubeObject>, namespace: string | undefined): string =>
   definition.namespaced && namespace !== undefined
     ? `${root(definition)}/namespaces/${segment(definition, 'namespace', namespace)}/${definition.plural}`
@@ -45,7 +45,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
 }
 
-/** Parameters without a value are omitted. */
+/** Returns the query string of a request. Parameters without a value are omitted. */
 export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   let text = '';
   for (const [name, value] of Object.entries(parameters)) {

@@ -46,9 +46,14 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 }
 
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
-/** For these codes, the message comes from the authorizer or the registry, and users need it to find the cause. */
+/**
+ * For these HTTP codes, the message of a response comes from the authorizer or the registry. Users need the message to
+ * find the cause.
+ */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
-/** A shorter value of a Secret may be a common word, so a message may contain it. */
+/**
+ * A message may contain a Secret value that is shorter than this length, because a short value may be a common word.
+ */
 const SHORTEST_SECRET = 6;
 
 function textsIn(value: unknown): readonly string[] {
@@ -56,7 +61,7 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Whether a message contains data of a Secret in the request, encoded or decoded. */
+/** Returns true if a message contains data of a Secret in the request, encoded or decoded. */
 function quotes(words: string, body: string): boolean {
   const sent: unknown = JSON.parse(body);
   const values = isRecord(sent) && !Array.isArray(sent) ? [sent.data, sent.stringData] : [sent];

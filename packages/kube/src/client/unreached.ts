@@ -26,7 +26,8 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
 };
 
 /**
- * The error codes of an error and its causes, starting with the outermost code, or the name of an error without a code.
+ * Returns the error codes of an error and its causes, starting with the outermost code. An error without a code is
+ * represented by its name.
  */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
@@ -36,8 +37,8 @@ function codesOf(error: unknown): readonly string[] {
 }
 
 /**
- * If an error response has no `Status`, it does not come from a Kubernetes API. One exception: for an unknown path,
- * kube-apiserver responds with 404 without a `Status`.
+ * Returns the clause for an error response without a `Status`. Such a response does not come from a Kubernetes API,
+ * with one exception: for an unknown path, kube-apiserver responds with 404 without a `Status`.
  */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';

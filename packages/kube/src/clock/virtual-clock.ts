@@ -29,7 +29,7 @@ const filesUnderWay = (): boolean =>
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
   readonly #quietTurns: number;
-  /** In milliseconds since 1970. */
+  /** The wall-clock time at the start of the clock, in milliseconds since 1970. */
   #began: number;
   #now = 0;
   #activity = 0;
@@ -115,7 +115,8 @@ export class VirtualClock implements Clock {
       this.#verifyCalls();
       quiet = this.#activity === seen && this.#held === 0 ? quiet + 1 : 0;
       if (quiet < this.#quietTurns || !filesUnderWay()) continue;
-      // libuv starts this operation after the operations that are under way. Turns of the event loop would use a core until the disk answers.
+      // libuv starts this operation after the pending file operations, so the clock waits without a busy loop. Turns of
+      // the event loop would use a core until the disk answers.
       await stat(process.execPath);
       quiet = 0;
     }

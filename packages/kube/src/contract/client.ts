@@ -91,7 +91,7 @@ export type WatchEvent<T> =
       };
     };
 
-/** Every method throws `KubeError`. */
+/** Reads objects of one kind. Every method throws `KubeError`. */
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
   /** With `each`, the client parses a page item by item, and never has the whole page in memory. */
@@ -103,7 +103,10 @@ export interface ResourceReader<T extends KubeObject> {
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 }
 
-/** Every method throws `KubeError`. A client retries a request only after a 429 or 503 with Retry-After. */
+/**
+ * Writes objects of one kind. Every method throws `KubeError`. A client retries a request only after a 429 or 503 with
+ * Retry-After.
+ */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
   /** Replaces an object; an outdated `metadata.resourceVersion` causes a conflict. */
@@ -124,8 +127,8 @@ export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>,
 /** A client of one API server with one identity. */
 export interface KubeClient {
   /**
-   * The history of the server, which detects that the server returned to an older state. All clients of a server in a
-   * process can share one history.
+   * The history of the server. The history detects the restore of the server to an older state. All clients of a server
+   * in a process can share one history.
    */
   readonly history: ServerHistory;
   /**

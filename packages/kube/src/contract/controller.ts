@@ -8,7 +8,7 @@ export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; read
 
 /** The outcome of a reconcile that waits for the next event. */
 export const done: Outcome = { kind: 'done' };
-/** Requests another reconcile after `afterMs` milliseconds. */
+/** Returns an outcome that requests another reconcile after `afterMs` milliseconds. */
 export const again = (afterMs: number): Outcome => ({ kind: 'again', afterMs });
 /** Returns the outcome with the earliest next reconcile. */
 export const soonest = (...all: readonly Outcome[]): Outcome =>
@@ -21,7 +21,7 @@ export const soonest = (...all: readonly Outcome[]): Outcome =>
  * - `again`: the failures are forgotten too, and the next reconcile runs after `afterMs`. Use this result for
  *   deadlines, not for polling.
  * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409, the next reconcile runs
- *   soon, without a log line at level error.
+ *   soon, without a log line at error level.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 

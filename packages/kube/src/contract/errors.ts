@@ -20,7 +20,7 @@ export class KubeError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly status: StatusBody;
-  /** From `Retry-After` or `details.retryAfterSeconds`, in milliseconds. */
+  /** The wait that the server requests, in milliseconds, from `Retry-After` or `details.retryAfterSeconds`. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

@@ -16,7 +16,7 @@ export interface Store<T> {
    * of objects.
    */
   byIndex(index: string, value: string): readonly T[];
-  /** The number of objects of `byIndex`, at a constant cost. */
+  /** Returns the number of objects that `byIndex` returns, at a constant cost. */
   countByIndex(index: string, value: string): number;
   readonly size: number;
 }
@@ -39,7 +39,7 @@ export interface Informer<T extends KubeObject> {
    * refusal, the cached objects are not updated, and the informer keeps retrying.
    */
   readonly refused: KubeError | undefined;
-  /** Calls `handler` when a refusal starts, changes its reason, or ends. */
+  /** Calls `handler` when a refusal starts, when its reason changes, and when the refusal ends. */
   onRefused(handler: () => void): () => void;
   /**
    * `doubted` is true if the cached objects may be newer than the state of the server. The reason is a restored backup
@@ -58,7 +58,9 @@ export interface Informer<T extends KubeObject> {
    */
   onChange(handler: (change: Change<T>) => void): () => void;
   run(signal: AbortSignal): Promise<void>;
-  /** Lists once without a watch, for callers that do not call `run`. Rejects with the error of the server. */
+  /**
+   * Lists once without a watch, for callers that do not call `run`. The promise rejects with the error of the server.
+   */
   readOnce(signal: AbortSignal): Promise<void>;
   /**
    * Adds the response to a write of this process to the cache, so that the next reconcile sees this write.
@@ -116,8 +118,8 @@ export interface InformerOptions<T extends KubeObject> {
    */
   readonly dataTimeoutMs?: number;
   /**
-   * Called each time the API server refuses a list or a watch. When a watch is open, `onAccess` is called with
-   * undefined.
+   * `onAccess` is called with the error each time the API server refuses a list or a watch. When a watch is open,
+   * `onAccess` is called with undefined.
    */
   readonly onAccess?: (refused: KubeError | undefined) => void;
   /** With `demand`, the informer lists and watches only while it has users. */

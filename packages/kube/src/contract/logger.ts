@@ -1,4 +1,7 @@
-/** Structured log: a constant message and fields. Neither may contain data of a Secret, user data or a token. */
+/**
+ * Structured log: a constant message and fields. The message and the fields must not contain data of a Secret, user
+ * data or a token.
+ */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;

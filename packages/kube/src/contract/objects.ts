@@ -18,7 +18,7 @@ export interface ObjectMeta {
   uid: string;
   resourceVersion: string;
   generation?: number;
-  /** RFC 3339, to the second. */
+  /** The time of the creation in RFC 3339, in whole seconds. */
   creationTimestamp: string;
   /** The time of the delete request plus the grace period, in RFC 3339. The server sets `deletionTimestamp`. */
   deletionTimestamp?: string;
@@ -75,6 +75,6 @@ export function splitKey(key: Key): { readonly namespace: string; readonly name:
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The owner reference with `controller: true`. */
+/** Returns the owner reference of an object with `controller: true`. */
 export const controllerOf = (object: { readonly metadata: { readonly ownerReferences?: OwnerReference[] } }) =>
   object.metadata.ownerReferences?.find((reference) => reference.controller === true);

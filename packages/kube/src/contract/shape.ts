@@ -61,7 +61,7 @@ function fits(value: unknown, shape: Shape): boolean {
   }
 }
 
-/** The zero value that Go uses for an absent field. */
+/** Returns the zero value that Go uses for an absent field of this shape. */
 function emptyOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 0;
   switch (shape.type) {

@@ -86,7 +86,10 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   };
 }
 
-/** @throws Error with the error output of the plugin */
+/**
+ * Runs the plugin.
+ * @throws Error with the error output of the plugin
+ */
 function run({ command, args, env, installHint }: Plugin): Promise<string> {
   return new Promise((done, fail) => {
     // The plugin gets no standard input, because it could wait for input forever.

@@ -22,7 +22,10 @@ export function keyFits(certificate: X509Certificate, key: string): boolean {
   }
 }
 
-/** @throws ConfigError with the file or field if it contains no certificate */
+/**
+ * Parses a certificate.
+ * @throws ConfigError with the file or field if the text contains no certificate
+ */
 export function mustBeCertificate({ text, from }: Pem): X509Certificate {
   const parsed = parseCertificate(text);
   if (parsed === undefined)
@@ -30,14 +33,20 @@ export function mustBeCertificate({ text, from }: Pem): X509Certificate {
   return parsed;
 }
 
-/** @throws ConfigError if the certificate has expired */
+/**
+ * Verifies the expiry of a certificate.
+ * @throws ConfigError if the certificate has expired
+ */
 export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
   const { validTo } = mustBeCertificate({ text, from });
   if (now.getTime() > Date.parse(validTo))
     throw new ConfigError(`${from} expired at ${new Date(validTo).toISOString()}; issue a new certificate`);
 }
 
-/** @throws ConfigError with the sources of the key and the certificate if they do not belong together */
+/**
+ * Verifies that a key belongs to a certificate.
+ * @throws ConfigError with the sources of the key and the certificate if they do not belong together
+ */
 export function mustFit(certificate: Pem, key: Pem): void {
   if (keyFits(mustBeCertificate(certificate), key.text)) return;
   throw new ConfigError(`${certificate.from} and ${key.from} do not match; use a certificate with its own key`);

@@ -35,7 +35,7 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Returns undefined if an optional file does not exist. */
+/** Parses a kubeconfig file. Returns undefined if an optional file does not exist. */
 async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
@@ -107,7 +107,10 @@ function select(config: Config, wanted: string | undefined): Selected {
   };
 }
 
-/** The PEM text is in `<name>-data` (base64), or in the file `<name>`, relative to the kubeconfig. */
+/**
+ * Reads a PEM text from the field `<name>-data` (base64), or from the file in the field `<name>`, relative to the
+ * kubeconfig.
+ */
 async function pem({ fields, folder }: Part, name: string, { label, readText }: Config): Promise<Pem | undefined> {
   const data = text(fields, `${name}-data`);
   if (data !== undefined)
@@ -180,7 +183,8 @@ export interface KubeconfigOptions {
 }
 
 /**
- * Returns the configuration of a context, by default the current context, and its files.
+ * Returns the configuration of a context and the files of the configuration. By default, the function uses the current
+ * context.
  * @throws ConfigError
  */
 export async function kubeconfigFiles(

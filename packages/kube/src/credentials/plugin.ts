@@ -84,7 +84,10 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   };
 }
 
-/** `latest` returns the current credentials. After `lookAgain`, `latest` runs the plugin again. */
+/**
+ * Adds the credentials of a plugin to a configuration. `latest` returns the current credentials. After `lookAgain`,
+ * `latest` runs the plugin again.
+ */
 export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: Clock): Promise<ClusterConfig> {
   let ask = await asker(of, cluster.ca, clock);
   let given = await ask();

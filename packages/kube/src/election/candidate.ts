@@ -11,7 +11,7 @@ import { claim, type ElectionRecord, holderVersion, readRecord, released, toSpec
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
-/** The durations of a write of the Lease. */
+/** The lease duration and the renew deadline of one write of the Lease. */
 export type Pace = Pick<ElectionTimings, 'leaseMs' | 'renewDeadlineMs'>;
 
 /** A process that takes part in the election: its requests for the Lease, and the last known state of the Lease. */
@@ -21,14 +21,17 @@ export class Candidate {
   readonly #resource: ResourceClient<Lease>;
   readonly outage: OutageLog;
   #lease: Lease | undefined;
-  /** Time of the observation, by the clock of this process. Clocks of different machines are not compared. */
+  /**
+   * Time at which this process observed the last known state of the Lease, by its own clock. Clocks of different
+   * machines are not compared.
+   */
   #observedAt = 0;
   /**
    * Time since the last successful write of the Lease. All other candidates wait for at least the lease duration after
    * a write.
    */
   #renewed: Age | undefined;
-  /** The durations of the next writes. */
+  /** The lease duration and the renew deadline of the next writes. */
   #pace: Pace;
   /**
    * The last successful write, and all later writes without a response. The server may have executed each of these
@@ -49,7 +52,10 @@ export class Candidate {
     this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
   }
 
-  /** @throws KubeError if the request fails */
+  /**
+   * Tries once to acquire the Lease, and returns whether this process or another process holds the Lease.
+   * @throws KubeError if the request fails
+   */
   async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
     const record = await this.#look(signal);
     const mine = record?.holder === this.#options.identity;
@@ -138,7 +144,7 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // An active leader creates a deleted Lease at the next renewal, so a deletion does not release the Lease.
+        // An active leader creates a deleted Lease again at the next renewal, so a deletion does not release the Lease.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();

@@ -10,8 +10,8 @@ export interface Fence {
    */
   confirm(): Promise<void>;
   /**
-   * Confirms the leadership like `confirm`, but also after the work must end. `held` is for the last steps before this
-   * process releases the Lease.
+   * Confirms the leadership like `confirm`. Unlike `confirm`, `held` also resolves after the work must end. `held` is
+   * for the last steps before this process releases the Lease.
    */
   held(): Promise<void>;
 }

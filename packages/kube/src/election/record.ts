@@ -11,7 +11,7 @@ export interface ElectionRecord {
   readonly transitions: number;
 }
 
-/** As metav1.MicroTime. */
+/** Formats a time like metav1.MicroTime. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
 /** Reads the election record of a Lease. As in client-go, an absent field has the zero value of its type. */
@@ -42,7 +42,10 @@ export function claim(old: ElectionRecord | undefined, identity: string, leaseMs
   };
 }
 
-/** Every candidate may acquire a released Lease immediately. The duration is 1 s, as in client-go. */
+/**
+ * Returns the record of a released Lease, which every candidate may acquire immediately. The lease duration is 1 s, as
+ * in client-go.
+ */
 export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   holder: '',
   leaseDurationSeconds: 1,

@@ -36,7 +36,7 @@ function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, re
 
 const isBeaten = (error: unknown): boolean => error instanceof KubeError && error.code === 409;
 
-/** Returns false if the signal aborted first. */
+/** Waits until this process holds the Lease. Returns false if the signal aborted first. */
 async function acquire(candidate: Candidate, options: ElectionOptions): Promise<boolean> {
   const { signal, clock, random } = options;
   while (!signal.aborted) {
@@ -79,9 +79,11 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         return 'lost';
       }
       const next = quiet?.now() ? quiet : usual;
-      // All other candidates measure from the execution of the write, so the age starts when the request is sent.
+      // Other candidates measure the lease duration from the execution of the write. This process measures from the
+      // earlier time at which it sends the request.
       const sentAt = clock.monotonic();
-      // The server may execute a write whose response is lost, so a shorter duration counts from its request.
+      // The server may execute a write whose response is lost. A shorter renew deadline therefore counts from the time
+      // at which its request is sent.
       if (next.renewDeadlineMs < pace.renewDeadlineMs) {
         pace = next;
         deadline.set(Math.min(deadline.atMs, sentAt + pace.renewDeadlineMs));

@@ -4,7 +4,7 @@ import type { KubeClient } from '../contract/client.ts';
 import type { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** In milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
+/** The timings of the election in milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
 export interface ElectionTimings {
   /** Lease duration: time after the last observed renewal at which other candidates may acquire the Lease. */
   readonly leaseMs: number;
@@ -19,7 +19,7 @@ export interface ElectionTimings {
 /** Longer timings for a leader without work, in milliseconds. */
 export interface QuietTimings extends Pick<ElectionTimings, 'leaseMs' | 'renewDeadlineMs'> {
   readonly renewMs: number;
-  /** Returns true if the next renewal uses these timings. */
+  /** Returns true if the next renewal uses the longer timings. */
   readonly now: () => boolean;
 }
 
@@ -28,7 +28,7 @@ export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, rene
 
 /** A state of a Lease that this process observed before the election. */
 export interface ObservedLease {
-  /** As JSON. */
+  /** The `spec` of the Lease as JSON. */
   readonly spec: string;
   readonly holder: string;
   /** Monotonic time at which this process first observed the state of the Lease. */
@@ -58,7 +58,9 @@ export interface ElectionOptions {
   readonly signal: AbortSignal;
   /** `onLeader` is called for each new leader, with its version if the Lease contains it. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
-  /** Called if this process has no permission for the Lease, and cannot become the leader. */
+  /**
+   * `onForbidden` is called if this process has no permission for the Lease, and therefore cannot become the leader.
+   */
   readonly onForbidden?: (error: KubeError) => void;
   readonly onLost?: (because: string) => void;
   /** Version of this program, which the Lease contains for other candidates. */

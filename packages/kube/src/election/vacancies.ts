@@ -2,10 +2,11 @@ import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/** The shortest recorded period. A shorter period is an ordinary change of the leader. */
+/** The minimum length of a recorded period without a holder. A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
 /**
- * Time for which a period is kept. A process that used the period has stored its decision in another object by then.
+ * Time for which the annotation keeps a period without a holder. After this time, each process that used the period has
+ * stored its decision in another object.
  */
 const KEPT_MS = 24 * 3_600_000;
 const MOST = 8;
@@ -18,7 +19,8 @@ function parsed(entry: string): readonly LeaseVacancy[] {
 }
 
 /**
- * Returns the periods in a Lease, oldest first. Invalid entries are ignored, because any client may write annotations.
+ * Returns the periods without a holder that the annotation of a Lease contains, oldest first. Invalid entries are
+ * ignored, because any client may write annotations.
  */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);

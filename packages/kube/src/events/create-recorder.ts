@@ -32,15 +32,17 @@ export interface RecorderOptions {
 }
 
 const CONCURRENCY = 4;
-/** Series above this number are dropped, and the log contains one line about them. */
+/**
+ * The maximum number of series that wait for a write. The recorder drops further series, and logs one line about them.
+ */
 const MAX_WAITING = 2000;
-/** As in client-go. */
+/** The maximum number of attempts to write a series, as in client-go. */
 const MAX_ATTEMPTS = 12;
 const BACKOFF: BackoffOptions = { baseMs: 1000, maxMs: 30_000, jitter: 0.5 };
 const NAME_LIMIT = 253;
 const HEX = '0123456789abcdef';
 
-/** Like metav1.Time. */
+/** Formats a time like metav1.Time, in whole seconds. */
 const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
 const mayWorkLater = (error: unknown): boolean =>
@@ -136,7 +138,7 @@ class BatchingRecorder implements EventRecorder {
     }
   }
 
-  /** Returns the name of the Event. */
+  /** Writes a series, and returns the name of its Event. */
   async #send(series: Series): Promise<string> {
     const resource = this.#options.client.resource(events, series.involved.namespace ?? 'default');
     if (series.once) return this.#sendOnce(series);

@@ -50,7 +50,9 @@ const SIMILAR_WINDOW_MS = 10 * 60_000;
 /** Maximum number of groups. At the maximum, the least recently used group is removed, as in client-go. */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
-/** The limit of `note` in events.k8s.io/v1, which is stored as the same object. */
+/**
+ * The API server stores the Events of both API groups in one form, so the limit of `note` in events.k8s.io/v1 applies.
+ */
 const MAX_MESSAGE_LENGTH = 1024;
 
 const capped = (message: string): string =>
@@ -93,7 +95,7 @@ export class EventGroups {
     const group: Group =
       known === undefined || stale ? { last: event.at, byMessage: new Map(), combined: undefined } : known;
     group.last = event.at;
-    this.#groups.delete(key); // The map is in the order of use.
+    this.#groups.delete(key); // The map keeps the groups in the order of their last use.
     this.#groups.set(key, group);
     if (this.#groups.size > MAX_GROUPS) this.#groups.delete(this.#groups.keys().next().value ?? '');
     return group;

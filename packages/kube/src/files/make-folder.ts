@@ -3,7 +3,10 @@ import { dirname, resolve } from 'node:path';
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-/** @throws the error of the operating system */
+/**
+ * Creates one folder. Returns false if the folder exists already.
+ * @throws the error of the operating system
+ */
 function makeOne(folder: string, mode: number): boolean {
   try {
     mkdirSync(folder, { mode });

@@ -7,8 +7,8 @@ import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
 /**
- * Maximum size of a configuration file: The size is larger than any list of flags, and limits the memory if the path is
- * wrong.
+ * Maximum size of a configuration file. The limit is larger than any list of flags. If the path is wrong, the limit
+ * protects the memory of the process.
  */
 const LARGEST_BYTES = 1_048_576;
 
@@ -33,7 +33,7 @@ function sentenceOf({ code, message, pos }: YAMLParseError, text: string): strin
 
 const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
-/** `flagText` returns undefined for a value that the flag does not accept. */
+/** Returns a value as the text of its flag, or undefined for a value that the flag does not accept. */
 function flagText(value: unknown, flag: Flag<unknown> | undefined): string | undefined {
   if (flag?.pairs && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const pairs = Object.entries(value);

@@ -13,7 +13,7 @@ export interface Given {
  */
 export const variableOf = (flag: string): string => `MCM_FLAG_${flag.replaceAll('-', '_').toUpperCase()}`;
 
-/** Empty variables are ignored. */
+/** Returns the flags that environment variables set. Empty variables are ignored. */
 export function givenByEnvironment(
   flags: Flags,
   env: Readonly<Record<string, string | undefined>>,

@@ -17,7 +17,7 @@ export type Parsed<F extends Flags> =
   | { readonly kind: 'run'; readonly values: FlagValues<F>; readonly warnings: readonly string[] }
   | { readonly kind: 'print'; readonly text: string };
 
-/** Go's flag sets accept `--a_b` for `--a-b`. */
+/** Replaces `_` by `-` in the name of a flag, because Go's flag sets accept `--a_b` for `--a-b`. */
 const dashed = (argument: string): string =>
   argument.startsWith('--') ? argument.replace(/^[^=]+/, (name) => name.replaceAll('_', '-')) : argument;
 

@@ -12,7 +12,10 @@ export class Answers {
     this.#clock = clock;
   }
 
-  /** Returns a transport whose answers count. A watch and an error of the server prove nothing. */
+  /**
+   * Returns a transport whose answers update the age. A watch or a server error (500 and above) does not update the
+   * age.
+   */
   wrap(transport: Transport): Transport {
     return async (request) => {
       const sentAt = this.#clock.monotonic();
@@ -22,7 +25,7 @@ export class Answers {
     };
   }
 
-  /** Milliseconds since the newest request with an answer was sent, undefined before the first answer. */
+  /** Returns the milliseconds since the newest answered request was sent, or undefined before the first answer. */
   readonly ageMs = (): number | undefined =>
     this.#sentAt === undefined ? undefined : this.#clock.monotonic() - this.#sentAt;
 }

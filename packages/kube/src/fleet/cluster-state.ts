@@ -39,5 +39,5 @@ export interface Progress {
   silent(silent: boolean): void;
 }
 
-/** A label of a metric. */
+/** The reason of a failure, as a label value of a metric. */
 export type FailureReason = 'kubeconfig' | 'other-cluster' | 'unreachable' | 'lease-lost' | 'lease-deleted' | 'other';

@@ -15,9 +15,12 @@ interface NamespaceContent {
   readonly finalizer?: string;
 }
 
-/** How a binary ends its work for a cluster whose namespace is being deleted. */
+/** The settings with which a binary ends its work for a cluster whose namespace is being deleted. */
 export interface DeletionSettings {
-  /** On the Lease and on the kubeconfig Secret, so that both outlive the machines of a deleted namespace. */
+  /**
+   * The finalizer of the Lease and of the kubeconfig Secret. With the finalizer, both objects outlive the machines of a
+   * deleted namespace.
+   */
   readonly finalizer: string;
   readonly content: readonly NamespaceContent[];
 }
@@ -103,7 +106,8 @@ async function looksEmpty(
   };
   for (const { informer } of kinds) {
     informer.onChange(look);
-    // An empty list calls no handler. An abort before the first list rejects, and ends the informer.
+    // An empty list calls no handler. If the signal aborts before the first list, the promise rejects, and the informer
+    // ends.
     informer.whenSynced(both).then(look, () => undefined);
   }
   await Promise.all(kinds.map(({ informer }) => informer.run(both)));

@@ -29,7 +29,7 @@ export interface IdentityOptions {
   readonly userAgent: string;
   readonly clock: Clock;
   readonly source: string;
-  /** A hint how to accept the new identity of the cluster. */
+  /** A hint that tells the user how to accept the new identity of the cluster. */
   readonly fix: string;
 }
 
@@ -91,8 +91,8 @@ export class ClusterIdentity {
 }
 
 /**
- * Creates a transport that sends a request only if the same cluster responded recently. A second check after each list
- * and watch keeps objects of another cluster out of the caches.
+ * Creates a transport that sends a request only if a recent check confirmed the identity of the cluster. A second
+ * identity check after each list and watch keeps objects of another cluster out of the caches.
  */
 export const identifiedTransport =
   (transport: Transport, identity: ClusterIdentity): Transport =>

@@ -13,7 +13,7 @@ export interface Member {
   readonly region?: string | undefined;
   /** Labels of the namespace in the seed. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Folder for relative paths. If undefined, the kubeconfig must not refer to files or programs. */
+  /** Folder for relative paths in the kubeconfig. If undefined, the kubeconfig must not refer to files or programs. */
   readonly folder: string | undefined;
   /** Object that receives events about the cluster. */
   readonly about: KubeObject | undefined;

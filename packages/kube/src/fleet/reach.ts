@@ -9,7 +9,7 @@ const SLOW_MS = 5_000;
 const PROBE_MS = 5_000;
 /** A replica releases a cluster that has not responded for this time, like the original. */
 const LIMIT_MS = 30_000;
-/** Codes of a proxy that does not reach the API server. */
+/** HTTP codes of a proxy that does not reach the API server. */
 const FROM_PROXY: readonly number[] = [502, 504];
 
 /** This process gets no response from the API server of a cluster, which another replica may reach. */
@@ -49,7 +49,10 @@ export class Reach {
     };
   }
 
-  /** Returns an error about the missing response, if that is the likely cause of `error`. */
+  /**
+   * While the API server does not answer, returns an error with the missing answer as the likely cause. In all other
+   * cases, returns `error` unchanged.
+   */
   explain(error: unknown): unknown {
     if (this.#silentSince === undefined) return error;
     return new Unreachable(`${errorText(error)} (the API server of the cluster does not answer: ${this.#failure})`);
@@ -59,7 +62,7 @@ export class Reach {
    * Sends probes while the API server does not respond, until the signal aborts. `watch` returns an error after 30 s
    * without a response, if another replica may reach the API server.
    * @param probe Sends a request.
-   * @param elsewhere Whether another replica may reach the API server.
+   * @param elsewhere Returns true if another replica may reach the API server.
    * @param noted Called with true after 30 s without an answer, and with false after an answer.
    */
   async watch(

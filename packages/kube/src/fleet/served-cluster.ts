@@ -20,7 +20,7 @@ export interface ClusterRun {
   readonly member: Member;
   readonly progress: Progress;
   readonly memory: ClusterMemory;
-  /** Whether another replica may reach the API server of the cluster. */
+  /** Returns true if another replica may reach the API server of the cluster. */
   readonly elsewhere: () => boolean;
   /** Aborts when the namespace of the cluster is being deleted. */
   readonly deletion: AbortSignal;
@@ -30,7 +30,7 @@ export interface ClusterRun {
 /** The end of a run. `empty` means that the namespace is being deleted and needs no controllers any more. */
 export type RunEnd = 'stopped' | 'empty';
 
-/** Rejects if the cluster must stop earlier. */
+/** Serves a cluster for one run. The promise rejects if the cluster must stop before the run ends. */
 type Serve = (run: ClusterRun) => Promise<RunEnd>;
 
 /** The cluster no longer belongs to the fleet. */
@@ -45,11 +45,11 @@ export class LeaseLost extends Error {
 export interface ServedClusterParts {
   readonly serve: Serve;
   /**
-   * Reads the identity of the cluster without a Lease and without a write. Rejects with `Unreachable` without a
-   * response, and with `OtherCluster` if another cluster responds.
+   * Reads the identity of the cluster without a Lease and without a write. The promise rejects with `Unreachable` if
+   * the cluster does not respond, and with `OtherCluster` if another cluster responds.
    */
   readonly probe: (run: ClusterRun) => Promise<void>;
-  /** Whether another replica may reach the API server of the cluster. */
+  /** Returns true if another replica may reach the API server of the cluster. */
   readonly elsewhere: (cluster: string) => boolean;
   /** `reachChanged` is called after `unreachable` of a cluster has changed. */
   readonly reachChanged: () => void;

@@ -43,7 +43,7 @@ class Index<T> {
     }
   }
 
-  /** Removes an object from the index values that are not in `next`, its new state. */
+  /** Removes an object from the index values of its old state that are not index values of `next`, its new state. */
   remove(key: Key, object: T, next: T | undefined): void {
     const kept = next === undefined ? [] : this.valuesOf(next);
     for (const value of this.valuesOf(object)) {

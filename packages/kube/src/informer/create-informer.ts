@@ -19,19 +19,20 @@ export interface InformerRuntime {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * If true, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests set `freeze`.
+   * With `freeze`, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests set
+   * `freeze`.
    */
   readonly freeze?: boolean;
   /** `observe` is called after each list and watch with the number of objects or events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /**
-   * Called with each failure of a list or watch. When a watch is open and the cache is complete, `outage` is called
-   * with undefined.
+   * `outage` is called with each failure of a list or watch. When a watch is open and the cache is complete, `outage`
+   * is called with undefined.
    */
   readonly outage?: (resource: string, failure: unknown) => void;
   /**
-   * Called with a sentence about an object that does not conform to its type, once for each set of faults. `client` is
-   * the client of the object's cluster.
+   * `malformed` is called with a sentence about an object that does not conform to its type, once for each set of
+   * faults. `client` is the client of the object's cluster.
    */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
 }
@@ -182,7 +183,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#demand?.progressed();
   }
 
-  /** True while no user needs an informer with `demand`. The cache is then empty. */
+  /** `closed` is true while no user needs an informer with `demand`. The cache of a closed informer is empty. */
   get closed(): boolean {
     return this.#demand !== undefined && !this.#demand.open;
   }
@@ -263,7 +264,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     for (const handler of this.#handlers) this.#call(handler, change);
   }
 
-  /** Reports faults when they start, change, and end. */
+  /** Reports the faults of an object when they start, when they change, and when they end. */
   #reportFaults(change: Change<T>): void {
     const before = change.type === 'updated' ? faultText(change.old) : undefined;
     const sentence = change.type === 'deleted' ? undefined : faultText(change.object);

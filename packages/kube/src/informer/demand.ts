@@ -3,13 +3,13 @@ import type { DemandMember, InformerDemand } from '../contract/informer.ts';
 
 interface DemandOptions {
   readonly clock: Clock;
-  /** The informers close this time after the last user has left, in milliseconds. */
+  /** Time in milliseconds for which the informers stay open after the last user has left. */
   readonly lingerMs: number;
 }
 
 interface User {
   readonly since: number;
-  /** Called once when the caches are complete. */
+  /** `wake` is called once when the caches are complete. */
   wake: (() => void) | undefined;
 }
 
@@ -56,7 +56,7 @@ export class Demand implements InformerDemand {
     return false;
   }
 
-  /** Milliseconds since `want` added this user, or 0 without this user. */
+  /** Returns the milliseconds since `want` added this user, or 0 for an unknown user. */
   waitedMs(user: string): number {
     const since = this.#users.get(user)?.since;
     return since === undefined ? 0 : this.#o.clock.monotonic() - since;

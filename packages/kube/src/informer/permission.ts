@@ -19,7 +19,7 @@ const OF_OBJECT: Readonly<Record<string, string>> = {
 };
 const OF_COLLECTION: Readonly<Record<string, string>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' };
 
-/** Returns the permission of a request, or undefined if the path is no resource. */
+/** Returns the permission of a request, or undefined if the path does not belong to a resource. */
 export function permissionOf(method: string, target: string): Permission | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   const parts = RESOURCE.exec(path)?.groups;
@@ -32,7 +32,9 @@ export function permissionOf(method: string, target: string): Permission | undef
     : { verb, resource: sub === undefined ? resource : `${resource}/${sub}`, group };
 }
 
-/** Matches the message of the authorizer. A refusal of admission has the same code and another message. */
+/**
+ * Matches the message of the authorizer. A refusal by an admission plugin has the same HTTP code, but another message.
+ */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
 /** Returns the missing permission of a refusal, or undefined for any other error. */
@@ -42,10 +44,10 @@ export function refusedPermission(message: string): Permission | undefined {
   return verb === undefined || resource === undefined || group === undefined ? undefined : { verb, resource, group };
 }
 
-/** The permission as text, such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
+/** Returns the permission as text, such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
 export const permissionText = ({ verb, resource, group }: Permission): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
 
-/** A rule of a role that grants the permission. */
+/** Returns the rule of a role that grants the permission. */
 export const grantText = ({ verb, resource, group }: Permission): string =>
   `{apiGroups: [${group === '' ? '""' : group}], resources: [${resource}], verbs: [${verb}]}`;

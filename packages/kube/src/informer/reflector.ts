@@ -26,8 +26,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly onSynced: () => void;
   readonly onDoubt: (doubted: boolean) => void;
   /**
-   * Called each time the server refuses the kind or does not serve it. When a watch is open, `onAccess` is called with
-   * undefined.
+   * `onAccess` is called with the error each time the server refuses the kind or does not serve it. When a watch is
+   * open, `onAccess` is called with undefined.
    */
   readonly onAccess: (refused: KubeError | undefined) => void;
   /** `onOutage` is called with each failure, and with undefined when a watch is open. */
@@ -37,21 +37,23 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** The first wait is short because most outages are restarts of the server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** Maximum number of lists whose pages expired. The reflector then requests the list without pages. */
+/** The number of lists with expired pages after which the reflector requests the list without pages. */
 const MAX_EXPIRED_LISTS = 2;
 /** A server that closes a watch without an event within this time is not healthy. The limit is from client-go. */
 const SHORT_WATCH_MS = 1000;
 /**
- * A server that ends a watch this much earlier than requested is probably stopping. The next watch may reach another
- * server.
+ * A server that ends a watch earlier than requested by at least this time is probably stopping. The next watch may
+ * reach another server.
  */
 const EARLY_MS = 2000;
 /**
- * After a longer outage, the reflector lists again, because the server may have been restored to an older state. If the
- * restore undid only deletions from before the last list, no cached object shows the restore.
+ * After an outage that is longer than this time, the reflector lists again, because the server may have been restored
+ * to an older state. If the restore undid only deletions from before the last list, no cached object shows the restore.
  */
 const LONG_OUTAGE_MS = 30_000;
-/** Watches last 5 to 10 minutes, and so move between the replicas of the server. The numbers are from client-go. */
+/**
+ * Watches last 5 to 10 minutes, so that they move between the replicas of the server. The numbers are from client-go.
+ */
 const WATCH_MIN_SECONDS = 300;
 
 const isSame = ({ metadata }: KubeObject, other: KubeObject): boolean =>
@@ -101,7 +103,10 @@ export class Reflector<T extends KubeObject> {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
-  /** `proven` is false after a lost connection or a rollback. */
+  /**
+   * `proven` is false from a lost connection or a rollback until a response proves that the server is not older than
+   * the cache.
+   */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
@@ -115,7 +120,7 @@ export class Reflector<T extends KubeObject> {
     this.#trust();
   }
 
-  /** The promise never rejects. */
+  /** Runs until the signal aborts. The promise never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = this.#options.client.history.onWentBack((evidence) => this.#startOver(evidence));
     try {
@@ -138,10 +143,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * A server that was restored to an older state accepts a watch from a future version, but sends no events. If later
-   * writes raised its version, the server sends only events of these writes. The object of the newest known change
-   * proves that the server has the history of the cache. If versions cannot be compared, or after a long outage, the
-   * reflector lists again.
+   * A server that was restored to an older state accepts a watch from a future version, but sends no events. If writes
+   * after the restore raised the version of the server, the server sends only events of these writes. The object of the
+   * newest known change proves that the server has the history of the cache. If versions cannot be compared, or after a
+   * long outage, the reflector lists again.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
@@ -368,7 +373,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = version;
   }
 
-  /** The watch works if it has delivered an event or has stayed open for a while. */
+  /** Records that the watch works. A watch works if it has delivered an event or has stayed open for a while. */
   #proven(): void {
     this.#expiredWatches = 0;
     this.#outage.worked();

@@ -38,8 +38,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * The object of the newest known change. `newest` is undefined if the newest change is a deletion, and if the cache is
-   * empty.
+   * The object of the newest known change. If the newest change is a deletion or the cache is empty, `newest` is
+   * undefined.
    */
   get newest(): T | undefined {
     return this.#newest;
@@ -129,8 +129,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Returns evidence of a restore in a page: the version of the list or of an object is older than in the cache. Only
-   * objects show the restore if it increased the version of the server.
+   * Returns evidence of a restore in a page: the version of the list or of an object is older than in the cache. A
+   * restore may increase the version of the server; then only objects show the restore.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported)

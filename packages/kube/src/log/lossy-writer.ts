@@ -35,7 +35,7 @@ export class LossyWriter {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     try {
       if (this.#dropped > 0) {
-        // Completes a line that a failure truncated.
+        // The line break ends a line that a failure truncated.
         sink(Buffer.from(`\n${notice(this.#dropped, this.#reason)}\n`));
         this.#dropped = 0;
       }
@@ -48,7 +48,7 @@ export class LossyWriter {
   }
 }
 
-/** Wait in milliseconds until the reader of a full pipe has read. */
+/** Wait in milliseconds until the next attempt to write to a full pipe. */
 const FULL_PIPE_MS = 10;
 /** After this number of waits (one second), the reader of the pipe counts as stopped. */
 const MAX_WAITS = 100;
@@ -67,7 +67,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A log file that the first line opens. If the file cannot be opened, each further line tries to open it. */
+/** A log file that is opened at the first line. If the file cannot be opened, each further line tries to open it. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';

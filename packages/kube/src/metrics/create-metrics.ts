@@ -10,7 +10,7 @@ import { templated } from './template.ts';
 export interface MetricsOptions {
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly prefix?: string | undefined;
-  /** Whether the registry contains the metrics of the process. By default, `process` is true. */
+  /** `process` is true if the registry contains the metrics of the process, which is the default. */
   readonly process?: boolean;
 }
 

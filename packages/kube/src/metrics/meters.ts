@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-/** An absent label has an empty value. */
+/** The labels of a series. An absent label has an empty value. */
 export type MeterLabels = Readonly<Record<string, string>>;
 
 /** The current value of one series. */
@@ -20,7 +20,7 @@ export interface MeterName {
 export interface Meters {
   /** Creates a gauge whose series are read at each scrape. A series that `samples` does not return is removed. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
-  /** Creates a counter without labels that is read at each scrape. */
+  /** Creates a counter without labels. The value of the counter is read at each scrape. */
   counted(meter: MeterName, value: () => number): void;
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
   counter(meter: MeterName): (labels?: MeterLabels) => void;
@@ -28,10 +28,10 @@ export interface Meters {
   histogram(meter: MeterName, buckets?: readonly number[]): (value: number, labels?: MeterLabels) => void;
 }
 
-/** Go's client_golang DefBuckets, in seconds. */
+/** The bucket bounds DefBuckets of Go's client_golang, in seconds. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates meters for a registry. The registry refuses a name that exists. */
+/** Creates meters for a registry. The registry refuses the name of an existing metric. */
 export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-client'), registry: Registry): Meters {
   const config = ({ name, help, labels = [] }: MeterName) => ({
     name,

@@ -20,7 +20,7 @@ export function registerProcessMetrics(meters: Meters): void {
   gauge('nodejs_heap_size_used_bytes', 'Heap in use in bytes', () => process.memoryUsage().heapUsed);
 }
 
-/** Five samples per second are cheap and detect long delays. */
+/** Five samples of the event loop delay per second are cheap and detect long delays. */
 const DELAY_RESOLUTION_MS = 200;
 const COLLECTION_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 

@@ -1,6 +1,6 @@
 /**
- * Replaces namespaces and names in a path, such as `/api/v1/namespaces/{namespace}/pods/{name}`, so that the label of
- * a metric has few values.
+ * Replaces namespaces and names in a path by placeholders, so that the label of a metric has few values. An example is
+ * `/api/v1/namespaces/{namespace}/pods/{name}`.
  */
 export function templated(path: string): string {
   const end = path.indexOf('?');

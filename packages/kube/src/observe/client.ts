@@ -5,7 +5,7 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
-/** The error of an unsent write. Callers retry this error like any failure. */
+/** Returns the error of an unsent write. Callers retry after this error as after any failure. */
 const notSent = (what: string, object: string): KubeError =>
   new KubeError(`${what} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
@@ -44,7 +44,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // Several new objects of one owner count as one decision, because the objects have no names yet.
+    // Several new objects of one owner count as one decision, because new objects have no names yet.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&

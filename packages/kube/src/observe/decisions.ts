@@ -14,7 +14,7 @@ export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
 /** An action that this process would take without `--observe-only`. */
 export interface Decision {
-  /** Verb and resource, such as `patch machinesets/status` or `create vm`. The text has few different values. */
+  /** Verb and resource, such as `patch machinesets/status` or `create vm`. The number of different texts is small. */
   readonly what: string;
   readonly resource: string;
   /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
@@ -39,7 +39,7 @@ interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** Callers of `follow`. A follower continues when another controller has executed the decision. */
+  /** The callers of `follow`, which continue when another controller has executed the decision. */
   readonly followers: Set<Follower>;
   /** Fields that differ from the decision in the last known state of the object. */
   lacks?: readonly string[];

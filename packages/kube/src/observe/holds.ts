@@ -1,7 +1,7 @@
 import type { Patch } from '../contract/client.ts';
 import { isRecord } from '../contract/json-values.ts';
 
-/** Fields with times and versions are not part of a decision. */
+/** Matches fields with times and versions, which are not part of a decision. */
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**

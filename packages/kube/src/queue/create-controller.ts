@@ -13,7 +13,7 @@ import { type QueueObserver, WorkQueue } from './work-queue.ts';
 /** The values of a queue that a metrics registry reads. */
 export interface QueueGauges {
   depth(): number;
-  /** In milliseconds. */
+  /** Returns the milliseconds for which each current reconcile has been running. */
   runningForMs(): number[];
 }
 
@@ -31,15 +31,16 @@ export interface ControllerOptions {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   /**
-   * The cache with the objects of the keys. Malformed objects are skipped, because the informer reports them and their
-   * next change adds the key again. If the keys are not names of objects, `of` is undefined.
+   * The cache with the objects of the keys. The controller skips malformed objects. The informer reports each malformed
+   * object, and the next change of the object adds its key again. If the keys are not names of objects, `of` is
+   * undefined.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
   /** The delays after failures, by default 50 ms to 2 min with a jitter of 0.5. */
   readonly backoff?: BackoffOptions;
   /**
    * Returns true if a key should be reconciled before other keys. `urgent` is called when the key becomes ready. At
-   * least every fourth key is not urgent, so urgent keys do not block other keys.
+   * least every fourth reconciled key is not urgent, so urgent keys do not block other keys.
    */
   readonly urgent?: (key: Key) => boolean;
 }
@@ -67,7 +68,9 @@ class QueueController implements Controller {
   /** Informers that the controller does not wait for while the API server refuses them. */
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
-  /** The last error of each failing key, so that the controller logs an error once. */
+  /**
+   * The last error of each failing key. The controller logs an error only if it differs from the last error of the key.
+   */
   readonly #lastErrors = new Map<Key, string>();
   #signal: AbortSignal | undefined;
   #onIdle: (() => void) | undefined;
@@ -149,7 +152,7 @@ class QueueController implements Controller {
     }
   }
 
-  /** Whether a cache has been outdated for an unknown time, or may contain changes that the server has lost. */
+  /** Returns true if a cache has been outdated for an unknown time, or may contain changes that the server has lost. */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../clock/clock.ts';
 import { Schedule, type Scheduled } from '../clock/schedule.ts';
 import type { Key } from '../contract/objects.ts';
 
-/** Called with values of a queue, for metrics. */
+/** Receives the values of a queue, for metrics. */
 export interface QueueObserver {
   added?(): void;
   /** `started` is called when a worker takes a key, with the time for which the key waited. */
@@ -23,7 +23,7 @@ export interface WorkQueueOptions {
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** Every n-th key is not urgent, if such a key is ready. Urgent keys therefore never block other keys. */
+/** Every n-th key is not urgent, if a key that is not urgent is ready. Urgent keys therefore never block other keys. */
 const TURNS = 4;
 
 class Line {
@@ -38,7 +38,7 @@ class Line {
     this.#keys.push(key);
   }
 
-  /** Taken keys are removed from the array in batches. */
+  /** Takes the first key. Taken keys are removed from the array in batches. */
   shift(): Key | undefined {
     const key = this.#keys[this.#head];
     if (key === undefined) return undefined;
@@ -92,13 +92,13 @@ export class WorkQueue {
     return this.#processing.values();
   }
 
-  /** `nextInMs` is undefined without a delayed key. */
+  /** The milliseconds until the earliest delayed key is ready. Without a delayed key, `nextInMs` is undefined. */
   get nextInMs(): number | undefined {
     const next = this.#schedule.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now());
   }
 
-  /** If a key is added several times, the earliest time applies. */
+  /** Adds a key. If a key is added several times, the earliest time applies. */
   add(key: Key, afterMs = 0): void {
     if (this.#closed) return;
     if (afterMs > 0) this.#delay(key, this.#now() + afterMs);
@@ -107,7 +107,7 @@ export class WorkQueue {
 
   /**
    * Adds a key again after its back-off. The back-off of a key grows with every call until `forget`. The delay is at
-   * least `leastMs`.
+   * least `leastMs` milliseconds.
    */
   retry(key: Key, leastMs = 0, backoff: BackoffOptions = this.#options.backoff): void {
     const failures = this.failures(key) + 1;

@@ -23,11 +23,11 @@ export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   /** Name of the cluster in the fleet mode, in which one process has many contexts. */
   readonly cluster: string | undefined;
-  /** The reach of the region's clusters, absent outside of fleet mode. */
+  /** Returns the reach of the clusters in the region of this cluster. Outside of fleet mode, `region` is absent. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /**
-   * Milliseconds since the API server of the machine objects has answered a request of any cluster of the fleet. The
-   * function is absent outside of fleet mode.
+   * Returns the milliseconds since the API server of the machine objects last answered a request of any cluster of the
+   * fleet. The function is absent outside of fleet mode.
    */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
   /** The permit for disruptions by rollouts, absent without a rollout budget of a fleet. */
@@ -84,14 +84,17 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   /** Name of the Lease. By default, the Lease has the name of the binary. */
   readonly leaseName?: string;
   /**
-   * Set if one process can serve many clusters. The list contains the flags that only apply to a process with one
-   * cluster. A process for many clusters does not call `serve`.
+   * `fleet` is set if one process can serve many clusters. The list contains the flags that only apply to a process
+   * with one cluster. A process for many clusters does not call `serve`.
    */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
-    /** The flag with the ConfigMap of the rollout budget. If the binary has no rollouts, the field is absent. */
+    /** The name of the flag for the ConfigMap of the rollout budget. A binary without rollouts omits the field. */
     readonly rolloutBudget?: keyof F & string;
-    /** The settings for deleted namespaces. If a deleted namespace needs no controllers, the field is absent. */
+    /**
+     * The settings for deleted namespaces. A binary whose controllers are not needed in a deleted namespace omits the
+     * field.
+     */
     readonly deletion?: DeletionSettings;
   };
   /** Prefix of queue and reflector metrics, such as `mcm_`. */

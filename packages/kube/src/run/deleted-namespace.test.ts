@@ -6,7 +6,10 @@ import { namespaces, secrets } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { FLEET_FINALIZER, FleetRig, LEASE, type Replica } from './fleet-rig.testing.ts';
 
-/** The duration of a Lease, the longest delay until another replica acquires it, and the end of a slow retry. */
+/**
+ * The sum of three times: the lease duration, the longest delay until another replica acquires the Lease, and the end
+ * of a slow retry.
+ */
 const TAKEN_OVER_MS = 30_000;
 
 let rig: FleetRig;
@@ -33,7 +36,7 @@ const deleteNamespace = async (): Promise<void> => {
   await rig.clock.advance(2_000);
 };
 
-/** Whether the controllers of the cluster work. */
+/** Returns true if the controllers of the cluster work. */
 const works = async (): Promise<boolean> => {
   const before = await rig.beats('c1');
   await rig.clock.advance(3_000);

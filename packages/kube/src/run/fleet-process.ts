@@ -45,7 +45,7 @@ interface Served {
   readonly pages: DebugPages;
 }
 
-/** Returns the counter of failures. */
+/** Registers the metrics of a fleet, and returns the counter of failures. */
 export function registerFleetMetrics(
   meters: Meters,
   fleet: Pick<Fleet, 'status' | 'peers'>,
@@ -181,7 +181,7 @@ export class FleetProcess<F extends Flags> {
     return { contentType, text: clustersText(text, await Promise.all(clusters)) };
   }
 
-  /** The summary of all clusters. Unserved clusters do not make the process unready. */
+  /** Returns the summary of all clusters. Unserved clusters do not make the process unready. */
   summary(): string {
     const all = this.#fleet.status();
     const counts = CLUSTER_STATES.map((state) => [state, all.filter((one) => one.state === state).length] as const);
@@ -219,7 +219,7 @@ export class FleetProcess<F extends Flags> {
     });
   }
 
-  /** The rollout budget, or undefined without its flag. */
+  /** Returns the rollout budget, or undefined if its flag is not set. */
   #rolloutBudget(book: LeaseBook): RolloutBudget | undefined {
     const { definition, host, log, home, metrics } = this.#p;
     const flags: FlagValues<F> & FlagValues<CommonFlags> = this.#p.flags;

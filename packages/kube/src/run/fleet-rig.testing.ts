@@ -98,7 +98,7 @@ export interface Replica {
   kill(): void;
   readonly exit: Promise<number>;
   readonly status: () => Promise<readonly ClusterStatus[]>;
-  /** The name and state of each cluster. */
+  /** Returns the name and the state of each cluster. */
   readonly states: () => Promise<readonly string[]>;
   readonly regions: () => Promise<readonly RegionReach[]>;
   readonly scrape: () => Promise<string>;
@@ -109,7 +109,7 @@ export interface Replica {
 export class FleetRig {
   readonly clock = new VirtualClock();
   readonly arrived: Arrived[] = [];
-  /** Writes of a process that did not hold the Lease of the cluster. */
+  /** Writes of a process that arrived while the process did not hold the Lease of the cluster. */
   readonly unfenced: string[] = [];
   readonly #start: (options: PlaneOptions) => Promise<Plane>;
   readonly #planes = new Map<string, Plane>();
@@ -167,7 +167,7 @@ export class FleetRig {
     });
   }
 
-  /** The token identifies its server. */
+  /** Returns a kubeconfig of a server. The token identifies the server. */
   kubeconfig(server: string, token = `token-of-${server}`): string {
     return JSON.stringify({
       'current-context': 'c',
@@ -241,7 +241,7 @@ export class FleetRig {
     ]);
   }
 
-  /** A process as in an installation without the fleet mode. */
+  /** Starts a process as in an installation without the fleet mode. */
   async single(name: string, cluster: string): Promise<Replica> {
     const target = join(this.#folder, `${name}-target`);
     await writeFile(target, this.kubeconfig(cluster));
@@ -349,7 +349,7 @@ export class FleetRig {
       this.unfenced.push(`${process} sent ${method} ${server} ${path} while "${holder}" held the Lease`);
   }
 
-  /** The holder of a cluster's Lease, without the number of its run. For a free Lease, the text is empty. */
+  /** Returns the holder of a cluster's Lease, without the number of its run. For a free Lease, the text is empty. */
   async holder(cluster: string): Promise<string> {
     const lease = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
     return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';
@@ -363,7 +363,7 @@ export class FleetRig {
     return this.admin(SEED).resource(leases, cluster).get(LEASE);
   }
 
-  /** The counter that the unit writes to the target cluster. */
+  /** Returns the counter that the unit writes to the target cluster. */
   async beats(server: string): Promise<number | undefined> {
     const map = await this.admin(server).resource(configMaps, 'default').get('beat').catch(orAbsent);
     return map?.data === undefined ? undefined : Number(map.data.beats);

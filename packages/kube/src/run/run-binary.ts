@@ -47,7 +47,7 @@ const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
 
 type Connected = Clusters & { readonly connections: Connections };
 
-/** Connections for the renewals of all Leases in the seed of a fleet. */
+/** The number of connections for the renewals of all Leases in the seed of a fleet. */
 const FLEET_CONNECTIONS = 8;
 
 /** One run of a binary, with the state that its phases share. */
@@ -142,7 +142,8 @@ class Run<F extends Flags> {
     const why = checkMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
-    this.#log.error(sentence); // The process is marked as failed first, because any other action needs memory.
+    // The process is marked as failed before any other action, because other actions need memory.
+    this.#log.error(sentence);
     this.#fail(sentence);
   }
 
@@ -335,8 +336,8 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // A process without this permission is not ready. The rollout then stops, and the previous version continues to
-        // run.
+        // A process without permission for the Lease is not ready. The rollout of a new version then stops, and the
+        // previous version continues to run.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };
@@ -400,15 +401,15 @@ function givenFleet<F extends Flags>(
   return fleet !== undefined && isFleet(values as FleetFlags) ? (values as FleetFlags) : undefined;
 }
 
-/** The flags that only apply to a process with one cluster. */
+/** Returns the flags that only apply to a process with one cluster. */
 const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, values: FlagValues<F>): string[] =>
   (fleet?.without ?? [])
     .filter((name) => values[name] !== flags[name]?.fallback)
     .map((name) => `--${name} is not available in the fleet mode; use the flag only for a process with one cluster`);
 
 /**
- * The Leases of the clusters show the claims in use. A fleet from a folder has no watch of these Leases, so it supports
- * no rollout budget.
+ * Returns the problems of a rollout budget. The Leases of the clusters show the claims in use. A fleet from a folder
+ * has no watch of these Leases, so it supports no rollout budget.
  */
 function budgetProblems<F extends Flags>(
   { fleet }: BinaryDefinition<F>,

@@ -36,16 +36,19 @@ export interface SharedParts<F extends Flags> {
   /** The connection to the seed. `seed` is undefined if each cluster contains its own machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
-  /** Milliseconds since the seed has answered a request of any cluster, undefined without an answer. */
+  /** Returns the milliseconds since the seed last answered a request of any cluster, or undefined without an answer. */
   readonly answeredMs: () => number | undefined;
   readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration'>;
   readonly book: LeaseBook | undefined;
-  /** Each identity is unique. */
+  /** Returns an identity that no other run has. */
   readonly nextIdentity: () => string;
   readonly region: (cluster: string) => RegionReach | undefined;
   /** The rollout budget, undefined if the fleet does not limit rollouts. */
   readonly budget: RolloutBudget | undefined;
-  /** Called with the metrics and pages when a cluster is served. The returned function is called at the end. */
+  /**
+   * `serving` is called with the metrics and pages when this process starts to serve a cluster. The returned function
+   * is called at the end.
+   */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
 
@@ -56,8 +59,8 @@ const RENEW_PART = 0.4;
 const QUIET_AFTER_MS = 60_000;
 
 /**
- * Limit of the wait for the last reconciles. After the limit, the fence refuses each further write of a reconcile.
- * Without the limit, a request without a response could take a minute.
+ * Time limit for the last reconciles. After this time, the fence refuses each further write of a reconcile. Without the
+ * limit, a request without a response could take a minute.
  */
 const LATE_LIMIT_MS = 5_000;
 
@@ -69,7 +72,7 @@ interface Own {
   readonly warnings: Warnings;
   readonly certificates: CertificatesInUse;
   readonly clusters: MemberClusters;
-  /** Whether the API server of the target cluster answers. */
+  /** Observes whether the API server of the target cluster answers. */
   readonly reach: Reach;
   /** Resolves at the end of all work. The Lease may be released earlier. */
   work: Promise<void>;
@@ -123,7 +126,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
   }
 }
 
-/** The finalizer on the Secrets of a seed, undefined without a seed. */
+/** Returns the finalizer on the Secrets of a seed, or undefined without a seed. */
 export const keptSecret = <F extends Flags>({
   definition: { fleet },
   log,
@@ -204,7 +207,7 @@ async function identify(
   return memory.uid;
 }
 
-/** The options of the election that do not depend on the term. */
+/** Returns the options of the election that are the same for every term. */
 function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, own: Own) {
   const { log, clusters } = own;
   const { definition, host, flags } = shared;
@@ -226,7 +229,7 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, ow
   };
 }
 
-/** The timings of the Lease after a minute without work, undefined without the flag. */
+/** Returns the timings of the Lease after a minute without work, or undefined without the flag for these timings. */
 function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedParts<F>, idle: () => boolean) {
   const leaseMs = fleetFlags['fleet-quiet-lease-duration'];
   if (leaseMs === 0) return undefined;
@@ -238,7 +241,7 @@ function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedPa
   return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, renewMs: leaseMs / 3, now };
 }
 
-/** The name of the Lease in the namespace of each cluster. */
+/** Returns the name of the Lease in the namespace of each cluster. */
 export const leaseNameOf = <F extends Flags>({ leaseName, name }: BinaryDefinition<F>): string => leaseName ?? name;
 
 async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedParts<F>): Promise<Own> {

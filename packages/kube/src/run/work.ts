@@ -9,15 +9,15 @@ import type { UnitRunner } from './units.ts';
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
 
-/** Waits for the work, but not longer than the limit. */
+/** Waits until the work ends, but not longer than the limit. */
 export const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
   const limit = new AbortController();
   await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());
 };
 
 /**
- * Runs units until `term` aborts. If `stop` has aborted too, reconciles get a grace period, and all events are sent.
- * After the loss of the Lease, there is no grace period.
+ * Runs units until `term` aborts. After a request to stop (`stop` has aborted), reconciles get a grace period, and all
+ * events are sent. After the loss of the Lease, there is no grace period.
  */
 export async function workUntil(
   runner: Pick<UnitRunner, 'run'>,

@@ -2,7 +2,7 @@
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * Returns an error, or undefined if the version of Node.js is supported.
+ * Returns an error text for an unsupported version of Node.js, or undefined for a supported version.
  * @param version A version such as `20.20.2`
  */
 export function oldNode(name: string, version: string): string | undefined {

@@ -22,7 +22,7 @@ const namesObject = ({ metadata, preconditions, deleteOptions }: Body): boolean 
     (bound) => bound?.uid !== undefined || bound?.resourceVersion !== undefined,
   );
 
-/** Whether a delete request contains the version of the object that the decision used. */
+/** Returns true if a delete request contains the object version on which the decision was based. */
 const isVersioned = ({ preconditions }: Body): boolean => preconditions?.resourceVersion !== undefined;
 
 const isBound = (body: Body | readonly Operation[]): boolean =>

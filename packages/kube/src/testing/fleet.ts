@@ -16,7 +16,7 @@ import { AnswerWatcher, CertificatesInUse, Warnings } from '../run/warnings/inde
 /** A replica of a fleet that runs in a test. */
 export interface PlayedFleet {
   readonly status: () => readonly ClusterStatus[];
-  /** The metrics, and the debug pages of the replica and of each cluster. */
+  /** Returns the metrics, and the debug pages of the replica and of each cluster. */
   readonly texts: () => Promise<readonly string[]>;
   /** Settles at the end of the replica. */
   readonly ended: Promise<void>;

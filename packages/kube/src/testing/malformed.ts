@@ -7,7 +7,7 @@ import type { Shape } from '../contract/shape.ts';
 export interface Malformation {
   /** A description, such as `spec.class is 5`. */
   readonly what: string;
-  /** The field in the report, such as `spec.taints[0].key`. */
+  /** The name of the malformed field in the report, such as `spec.taints[0].key`. */
   readonly field: string;
   /**
    * `reported` is true if the content is malformed. An optional field may be null or absent, which is not malformed.

@@ -21,7 +21,7 @@ function anyValue(value: SpanValue): object {
 const attributesOf = (attributes: Readonly<Record<string, SpanValue>>): object[] =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 
-/** Nanoseconds are too large for a number, so they are strings. */
+/** Returns nanoseconds as a string, because they are too large for a JSON number. */
 const nanos = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 
 const spanOf = (span: Span): object => ({

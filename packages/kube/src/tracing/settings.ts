@@ -11,7 +11,9 @@ export interface TracingSettings {
 /** The settings if traces are disabled. */
 export interface TracingOff {
   readonly off: true;
-  /** The reason as a sentence for the log. `because` is absent if traces were not requested. */
+  /**
+   * The reason why traces are disabled, as a sentence for the log. `because` is absent if traces were not requested.
+   */
   readonly because?: string | undefined;
 }
 

@@ -3,21 +3,21 @@ import { createHash } from 'node:crypto';
 /** Value of a span attribute. */
 export type SpanValue = string | number | boolean;
 
-/** Times are milliseconds since the epoch. */
+/** A span of a trace. Times are in milliseconds since 1970. */
 export interface Span {
   /** The ID of the trace: 32 hexadecimal digits, as in W3C Trace Context. */
   readonly traceId: string;
-  /** 16 hexadecimal digits. */
+  /** The ID of the span: 16 hexadecimal digits. */
   readonly spanId: string;
   readonly parentId?: string | undefined;
   readonly name: string;
-  /** `internal`: work of this process. `client`: a request to another program. */
+  /** The kind of the span. `internal`: work of this process. `client`: a request to another program. */
   readonly kind: 'internal' | 'client';
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, SpanValue>>;
   readonly events?: readonly SpanEvent[];
-  /** `error` is absent after a success. */
+  /** The error of the span. After a success, `error` is absent. */
   readonly error?: string | undefined;
 }
 
@@ -32,7 +32,10 @@ export interface SpanEvent {
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 
-/** Returns the ID of the trace of an object with a unique name. After a restart of the process, the ID is the same. */
+/**
+ * Returns the ID of the trace of an object with a unique name. After a restart of the process, the object keeps its
+ * trace ID.
+ */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
 /** Returns the ID of a span from words that are unique within the trace. A span that is sent again keeps its ID. */

@@ -45,9 +45,9 @@ const isOwnHost = (host: string): boolean =>
 
 /**
  * Returns the proxy in `HTTPS_PROXY` for an origin, by the rules of Go's `httpproxy`. For a direct connection, for
- * example to a host in `NO_PROXY`, the result is undefined. Plain HTTP is always direct, because a proxy cannot reach
- * loopback addresses and metadata services.
- * @throws ConfigError without the value, which may contain a password
+ * example to a host in `NO_PROXY`, the result is undefined. Plain HTTP connections are always direct, because a proxy
+ * cannot reach loopback addresses and metadata services.
+ * @throws ConfigError whose message omits the value, because the value may contain a password
  */
 export function environmentProxy(origin: string, variables: Variables): string | undefined {
   const set = firstOf(variables, ['HTTPS_PROXY', 'https_proxy']);

@@ -2,7 +2,10 @@ import { defined } from '../base/defined.ts';
 import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
-/** Rejects when the signal aborts, while the handler continues in the background. */
+/**
+ * Returns the result of `work`. The promise rejects when the signal aborts, while the handler continues in the
+ * background.
+ */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {

@@ -9,7 +9,7 @@ import { undiciParts } from './undici-parts.ts';
 
 /** Options of a network transport. */
 export interface UndiciTransportOptions extends ClusterConfig {
-  /** A constant bearer token. `authorization` takes precedence. */
+  /** A constant bearer token. `authorization` takes precedence over `token`. */
   readonly token?: string | undefined;
   /**
    * Maximum number of connections for requests, by default 32. Requests wait for a free connection. Each watch has a
@@ -37,15 +37,15 @@ const KEEP_ALIVE_MS = 60_000;
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * Whether the server closed an idle connection during the send of a request. The transport repeats a read, as in
- * net/http.
+ * Returns true if the server closed an idle connection while the transport sent a request. The transport repeats a read
+ * after this error, as in net/http.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 };
 
-/** Whether the certificate of the server was not trusted. In this case, no request was sent. */
+/** Returns true if the certificate of the server was not trusted. In this case, no request was sent. */
 const isUntrusted = (error: unknown): error is Error => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_)/.test(code);
@@ -68,7 +68,7 @@ function tls(options: UndiciTransportOptions) {
 
 /**
  * Creates one TLS context for all connections with these certificates, so the certificates are parsed and stored once.
- * Invalid certificates are passed on, and each request fails with their error.
+ * The function passes invalid certificates to each connection, so each request fails with the certificate error.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -136,7 +136,7 @@ class LatestConnections {
 
   of(config: ClusterConfig): Connections {
     // The configuration of a delayed request may already be replaced. The old configuration must not replace the
-    // current one.
+    // current configuration.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -237,7 +237,8 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     const shown = await credentials();
     const first = await answer(request, shown);
     if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
-    // The server refused the credentials, so the request had no effect and is sent again with the current credentials.
+    // The server refused the credentials, so the request had no effect. The transport sends the request again with the
+    // current credentials.
     const now = await renewed(shown);
     if (now !== undefined) {
       if (!(first instanceof Error)) await first.body.dump();

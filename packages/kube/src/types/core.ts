@@ -19,7 +19,7 @@ export interface Condition {
   lastTransitionTime?: string | null;
 }
 
-/** Whether the Node is ready. A missing condition counts as not ready. */
+/** Returns true if the Node is ready. A missing condition counts as not ready. */
 export const isReady = ({ status }: { status?: { conditions?: readonly Condition[] } }): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
@@ -81,7 +81,7 @@ export interface Pod extends KubeObject {
 /** A Secret; the values of `data` are base64. */
 export interface Secret extends KubeObject {
   type?: string;
-  /** Base64. */
+  /** The values in base64, by name. */
   data?: Record<string, string>;
   stringData?: Record<string, string>;
 }

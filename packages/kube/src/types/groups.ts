@@ -78,7 +78,7 @@ export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string | null;
     leaseDurationSeconds?: number | null;
-    /** RFC 3339 with microseconds. */
+    /** The time of the acquisition, in RFC 3339 with microseconds. */
     acquireTime?: string | null;
     renewTime?: string | null;
     leaseTransitions?: number | null;

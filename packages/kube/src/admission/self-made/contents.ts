@@ -73,7 +73,7 @@ export function readCertificates(data: Readonly<Record<string, string>> | undefi
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** The data of the Secret in base64, with the keys of type kubernetes.io/tls. */
+/** Returns the data of the Secret in base64, with the keys of a Secret of type kubernetes.io/tls. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

@@ -49,7 +49,8 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // The name contains a random part, because a client that trusts two authorities finds the right one by its name.
+      // The name contains a random part, because a client that trusts two authorities finds the signing authority by
+      // its name.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,
@@ -66,7 +67,10 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   return pairOf(certificate, keys.privateKey);
 }
 
-/** @param authority certificate and key of the signing authority, PEM */
+/**
+ * Creates a serving certificate.
+ * @param authority certificate and key of the signing authority, PEM
+ */
 export async function issueServing(
   authority: ServingPair,
   names: readonly string[],

@@ -43,8 +43,8 @@ const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigur
 
 /**
  * Maintains a certificate authority and a serving certificate in a Secret that all replicas share.
- * - The keeper renews the authority and the certificate in time, and writes the bundle of authorities to the webhook
- *   configurations.
+ * - The keeper renews the authority and the certificate before they expire, and writes the bundle of authorities to the
+ *   webhook configurations.
  * - Every replica may execute each step. The first write of a step succeeds, and the remaining replicas use its result.
  */
 class CertificateKeeper {

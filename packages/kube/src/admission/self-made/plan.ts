@@ -37,7 +37,10 @@ const validFor = (now: Date, ms: number): Validity => ({
 
 const ms = (date: Date): number => date.getTime();
 
-/** Plans the next steps for the certificates. The function is pure. The plan after an executed plan has no steps. */
+/**
+ * Plans the next steps for the certificates. The function is pure. After all steps of a plan are executed, the next
+ * plan has no steps.
+ */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
   const keep = have.authorities.filter((authority) => authority.until > now);
@@ -46,8 +49,8 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // Returns the newest authority that all clients trust, or the authority that clients have trusted for the longest
-  // time.
+  // Selects the newest authority that all clients trust. If there is none, selects the authority that clients have
+  // trusted for the longest time.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);

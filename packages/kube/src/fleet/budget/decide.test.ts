@@ -72,7 +72,7 @@ test('a claim ends with its cluster, with a lapsed Lease, or after the last disr
 test('the next run of a cluster takes over its claim, even above the limit', () => {
   const claims = { a: 'former-run/3' };
   expect(claimsOf(decide({ claims, limit: 0, locals: [local('a')] }))).toEqual({ a: 'a-run/1' });
-  // The claim neither ends nor allows a step before all rollouts of the cluster are known.
+  // Until all rollouts of the cluster are known, the claim does not end and allows no step.
   const fresh = local('a', { wants: false, known: false, rollout: 'none' });
   expect(claimsOf(decide({ claims, locals: [fresh] }))).toEqual(claims);
 });

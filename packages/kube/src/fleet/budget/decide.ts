@@ -5,13 +5,13 @@ export interface LocalCluster {
   readonly name: string;
   readonly id: string;
   readonly canary: boolean;
-  /** False for a short time after the start, until all rollouts of the cluster are known. */
+  /** `known` is false for a short time after the start, until all rollouts of the cluster are known. */
   readonly known: boolean;
-  /** Whether a rollout needs the claim for its next step. */
+  /** `wants` is true if a rollout needs the claim for its next step. */
   readonly wants: boolean;
   /** The monotonic time since which `wants` is true. */
   readonly wantsSince: number;
-  /** Whether all disruptions of the started rollouts are complete. */
+  /** `settled` is true if all disruptions of the started rollouts are complete. */
   readonly settled: boolean;
   readonly rollout: 'none' | 'rolling' | 'failed' | 'undoing';
 }
@@ -24,7 +24,7 @@ export interface BudgetInput {
   readonly locals: readonly LocalCluster[];
   readonly limit: number;
   readonly exists: (cluster: string) => boolean;
-  /** Whether no process has held the Lease of a cluster with a claim for a long time. */
+  /** Returns true if no process has held the Lease of a cluster with a claim for a long time. */
   readonly lapsed: (cluster: string) => boolean;
   readonly isCanary: (cluster: string) => boolean;
   readonly anyCanary: boolean;
@@ -42,11 +42,11 @@ export interface BudgetDecision {
   readonly holds: ReadonlyMap<string, Hold>;
   /** The clusters that release their claim. */
   readonly released: readonly string[];
-  /** The monotonic time of the end of a soak time. */
+  /** The monotonic time at which the current soak time ends. */
   readonly lookAgainMs: number | undefined;
 }
 
-/** Whether the canary clusters allow rollouts of other clusters. */
+/** Returns true if the canary clusters allow rollouts of other clusters. */
 export const isQuiet = ({ canaries }: BudgetRecord, isCanary: (cluster: string) => boolean): boolean =>
   [...canaries].every(([cluster, { state }]) => state === 'done' || !isCanary(cluster));
 
@@ -60,7 +60,9 @@ function nextCanary({ rollout, known }: LocalCluster, old: Canary | undefined, a
   return before === 'rolling' || before === 'failed' ? become('done') : old;
 }
 
-/** The claims to keep: the claims of other replicas, and the claims that a cluster of this replica still needs. */
+/**
+ * Returns the claims to keep: the claims of other replicas, and the claims that a cluster of this replica still needs.
+ */
 function keptClaims({ record, locals, exists, lapsed }: BudgetInput): {
   readonly claims: Map<string, Claim>;
   readonly released: readonly string[];

@@ -5,7 +5,10 @@ import { type Lease, leases } from '../../types/groups.ts';
 import type { LeaseBook } from '../peers/lease-book.ts';
 import type { Claim } from './record.ts';
 
-/** A claim stays for this time after the end of the Lease, because the next replica may continue the rollout. */
+/**
+ * A claim stays for this time after the Lease of its cluster has ended, because the next replica may continue the
+ * rollout.
+ */
 const LAPSE_MS = 60_000;
 
 export interface LapsedLeasesOptions {
@@ -36,7 +39,8 @@ export class LapsedLeases {
   }
 
   /**
-   * The earliest monotonic time at which a claim can lapse. A lapsed claim is read again if its confirmation failed.
+   * The earliest monotonic time at which a claim can lapse. If the confirmation of a lapsed claim failed, its Lease is
+   * read again.
    */
   nextLapseMs(claims: ReadonlyMap<string, Claim>): number | undefined {
     const now = this.#o.clock.monotonic();
@@ -44,7 +48,7 @@ export class LapsedLeases {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Returns the clusters of lapsed claims. Before, the server confirms that the Lease is unchanged. */
+  /** Returns the clusters of lapsed claims. For each claim, the server first confirms that the Lease is unchanged. */
   async lapsed(claims: ReadonlyMap<string, Claim>, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     const now = this.#o.clock.monotonic();

@@ -2,9 +2,9 @@ import type { Hold, LocalCluster } from './decide.ts';
 
 /** The needs of one rollout in a cluster. */
 export interface RolloutNeeds {
-  /** Whether the next step of the rollout is a disruption. */
+  /** `wants` is true if the next step of the rollout is a disruption. */
   readonly wants: boolean;
-  /** Whether all disruptions of this rollout are complete. */
+  /** `settled` is true if all disruptions of this rollout are complete. */
   readonly settled: boolean;
   readonly rollout: LocalCluster['rollout'];
 }
@@ -21,10 +21,11 @@ export interface RolloutPermit {
 }
 
 export interface PermitHold {
-  /** The reason. The text is a part of a sentence. */
+  /** The reason of the wait. The text is a part of a sentence. */
   readonly because: string;
   /**
-   * True for a short time, until the budget has answered. The status of an object does not report such a short wait.
+   * `asked` is true for a short time, until the budget has answered. The status of an object does not report such a
+   * short wait.
    */
   readonly asked: boolean;
 }
@@ -46,7 +47,7 @@ export interface PermitParts {
   readonly cluster: string;
   readonly identity: string;
   readonly nowMs: () => number;
-  /** Called after a change that the budget must record. */
+  /** `changed` is called after a change that the budget must record. */
   readonly changed: () => void;
   /** The identity of the claim in the object. */
   readonly claimId: () => string | undefined;

@@ -36,7 +36,7 @@ export function policyOf(data: Readonly<Record<string, string>> = {}): BudgetPol
   return { maxClusters, canaries: pairs, soakMs };
 }
 
-/** A percentage above 0 allows at least one cluster. */
+/** Returns the maximum number of clusters. A percentage above 0 allows at least one cluster. */
 export function limitOf({ maxClusters }: Pick<BudgetPolicy, 'maxClusters'>, clusters: number): number {
   const count = Number.parseInt(maxClusters, 10);
   if (!maxClusters.endsWith('%')) return count;

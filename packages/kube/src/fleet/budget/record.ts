@@ -20,7 +20,7 @@ export interface Canary {
   readonly since: string;
 }
 
-/** The state of a rollout budget. All replicas of a fleet write it into one object. */
+/** The state of a rollout budget. All replicas of a fleet write the state into one object. */
 export interface BudgetRecord {
   readonly claims: ReadonlyMap<string, Claim>;
   readonly canaries: ReadonlyMap<string, Canary>;
@@ -61,6 +61,6 @@ export function readRecord(text: string | undefined): BudgetRecord | undefined {
 const sorted = <T>(entries: ReadonlyMap<string, T>): Readonly<Record<string, T>> =>
   Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Equal records have equal texts. */
+/** Returns the text of a record. Equal records have equal texts. */
 export const recordText = ({ claims, canaries }: BudgetRecord): string =>
   JSON.stringify({ claims: sorted(claims), canaries: sorted(canaries) });

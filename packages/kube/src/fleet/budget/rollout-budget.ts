@@ -33,7 +33,7 @@ export interface RolloutBudgetOptions {
 /** The state of the budget, for users. */
 export interface BudgetStatus {
   readonly object: string;
-  /** Why no cluster may start a rollout. Without a problem, the text is empty. */
+  /** The reason why no cluster may start a rollout. Without a problem, the text is empty. */
   readonly problem: string;
   readonly limit: number;
   /** The clusters that roll out. */
@@ -53,8 +53,8 @@ const RETRY: BackoffOptions = { baseMs: 500, maxMs: 30_000, jitter: 0.5 };
 
 /**
  * Limits the number of clusters of a fleet that roll out at the same time. All replicas share one ConfigMap. A replica
- * writes a claim only if the object is unchanged since the read, so the number of claims never exceeds the limit. The
- * replicas need no leader.
+ * writes a claim only if the ConfigMap is unchanged since the replica read it. The number of claims therefore never
+ * exceeds the limit. The replicas need no leader.
  */
 export class RolloutBudget {
   readonly #o: RolloutBudgetOptions;
@@ -200,14 +200,14 @@ export class RolloutBudget {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        // After a conflict, the step uses the new version from the watch.
+        // After a conflict, the next step uses the new version of the object from the watch.
         if (!isConflict(error)) this.#outage.failed(error);
         await this.#rest(backoffMs(RETRY, failures, this.#o.runtime.random), signal);
       }
     }
   }
 
-  /** Resolves after a change, or after `ms`. */
+  /** Resolves after a change, or after `ms` milliseconds. */
   #rest(ms: number | undefined, signal: AbortSignal): Promise<void> {
     if (this.#dirty || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -273,7 +273,10 @@ export class RolloutBudget {
     });
   }
 
-  /** @throws a conflict if another process has changed the object */
+  /**
+   * Writes the next record.
+   * @throws a conflict if another process has changed the object
+   */
   async #write({ object, record }: Readable, next: BudgetRecord, signal: AbortSignal): Promise<void> {
     const text = recordText(next);
     if (text === recordText(record)) return;

@@ -12,8 +12,8 @@ const FILE = /^(?<name>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)\.(kubeconfig|yaml|yml)$/;
 
 /**
  * Finds one cluster for each file `NAME.kubeconfig`, `NAME.yaml` or `NAME.yml` of a folder. Each kubeconfig in the
- * folder is for both the machine objects and the nodes. If the folder cannot be read, the list of clusters stays
- * unchanged.
+ * folder leads to a cluster that contains both the machine objects and the nodes. If the folder cannot be read, the
+ * list of clusters stays unchanged.
  */
 export function folderDiscovery(folder: string, { clock, log }: { clock: Clock; log: Logger }): Discovery {
   const outage = createOutageLog(`the folder of kubeconfigs ${folder}`, clock, log);

@@ -18,7 +18,7 @@ export interface NamespaceDiscoveryOptions {
   readonly runtime: InformerRuntime;
 }
 
-/** Label of the namespace of a cluster. */
+/** The label of a cluster's namespace that contains the region. */
 const REGION = 'topology.kubernetes.io/region';
 /** Delay after a failed read of a namespace. */
 const RETRY_MS = 10_000;
@@ -70,8 +70,8 @@ class FreedSecrets {
   }
 
   /**
-   * Frees a Secret that a user deletes to remove or replace the kubeconfig. The deletion of a namespace also deletes the
-   * Secret, and the cached namespace may be older than the cached Secret.
+   * Frees a Secret that a user deletes to remove or replace the kubeconfig. The deletion of a namespace also deletes
+   * its Secret. The cached namespace may be older than the cached Secret, so the method reads the namespace.
    */
   async ifNamespaceStays(secret: Secret): Promise<void> {
     const { namespace = '', uid } = secret.metadata;

@@ -7,7 +7,7 @@ interface Family {
   readonly head: string[];
   /** Lines of the process, which have no label `cluster`. */
   readonly lines: string[];
-  /** Values by series, summed over clusters with the same label. */
+  /** The value of each series, summed over the clusters with the same label. */
   readonly sums: Map<string, number>;
 }
 

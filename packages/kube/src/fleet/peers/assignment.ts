@@ -12,13 +12,13 @@ export interface Peer {
 
 const BITS = 2 ** 48;
 
-/** Returns a number between 0 and 1, excluding both. The number depends only on the two names. */
+/** Returns a number that is greater than 0 and less than 1. The number depends only on the two names. */
 function draw(peer: string, cluster: string): number {
   const digest = createHash('sha256').update(`${peer}\n${cluster}`).digest();
   return (digest.readUIntBE(0, 6) + 0.5) / BITS;
 }
 
-/** Whether a replica can serve the cluster, according to the Lease of the replica. */
+/** Returns true if a replica can serve the cluster, according to the Lease of the replica. */
 export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean =>
   weight > 0 && unreachable?.includes(cluster) !== true;
 

@@ -7,7 +7,8 @@ import { type Lease, leases } from '../../types/groups.ts';
 
 /**
  * The Leases of all clusters of a seed, from one watch. A replica that takes over a cluster already knows the last
- * renewal of its Lease. Without the permission for the watch, the replica waits for a whole lease duration.
+ * renewal of its Lease. Without the permission for the watch, the replica waits for a whole lease duration before each
+ * take-over of a cluster.
  */
 export class LeaseBook {
   readonly #clock: Clock;
@@ -37,7 +38,9 @@ export class LeaseBook {
     return this.#known.get(namespace);
   }
 
-  /** The monotonic time at which a Lease ends without a further renewal, undefined if there is no Lease. */
+  /**
+   * Returns the monotonic time at which a Lease expires without a further renewal, or undefined if there is no Lease.
+   */
   endsAt(namespace: string): number | undefined {
     return this.#ends.get(namespace);
   }

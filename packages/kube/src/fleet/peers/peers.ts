@@ -31,7 +31,7 @@ export interface PeersOptions {
 
 const WEIGHT = 'fleet-weight';
 const UNREACHABLE = 'unreachable';
-/** Maximum number of clusters in the Lease, which limits the size of its annotation to 64 KiB. */
+/** Maximum number of unreachable clusters in the Lease. The maximum limits the size of the annotation to 64 KiB. */
 const MOST_UNREACHABLE = 1_000;
 
 interface Observed {
@@ -144,7 +144,7 @@ export class Peers {
     this.#outage.worked();
     if (this.#watching) return;
     this.#watching = true;
-    // After an outage, all replicas count as live, because this process has observed no renewals during the outage.
+    // This process has observed no renewals during the outage, so after the outage, all replicas count as live.
     const atMs = this.#o.clock.monotonic();
     for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
     this.#update();

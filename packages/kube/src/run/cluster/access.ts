@@ -22,7 +22,7 @@ export type Access = (request: AccessRequest) => Promise<Refusal>;
 
 /** A decision is cached for this time, as in kube-apiserver. */
 const KEPT_MS = 10_000;
-/** The number of cached decisions is limited, so invalid tokens cannot fill the memory. */
+/** The maximum number of cached decisions. The maximum prevents that invalid tokens fill the memory. */
 const KEPT_MOST = 256;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;

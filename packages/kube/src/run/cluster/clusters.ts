@@ -104,7 +104,7 @@ function reportFiles(name: string, news: FilesNews, { log, warnings, certificate
 }
 
 interface Source {
-  /** `control` or `target`. */
+  /** The name of the cluster: `control` or `target`. */
   readonly name: string;
   readonly flag: string;
   readonly given: boolean;

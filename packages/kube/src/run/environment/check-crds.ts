@@ -29,7 +29,10 @@ async function described(
   }
 }
 
-/** @throws KubeError */
+/**
+ * Compares the CRDs of the server with the expected CRDs.
+ * @throws KubeError
+ */
 export async function checkCrds(
   client: KubeClient,
   crds: readonly ExpectedCrd[],

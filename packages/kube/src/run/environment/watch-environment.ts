@@ -18,7 +18,7 @@ export interface EnvironmentWatch {
   /** The certificates in use. A changed certificate is checked immediately. */
   readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
-  /** Aborts at the first answer of the API server. Before, the process cannot check CRDs. */
+  /** `reached` aborts at the first answer of the API server. Before the first answer, the process cannot check CRDs. */
   readonly reached: AbortSignal;
   readonly client: KubeClient;
 }
@@ -49,7 +49,7 @@ export async function watchEnvironment(options: EnvironmentWatch, signal: AbortS
   }
 }
 
-/** Returns false if the comparison was not possible. */
+/** Compares the CRDs of the server. Returns false if the comparison was not possible. */
 async function compared({ client, crds, warnings, log }: EnvironmentWatch, signal: AbortSignal): Promise<boolean> {
   try {
     await checkCrds(client, crds, warnings, signal);

@@ -4,7 +4,7 @@ export interface DebugAnswer {
   readonly body: string;
 }
 
-/** A page below `/debug/`. Only clients on loopback and clients with permission for the path can read it. */
+/** A page below `/debug/`. Only clients on loopback and clients with permission for the path can read the page. */
 export interface DebugPage {
   readonly path: string;
   /** Parameters and purpose of the page, for the list of all pages. */

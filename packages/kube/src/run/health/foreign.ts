@@ -16,7 +16,10 @@ export interface ForeignRefusal {
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
-/** Whether the name is an IP address or ends in `localhost`. DNS rebinding cannot change these names. */
+/**
+ * Returns true if the name is an IP address or ends in `localhost`. DNS rebinding cannot change the address of such a
+ * name.
+ */
 function isOwnName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
@@ -31,8 +34,8 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 
 /**
  * Refuses requests of web pages to a loopback address, which needs no credentials. The page has another origin, or a
- * domain that resolves to this machine (DNS rebinding). Requests of other programs are allowed, because probes and
- * scrapers use addresses and names of Pods.
+ * domain that resolves to this machine (DNS rebinding). Requests of programs other than browsers are allowed, because
+ * probes and scrapers use addresses and names of Pods.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;

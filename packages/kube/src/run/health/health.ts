@@ -16,7 +16,7 @@ export interface HealthSources {
   alive(): boolean;
   readiness(): readonly Check[];
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Without secrets. */
+  /** Returns the settings of the process, without secrets. */
   settings(): Readonly<Record<string, unknown>>;
   readonly logLevel: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
   readonly profiling: boolean;
@@ -98,7 +98,7 @@ const DEBUG_INDEX = `Usage: GET one of these paths.
 
 /**
  * Responds to requests for health, metrics, settings and debug endpoints. For any other path, the result is undefined.
- * The caller checks the access.
+ * The caller checks whether the client may request the path.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

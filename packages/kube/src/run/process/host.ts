@@ -16,7 +16,7 @@ export interface Host {
   printError(line: string): void;
   /** Calls `callback` when the process must stop, because of a signal or the end of the parent process. */
   onStopRequest(callback: (reason: string) => void): void;
-  /** After an uncaught error, the process must end. */
+  /** Calls `callback` after an uncaught error, because the process must then end. */
   onCrash?(callback: (error: unknown) => void): void;
   /** Calls `callback` after each full garbage collection, until the returned function is called. */
   onCollection?(callback: (use: MemoryUse) => void): () => void;
@@ -27,7 +27,7 @@ export interface Host {
 
 /**
  * Limits the young generation, which V8 would otherwise enlarge to 48 MB during a large list and never shrink. With
- * 20,000 pods of 7 kB, the limit reduces the memory from 215 MB to 160 MB, and costs no time.
+ * 20,000 pods of 7 kB, the limit reduces the memory of the process from 215 MB to 160 MB, and costs no time.
  */
 const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 

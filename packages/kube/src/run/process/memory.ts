@@ -19,7 +19,7 @@ const MB = 1_048_576;
  */
 const OLD_SHARE = 64 / 67;
 
-/** The limit of the old generation, which is exhausted first. */
+/** Returns the limit of the old generation, which is exhausted before the other generations. */
 function oldLimit(given: string): number {
   const [, megabytes] = /--max[-_]old[-_]space[-_]size=(\d+)/.exec(given) ?? [];
   return megabytes === undefined ? getHeapStatistics().heap_size_limit * OLD_SHARE : Number(megabytes) * MB;
@@ -38,8 +38,8 @@ function read(heapLimit: number): MemoryUse {
 }
 
 /**
- * Calls `callback` with the used memory after each full garbage collection, until the returned function is called. Only
- * a garbage collection shows the used memory.
+ * Calls `callback` with the used memory after each full garbage collection, until the returned function is called.
+ * Before a garbage collection, the heap also contains unused objects.
  */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));

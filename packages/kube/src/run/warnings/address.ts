@@ -21,7 +21,7 @@ function addressSentence({ name, server, source }: Addressed, error: unknown): s
   return `the ${name} API server ${server}, from ${source}, is not ready; retrying (${words})`;
 }
 
-/** Warns of a wrong address. Untrusted certificates and refused credentials have other warnings. */
+/** Warns of a wrong address of an API server. Untrusted certificates and refused credentials have other warnings. */
 export function warnOfAddress(of: Addressed, error: unknown, warnings: Warnings): void {
   const ofCredentials = error instanceof KubeError && error.code === 401;
   if (!ofCredentials && untrustedSentence(of.name, error) === undefined)

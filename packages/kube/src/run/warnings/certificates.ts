@@ -79,7 +79,7 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new authority to CA',
 };
 
-/** The source of the authority in messages if none is configured. */
+/** The text that replaces the source of the authority in messages, if no authority is configured. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {

@@ -6,13 +6,13 @@ export interface DatedAnswer {
   readonly date: number;
 }
 
-/** Leases, token expiry and time limits have a precision of seconds. */
+/** Minimum difference for a warning. Leases, token expiry and time limits have a precision of seconds. */
 const SKEW_WARNING_MS = 10_000;
 
 /**
  * Returns the smallest possible difference between the clocks in milliseconds. The result is positive if the server is
- * ahead, and 0 if the clocks may be equal. The server read its clock between request and response, and rounded down to
- * seconds.
+ * ahead, negative if the server is behind, and 0 if the clocks may be equal. The server read its clock between request
+ * and response, and rounded down to seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;
@@ -20,7 +20,7 @@ export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number 
   return latest < sentAt ? latest - sentAt : 0;
 }
 
-/** Returns a warning, or undefined for a harmless difference. */
+/** Returns a warning about different clocks, or undefined for a harmless difference. */
 export function skewSentence(server: string, skewMs: number): string | undefined {
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);

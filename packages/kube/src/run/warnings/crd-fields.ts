@@ -28,7 +28,7 @@ export interface ExpectedCrd {
   };
 }
 
-/** OpenAPI v3. */
+/** The schemas of a server in OpenAPI v3. */
 export interface ServedSchemas {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
@@ -61,7 +61,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** `servedSchema` returns undefined if the server does not have the kind. */
+/** Returns the schema of a kind, or undefined if the server does not have the kind. */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -71,7 +71,7 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
 
 const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
-/** Maximum number of fields in the warning. All fields have the same hint. */
+/** Maximum number of fields that the warning names. The hint is the same for all fields. */
 const NAMED = 4;
 
 /** Returns a warning about missing fields, or undefined without missing fields. */

@@ -7,12 +7,12 @@ export class CertificatesInUse {
   readonly #byWhat = new Map<string, CertificateInUse>();
   #changed = new AbortController();
 
-  /** Aborts at the next change. */
+  /** A signal that aborts at the next change of the certificates. */
   get changed(): AbortSignal {
     return this.#changed.signal;
   }
 
-  /** The new certificate replaces the previous certificate with the same `what`. */
+  /** Records a certificate in use. The new certificate replaces the previous certificate with the same `what`. */
   use(certificate: CertificateInUse): void {
     const { what } = certificate;
     this.#byWhat.set(what, certificate);

@@ -2,13 +2,13 @@ import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
 /**
- * Warning threshold of the heap. V8 collects garbage when the heap has grown by a tenth, so above this fraction V8 may
- * abort before the next collection.
+ * Warning threshold of the heap. V8 collects garbage when the heap has grown by a tenth. Above this fraction, V8 may
+ * therefore abort before the next collection.
  */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;
 /**
- * The warning ends below this fraction. The gap between the two fractions prevents a warning that starts and ends
+ * The warning ends below this fraction. This fraction is lower than `FULL`, so that the warning does not start and end
  * repeatedly.
  */
 const AGAIN_FREE = 0.65;

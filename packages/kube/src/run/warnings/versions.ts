@@ -1,6 +1,9 @@
 import type { Warnings } from './warnings.ts';
 
-/** @param version Version of the leader, if known */
+/**
+ * Compares the version of this process with the version of the leader.
+ * @param version Version of the leader, if known
+ */
 export function compareVersions(
   own: { readonly name: string; readonly version: string },
   leader: string,

@@ -62,7 +62,7 @@ export class Warnings {
     return [...this.#active.values()].some((warning) => warning.kind === kind);
   }
 
-  /** `ok`, or the active warnings by kind and subject. */
+  /** Returns `ok`, or the active warnings by kind and subject. */
   summary(): string {
     const wrong = this.list().map(({ kind, subject }) => `${kind} (${subject})`);
     return wrong.length === 0 ? 'ok' : `warnings (details in the log): ${wrong.join(', ')}`;

@@ -44,7 +44,10 @@ export class AnswerWatcher {
     });
   }
 
-  /** @param cluster `control` or `target` */
+  /**
+   * Returns the observer of the answers of one cluster.
+   * @param cluster `control` or `target`
+   */
   of(cluster: string, places: CredentialPlaces): AnswerWatch {
     return {
       observe: (sample) => {
@@ -89,7 +92,8 @@ export class AnswerWatcher {
     this.#skew(skewMs / 1000, { cluster });
     const sentence = skewSentence(cluster, skewMs);
     if (sentence === undefined) this.#warnings.clear('clock-skew', cluster);
-    // Each response changes the difference. The metric has the current difference, and the log has one warning.
+    // Each response changes the measured difference of the clocks. The metric shows the current difference, and the log
+    // contains only one warning.
     else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
   }
 
