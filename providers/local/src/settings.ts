@@ -3,7 +3,7 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 
 const BACKENDS = ['cloud', 'pod'] as const;
 
-/** Defaults for Secrets that lack these values. */
+/** The defaults for values that a Secret lacks. */
 export interface LocalSettings {
   readonly backend?: (typeof BACKENDS)[number] | undefined;
   readonly endpoint?: string | undefined;

@@ -4,12 +4,12 @@ import type { Clock } from '@mcm/kube';
 const REMEMBERED_MS = 60 * 60_000;
 
 /**
- * The instances that this process has terminated. A new machine of the same name must not adopt such an instance, which
- * EC2 shows as running for some seconds.
+ * The instances that this process has terminated. EC2 shows a terminated instance as running for some seconds. A new
+ * machine with the name of this instance must not adopt the instance.
  */
 export class EndedInstances {
   readonly #clock: Clock;
-  /** Expiry times by instance ID. The oldest entry expires first. */
+  /** The expiry time of each entry, by instance ID. The oldest entry expires first. */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {

@@ -3,7 +3,7 @@ import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
 import { CREDENTIALS_REFUSED, Refusal } from '../ec2/refusal.ts';
 
-/** Source: the original's pkg/aws/errors. */
+/** The error codes for a lack of capacity or quota. Source: the original's pkg/aws/errors. */
 const EXHAUSTED = new Set([
   'InsufficientAddressCapacity',
   'InsufficientCapacity',

@@ -17,8 +17,9 @@ interface PrefixGap {
 }
 
 /**
- * Returns the position of an interface. Device index and network card determine the position, or else the order in the
- * list. The original uses only the device index, which is ambiguous with several network cards.
+ * Returns the position of an interface in the provider spec, by its device index and network card. An entry without a
+ * device index has its position in the list as the device index. The original uses only the device index, which is
+ * ambiguous with several network cards.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};

@@ -11,7 +11,7 @@ import { clusterTagOf, roleTagOf } from './validate.ts';
 export type Request = DriverRequest<AwsProviderSpec, AwsCredentials>;
 export type OnMachine = MachineRequest<AwsProviderSpec, AwsCredentials>;
 
-/** States of existing VMs. A VM with the state `shutting-down` counts as deleted. */
+/** The states of existing VMs. A VM with the state `shutting-down` counts as deleted. */
 const LIVING = ['pending', 'running', 'stopping', 'stopped'];
 
 const filters = ({ spec }: Request, names?: readonly string[]) => {
@@ -87,8 +87,8 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * Finds the VMs of a machine by its name and the tags of cluster and role. Without such a VM, the provider ID is used.
- * Terminated VMs are ignored.
+ * Finds the VMs of a machine by its name and the tags of cluster and role. If no VM has this name and these tags, the
+ * function uses the provider ID. Terminated VMs are ignored.
  * @throws MachineError `NotFound`, `InvalidArgument` for an invalid provider ID, `Internal`
  */
 export async function findMachine(

@@ -9,7 +9,10 @@ const text = (source: unknown, field: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** Returns the ID of the in-tree source, even if it is invalid, or else the ID of the CSI source. */
+/**
+ * Returns the volume ID of a source. The ID of the in-tree source takes precedence over the ID of the CSI source, even
+ * if the in-tree ID is invalid.
+ */
 export function volumeIdOf(source: VolumeSource | null): string | undefined {
   if (source?.awsElasticBlockStore) return inTreeId(text(source.awsElasticBlockStore, 'volumeID') ?? '');
   return source?.csi?.driver === CSI_DRIVER && source.csi.volumeHandle ? source.csi.volumeHandle : undefined;

@@ -29,7 +29,10 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly userAgent: string;
 }
 
-/** Cache time of an image. Images rarely change, and the launch from a deleted image fails, so a long time is safe. */
+/**
+ * The time for which an image is cached. Images rarely change, and the launch from a deleted image fails, so a long
+ * time is safe.
+ */
 const IMAGE_KEPT_MS = 3_600_000;
 
 /** The keys, the region and the connection, which clients of other AWS services share. */
@@ -210,7 +213,7 @@ function requireInterface(action: string, id: string | undefined): void {
   if (id === undefined) throw new Error(`${action}: EC2 returned a network interface without an ID`);
 }
 
-/** Maximum number of clients. The least recently used client is removed first. */
+/** The maximum number of clients. The least recently used client is removed first. */
 const KEPT = 64;
 
 /** Caches clients, because a new client would lose its connections, keys and learned rates. */

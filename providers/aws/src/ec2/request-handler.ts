@@ -97,8 +97,8 @@ function isJson(text: string): boolean {
 }
 
 /**
- * Values that a message must not contain: headers, which EC2 quotes in a refused signature, and the token in a request
- * to STS.
+ * Returns the values that a message must not contain. EC2 quotes headers when EC2 refuses a signature. A request to STS
+ * contains a token.
  */
 const quoted = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,

@@ -30,9 +30,8 @@ const healthDetail = z.looseObject({
 const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 
 /**
- * Returns the notices in a message. Any further event, and a body that is no event, contains no notices.
- *
- * The events are the same as in Karpenter: spot interruption warning, rebalance recommendation, state change, and
+ * Returns the notices in a message. Any other event, and a body that is no event, contains no notices. The function
+ * reads the events that Karpenter reads: spot interruption warning, rebalance recommendation, state change, and
  * scheduled change of AWS Health.
  */
 export function noticesIn(body: string | undefined): readonly InterruptionNotice[] {

@@ -13,13 +13,13 @@ async function loadSqs() {
   return { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand };
 }
 
-/** Maximum number of seconds for which SQS holds a request until the first message arrives. */
+/** The maximum number of seconds for which SQS holds a request until the first message arrives. */
 const WAIT_SECONDS = 20;
-/** Maximum number of messages in a response of SQS. */
+/** The maximum number of messages in a response of SQS. */
 const BATCH = 10;
-/** After this number of seconds, SQS delivers a message again that the driver has not deleted. */
+/** The number of seconds after which SQS delivers a message again if the driver has not deleted the message. */
 const VISIBILITY_SECONDS = 30;
-/** Maximum number of responses in one wait, because a wait must end even if notices arrive continuously. */
+/** The maximum number of responses in one wait, because a wait must end even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
 interface Wait {

@@ -21,7 +21,7 @@ export interface Provisioned {
 
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
-/** Maximum number of clients. The least recently used client is removed first. */
+/** The maximum number of clients. The least recently used client is removed first. */
 const KEPT = 16;
 const POLL_MS = 30_000;
 

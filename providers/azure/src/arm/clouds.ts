@@ -11,7 +11,7 @@ const PUBLIC: CloudAddresses = {
   scope: 'https://management.core.windows.net//.default',
 };
 
-/** Names of clouds in `providerSpec.cloudConfiguration.name`. */
+/** The names of clouds in `providerSpec.cloudConfiguration.name`. */
 export const CLOUD_NAMES = ['AzurePublic', 'AzureChina', 'AzureGovernment'] as const;
 export type CloudName = (typeof CLOUD_NAMES)[number];
 

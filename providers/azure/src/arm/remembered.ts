@@ -1,6 +1,6 @@
 import type { Clock } from '@mcm/kube';
 
-/** Maximum number of answers. The least recently used answer is removed first. */
+/** The maximum number of answers. The least recently used answer is removed first. */
 const KEPT = 256;
 
 /** Caches answers of the cloud for many machines. Concurrent callers share a request. Errors are not cached. */

@@ -71,7 +71,8 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
-      // Whether the VM may be deleted. Names in Azure are case-insensitive, as in the original.
+      // Whether the VM with these tags may be deleted. The call below uses a name in lower case, because names in Azure
+      // are case-insensitive.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
@@ -195,7 +196,10 @@ const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annota
 const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
-/** Returns the first read of a creation: the image, if its terms may need acceptance, or else the subnet. */
+/**
+ * Returns the start of the error text for the first read of a creation. If the terms of the image may need acceptance,
+ * the driver first reads the image. For other images, the driver first reads the subnet.
+ */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
   const what =

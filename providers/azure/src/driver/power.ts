@@ -8,7 +8,7 @@ const LOOK_MS = 5_000;
 const TIMEOUT_MS = 15 * 60_000;
 const PREFIX = 'PowerState/';
 
-/** States in which a VM will not start again automatically. A VM with the state `stopped` still causes costs. */
+/** The states in which a VM will not start again automatically. A VM with the state `stopped` still causes costs. */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['stopping', 'being stopped'],
   ['stopped', 'stopped'],

@@ -57,7 +57,7 @@ type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
 /** A subscription in a cloud, with the paths of the resources of a class. */
 export class Session {
   readonly arm: Arm;
-  /** Cached images and accepted terms, which all machines of a class share. */
+  /** The cached images and accepted terms, which all machines of a class share. */
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
   readonly subscription: string;
@@ -239,7 +239,7 @@ const TERMS =
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use these endpoints, remove cloudConfiguration';
 
-/** Maximum number of principals. The least recently used principal is removed first. */
+/** The maximum number of principals. The least recently used principal is removed first. */
 const KEPT = 64;
 
 /**
@@ -296,7 +296,10 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
   });
 }
 
-/** Returns the addresses of the cloud in the class, or else the addresses that the operator has set. */
+/**
+ * Returns the addresses of the cloud that the class names. If the class names no cloud, returns the addresses that the
+ * operator has set.
+ */
 function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
   if (named) return cloudOf(named);
   return { ...cloudOf(cloud), ...withoutUndefined({ management: endpoint || undefined, login: login || undefined }) };

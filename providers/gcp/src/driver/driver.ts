@@ -55,7 +55,7 @@ const LONGEST_MS = 300_000;
  * immediately.
  */
 const REPLAYS = 5;
-/** Maximum number of accounts. The least recently used account is removed first. */
+/** The maximum number of accounts. The least recently used account is removed first. */
 const KEPT = 64;
 
 interface Session {

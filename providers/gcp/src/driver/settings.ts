@@ -2,7 +2,7 @@ import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Var
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import { type AllowedSources, readSources } from '../login/sources.ts';
 
-/** The settings of a provider; a setting that is absent has its default. */
+/** The settings of the provider GCP. An absent setting has its default. */
 export interface GcpSettings {
   readonly endpoint?: string | undefined;
   /** The address where service accounts request tokens. */

@@ -13,7 +13,7 @@ import { externalAccount, readImpersonation } from './external-account.ts';
 import { parse } from './parse.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** The allowed members of a service account's key; further members could redirect the requests of the driver. */
+/** The allowed members of a service account's key. Any other member could redirect the requests of the driver. */
 const SERVICE_ACCOUNT_FIELDS = [
   'auth_provider_x509_cert_url',
   'auth_uri',

@@ -273,8 +273,9 @@ const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `instance of machine ${machine.metadata.name} does not exist`);
 
 /**
- * Finds an instance by its provider ID, or else by its name.
- * @throws MachineError `OutOfRange` if several instances have its name
+ * Finds an instance by its provider ID. If the Machine has no provider ID, finds the instance by the name of the
+ * Machine.
+ * @throws MachineError `OutOfRange` if several instances have the name
  */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
   const { machine, signal } = request;

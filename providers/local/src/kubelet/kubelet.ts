@@ -39,7 +39,7 @@ export interface KubeletOptions {
   readonly memory: KubeletMemory;
   readonly defaults: KubeletBehaviour;
   readonly console: (line: string) => void;
-  /** Called when the kubelet has registered its Node and can run pods. */
+  /** `onJoined` is called when the kubelet has registered its Node and can run pods. */
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 

@@ -33,7 +33,7 @@ export const kubeletBehaviour = z.strictObject({
   podShutdown: z.union([z.enum(['grace', 'immediate']), durationMs]).optional(),
   /** The time between a pod's start and its condition Ready. */
   podReadyDelay: durationMs.optional(),
-  /** Result of an update in place: its agent succeeds, fails, or never reports. */
+  /** The result of an update in place: the agent succeeds, fails, or never reports. */
   update: z.enum(['succeed', 'fail', 'hang']).optional(),
   /** The duration of an update in place; default 1 s. */
   updateDelay: durationMs.optional(),
@@ -41,7 +41,7 @@ export const kubeletBehaviour = z.strictObject({
   updateFailure: z.string().min(1).max(1024).optional(),
   /** If true, a simulated machine-config daemon runs on the machine. */
   configDaemon: z.boolean().optional(),
-  /** Result of a new config: it is applied, fails, or never completes. */
+  /** The result of a new config: the config is applied, fails, or never completes. */
   config: z.enum(['apply', 'fail', 'hang']).optional(),
   /** The duration of applying a config; default 1 s. */
   configDelay: durationMs.optional(),

@@ -65,7 +65,7 @@ const LIMIT_MS = 600_000;
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;
-/** Maximum length of a name. The Service has the name of the Pod, so the name must be a DNS label. */
+/** The maximum length of a name. The Service has the name of the Pod, so the name must be a DNS label. */
 const LONGEST_LABEL = 63;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
@@ -105,8 +105,9 @@ export class PodBackend {
   }
 
   /**
-   * Before the creation is recorded, a Pod without its Secret or Service counts as missing, and the repeated creation
-   * adds the missing objects. The original adopts such a Pod, which never starts.
+   * Returns the status of a Pod. Before the creation is recorded, a Pod without its Secret or Service counts as
+   * missing, and the repeated creation adds the missing objects. The original adopts the incomplete Pod, which never
+   * starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;
@@ -238,7 +239,7 @@ export class PodBackend {
   }
 }
 
-/** Returns the namespace of the spec, or else of the machine, or else of the class. */
+/** Returns the first namespace that is set: in the spec, in the machine, or in the class. */
 function namespaceOf(request: Request & { readonly machine?: OnMachine['machine'] }): string {
   const { spec, machine, machineClass } = request;
   return spec.namespace || machine?.metadata.namespace || machineClass.metadata.namespace || 'default';

@@ -1,6 +1,6 @@
 import type { Pod } from '@mcm/kube';
 
-/** Maximum length of a message. Longer messages of schedulers and registries contain repetitions. */
+/** The maximum length of a message. Longer messages of schedulers and registries contain repetitions. */
 const LONGEST = 300;
 
 /**

@@ -57,7 +57,7 @@ export class Images {
 
   /**
    * Checks that a new instance can boot from an image.
-   * @throws {CloudError} InvalidParameter otherwise
+   * @throws {CloudError} InvalidParameter if a new instance cannot boot from the image
    */
   requireUsable(idOrName: string): void {
     const image = this.find(idOrName);

@@ -24,7 +24,7 @@ export interface InstanceRequest {
   readonly bootLatencyMs?: number | undefined;
 }
 
-/** Maximum size of a console. The oldest lines are dropped, as in serial consoles. */
+/** The maximum size of a console. The oldest lines are dropped, as in serial consoles. */
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);
