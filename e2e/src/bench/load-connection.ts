@@ -92,7 +92,7 @@ export class LoadConnection {
 /**
  * Sends all requests over several connections at the same time.
  * @returns the duration in seconds.
- * @throws Error for any other status.
+ * @throws Error if a response does not have the status `expected`.
  */
 export async function drive(
   connections: readonly LoadConnection[],

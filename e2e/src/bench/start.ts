@@ -11,13 +11,16 @@ import { atMost, type Figure, percentile } from './machines/figure.ts';
 const RUNS = 5;
 const COMMAND_RUNS = 10;
 /**
- * Limit in milliseconds for the start of a process until it has parsed its flags, measured with `--help`. A command of
- * `mcm` must end in this time.
+ * The maximum time in milliseconds from the start of a process until it has parsed its flags, measured with `--help`. A
+ * command of `mcm` must end in this time.
  */
 const START_MS = 400;
-/** Limit in milliseconds for a command that a user starts with the file `mcm` in a clone, including its requests. */
+/**
+ * The maximum time of a command in milliseconds, including its requests. A user starts the command with the file `mcm`
+ * in a clone.
+ */
 const COMMAND_MS = 500;
-/** Limit in milliseconds from the start of a process to its line `ready`. */
+/** The maximum time in milliseconds from the start of a process to its line `ready`. */
 const READY_MS = 2_000;
 
 /** The cost of a program from its start until it printed a line. */

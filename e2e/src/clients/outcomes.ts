@@ -15,8 +15,8 @@ interface GinkgoSpec {
 const RAN: ReadonlySet<string> = new Set(['passed', 'failed', 'panicked', 'timedout', 'interrupted', 'aborted']);
 
 /**
- * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). If the setup of the suite failed, the result contains this
- * failure with its own name.
+ * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). A failed setup of the suite becomes a failure with the name
+ * of the setup.
  * @throws Error if the text is not a report of the suite.
  */
 export function readGinkgo(text: string): Outcome[] {

@@ -50,7 +50,7 @@ export const SUITES: readonly (Suite | Scenario)[] = [
       {
         path: 'kopf/venv/bin/pytest',
         cwd: 'kopf/src',
-        // An example may leave sockets open. For these sockets, pytest fails a later example.
+        // One example may leave sockets open. Because of these sockets, pytest fails an example that runs later.
         args: ['tests/e2e', '--only-e2e', '-v', '-p', 'no:cacheprovider', '-W', 'ignore::ResourceWarning'],
         env: {},
         results: 'pytest',

@@ -248,7 +248,7 @@ test('no request of the machine-config-controller is refused, and each of its pe
     expect(await access({ ...asked, path: '/metrics', verb: 'get' })).toMatchObject({ status: 403 });
   }
 
-  /** The machine of a pool is updated, and later replaced with another strategy. Each event occurs twice. */
+  /** Updates the machine of a pool, and then replaces the machine with another strategy. Each event occurs twice. */
   async function ofMachines(): Promise<void> {
     const owner = (kind: string, { name, uid }: KubeObject['metadata']) => ({
       apiVersion: 'machine.sapcloud.io/v1alpha1',

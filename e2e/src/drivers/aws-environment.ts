@@ -9,8 +9,8 @@ export const AWS_VARIABLES = {
 };
 
 /**
- * Sets these variables, because the SDK reads them from the process, and loads the modules of the SDK.
- * @returns a function that restores the earlier values.
+ * Sets the variables that the SDK reads from the process, and loads the modules of the SDK.
+ * @returns a function that restores the earlier values of the variables.
  */
 export async function inAwsEnvironment(): Promise<() => void> {
   const before = { ...process.env };

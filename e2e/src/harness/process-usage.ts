@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 /** Clock ticks per second in `/proc/PID/stat`. The number is 100 on every Linux that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
-/** The CPU time of a process (user and system) in milliseconds. Linux only. */
+/** Returns the CPU time of a process (user and system) in milliseconds. Linux only. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
-/** Resident memory of a process in MB (10⁶ bytes). Linux only. */
+/** Returns the resident memory of a process in MB (10⁶ bytes). Linux only. */
 export function rssMb(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return (Number(line?.[1] ?? Number.NaN) * 1024) / 1e6;

@@ -13,7 +13,7 @@ export interface HostResponse {
   readonly counts?: Readonly<Record<string, number>>;
 }
 
-/** A process with many control planes. Separate processes would need far more memory. */
+/** Runs many control planes in one process. One process for each control plane would need far more memory. */
 export class PlaneHost {
   readonly #child: ChildProcess;
 

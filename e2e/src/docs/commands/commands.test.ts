@@ -20,8 +20,8 @@ const missing = ['kubectl', 'jq', 'curl'].filter(
 /** The README comes first, because its tour needs the fleet in the state after `start`. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
 /**
- * Only a thorough run includes these pages, because their commands take longer than those of all remaining pages
- * together.
+ * Only a thorough run includes these pages. The commands of these pages take longer than the commands of all other
+ * pages together.
  */
 const LONGEST = [
   'README.md',

@@ -75,7 +75,7 @@ function classText(text: string, at: number): string {
   return [`${text.slice(at, open).trimEnd()} {`, ...members, '}'].join('\n');
 }
 
-/** The text of a constant: its type if it is declared, its signature if it is a function, otherwise only its name. */
+/** The text of a constant: the declared type, or the signature of a function, or only the name. */
 function constantText(text: string, at: number): string {
   const end = scan(text, at, (index) => text[index] === ';');
   const equals = scan(text, at, (index) => /^ = /.test(text.slice(index, index + 3)));

@@ -1,6 +1,6 @@
 /** The metrics and labels of a PromQL expression. */
 export interface PromqlNames {
-  /** Names of metrics in an expression, with the labels in their selectors. */
+  /** The names of metrics in an expression, with the labels in the selectors of each metric. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
   /** The labels in `by (…)`. */
   readonly grouped: readonly string[];

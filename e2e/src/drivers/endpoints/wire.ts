@@ -45,7 +45,7 @@ export class Wire {
 
 /**
  * Returns a response with this content.
- * @param headers the names are in lower case
+ * @param headers The headers, with names in lower case.
  */
 export const reply = (
   status: number,

@@ -240,7 +240,7 @@ describe('creation', () => {
 
   test('a disk is deleted with its instance, unless autoDelete is false [G41]', async () => {
     expect((await open().inserted()).disks).toMatchObject([{ autoDelete: true }]);
-    // As in the original, the request omits the field if it is false.
+    // As in the original, the request omits `autoDelete` if the value is false.
     const [kept] = (await open().inserted(disk({ autoDelete: false }))).disks as Record<string, unknown>[];
     expect(kept?.autoDelete ?? false).toBe(false);
   });

@@ -5,10 +5,10 @@ import { z } from 'zod';
 
 /** A request that the original sent. */
 const recordedRequest = z.looseObject({
-  /** Only for EC2's Query API. */
+  /** The action of a request to EC2's Query API. For REST APIs, the action is empty. */
   action: z.string().default(''),
   params: z.record(z.string(), z.string()).default({}),
-  /** REST APIs. */
+  /** The HTTP method of a request to a REST API. For EC2's Query API, the method is empty. */
   method: z.string().default(''),
   path: z.string().default(''),
   query: z.record(z.string(), z.string()).default({}),
@@ -26,7 +26,7 @@ const recordedRequest = z.looseObject({
     })
     .nullish(),
   answer: z.looseObject({ http: z.number().optional(), body: z.string().optional() }).optional(),
-  /** For REST APIs: the HTTP status of the response. */
+  /** The HTTP status of the response of a REST API. */
   answered: z.number().optional(),
 });
 export type RecordedRequest = z.infer<typeof recordedRequest>;

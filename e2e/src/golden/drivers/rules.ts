@@ -98,7 +98,7 @@ export const throttledIsUnavailable = (
 /**
  * Rule for an unavailable token service: the error allows a retry, and no further request follows.
  * @param isLogin Whether a request is for a token.
- * @param isDown Whether its first response shows an outage.
+ * @param isDown Whether the first response to a token request shows an outage.
  */
 export const tokenHostIsDown = (
   row: string,

@@ -19,8 +19,8 @@ import { untilTimeout } from './stage/timeouts.ts';
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
 /**
- * The time for which our final state must stay unchanged, unless a timeout expires earlier. The rest applies if the
- * original was idle at the end.
+ * The time for which our final state must stay unchanged, in milliseconds. The wait ends early if a timeout expires.
+ * The rule applies only if the original was idle at the end.
  */
 const REST_MS = 60_000;
 /** The maximum number of reported problems. */

@@ -22,9 +22,9 @@ const MOST_MACHINES = 2;
 const MOST_REQUESTS = 300;
 /** The number of clusters in a large history. */
 const LARGE = 50;
-/** One history in this number is large. */
+/** Every history whose seed is a multiple of this number has {@link LARGE} clusters. */
 const LARGE_EVERY = 20;
-/** In one history in this number, quiet clusters have longer Leases. */
+/** In every history whose seed is a multiple of this number, quiet clusters have longer Leases than other clusters. */
 const QUIET_EVERY = 4;
 const QUIET_LEASE_MS = 90_000;
 const LOOK_MS = 1_000;
@@ -51,7 +51,7 @@ type ActName = keyof typeof ACTS;
 
 export interface FleetModeOptions extends HistoryOptions {
   readonly defect?: FleetDefect;
-  /** Default: each odd seed has a rollout budget. */
+  /** The rollout budget of the fleet. By default, the history of each odd seed has a rollout budget. */
   readonly budget?: SimulatedBudget;
 }
 

@@ -46,7 +46,10 @@ export interface FleetWorldOptions {
   readonly defect: FleetDefect;
   /** The health timeout of each machine. By default, `healthTimeout` is `2h`. */
   readonly healthTimeout?: string;
-  /** Default: no rollout budget. The first cluster is the canary cluster. */
+  /**
+   * The rollout budget of the fleet, whose first cluster is the canary cluster. By default, the fleet has no rollout
+   * budget.
+   */
   readonly budget?: SimulatedBudget | undefined;
   /** The duration of the Leases of quiet clusters. By default, all Leases have the same duration. */
   readonly quietLeaseMs?: number | undefined;
@@ -208,7 +211,7 @@ export class FleetWorld {
     });
   }
 
-  /** Compacts the history of a server. Watches from an earlier version then do not start. */
+  /** Compacts the history of a server. A watch from a version before the compaction then fails to start. */
   compact(server: string): void {
     this.reporter.note('act', `the API server of ${server} compacts its history`);
     (server === SEED ? this.#seedPlane : this.#clusters.get(server)?.plane)?.compact();

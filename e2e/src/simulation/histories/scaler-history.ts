@@ -37,7 +37,8 @@ class ScalerHistory {
   readonly #scaler: Autoscaler;
   readonly #script: Script;
   /**
-   * Whether one write contains the names and the lower number of replicas. If so, each named machine must be deleted.
+   * Whether the autoscaler writes the names of machines and the lower number of replicas in one write. In these
+   * histories, mcm must delete each named machine.
    */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
@@ -50,8 +51,8 @@ class ScalerHistory {
     const form = formOf(seed);
     this.#scaler = scalerOf(world, form);
     world.reporter.note('act', `the autoscaler names machines by ${form}`);
-    // Names have no effect before the lower number of replicas. An autoscaler that writes names first has waited for
-    // the effect of its last change.
+    // The chosen names have no effect before the number of replicas is lower. An autoscaler that writes the names first
+    // has waited for the effect of its last change.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
     // A priority and the number of replicas are in two objects. These histories have no delays, because a watch may

@@ -84,7 +84,7 @@ const oneCallAtATime = (): BrokenCloud => {
 const isEviction = ({ method, path }: TransportRequest): boolean =>
   method === 'POST' && /\/pods\/[^/]+\/eviction$/.test(path);
 
-/** Blocks all further work during a drain. */
+/** Blocks all other work of the controller during a drain. */
 const sleepsInDrains: BrokenKube = (transport, clock) => {
   let awake: Promise<void> = Promise.resolve();
   return async (request) => {

@@ -102,8 +102,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Called before a Machine is deleted without its VM. The lost VM may join later, as a Node with the name of the
-   * machine.
+   * Records that a Machine is about to be deleted without its VM. The lost VM may join later, as a Node with the name
+   * of the Machine.
    */
   loses({ metadata: { name, uid, labels } }: Machine): void {
     this.#lost.add(uid);

@@ -4,7 +4,7 @@ export interface LateBodyOptions {
   readonly clock: Clock;
   /** Aborts when the connection breaks. The body then ends without its pending chunks. */
   readonly connection: AbortSignal;
-  /** When the signal aborts, no more data is delivered, but the connection stays open. */
+  /** Aborts when the delivery stops. The body then delivers no more data, but the connection stays open. */
   readonly silent: AbortSignal;
   /** Whether a chunk is lost. After a lost chunk, no more data is delivered. */
   readonly isLost: () => boolean;

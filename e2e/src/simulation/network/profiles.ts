@@ -15,7 +15,7 @@ export interface Profile {
    * The maximum number of objects in a page of a list. If `pageSize` is undefined, the limit in the request applies.
    */
   readonly pageSize?: number;
-  /** The probability that a later page of a list has expired (410). */
+  /** The probability that a page after the first page of a list has expired (410). */
   readonly expiredPage: number;
   /** The probability that a watch stops delivering, or expires (410), within `WATCH_MS` after its start. */
   readonly silentWatch: number;

@@ -32,7 +32,10 @@ export interface Tally {
 }
 
 const PROGRESS_MS = 60_000;
-/** Maximum idle time of a worker. Histories do not wait for real time, so a longer wait never ends. */
+/**
+ * The maximum idle time of a worker in milliseconds. Histories do not wait for real time, so a worker that is idle for
+ * longer never continues.
+ */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
 /** The maximum number of cases of a worker. A new worker with an empty heap then replaces the worker. */

@@ -225,12 +225,12 @@ export class World extends Fleet {
     return this.#plane.snapshot();
   }
 
-  /** Removes the earlier changes from the history of the API server. */
+  /** Removes all past changes from the history of the API server. */
   compact(): void {
     this.#plane.compact();
   }
 
-  /** Restores the cluster to a backup. All later changes are lost. */
+  /** Restores the cluster to a backup. All changes after the backup are lost. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
     if (!this.#plane.restore) throw new Error('the simulation did not start with `restorable`');
     this.reporter.note('act', `the cluster is restored to revision ${backup.revision}`);

@@ -45,8 +45,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Returns the provider spec. A value of a wrong type counts as absent, because the class is refused. A null entry
- * counts as empty.
+ * Returns the provider spec. A value of a wrong type counts as absent, because the driver refuses its class. A null
+ * entry counts as empty.
  */
 export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { tags, region, networkInterfaces, ...others } = isObject(providerSpec) ? providerSpec : {};

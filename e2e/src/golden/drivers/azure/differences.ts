@@ -349,8 +349,8 @@ function hasCode({ headers = {}, body, text = '' }: NonNullable<ReturnType<typeo
 }
 
 /**
- * In the original, every 404 comes from the cloud. In this driver, a 404 without an error code does not come from the
- * cloud.
+ * The original treats every 404 as a response of the cloud. This driver treats a 404 without an error code as a
+ * response of another server.
  */
 const nobodysNotFound: Rule = {
   row: 'a 404 without an error code of the cloud is different from NotFound',

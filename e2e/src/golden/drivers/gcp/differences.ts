@@ -86,7 +86,10 @@ const untagged: Rule = {
   },
 };
 
-/** The maximum number of insertions. After these insertions, an operation that is done immediately counts as new. */
+/**
+ * The maximum number of repetitions of an insertion. After the last repetition, an operation that is done immediately
+ * counts as new.
+ */
 const REPLAYS = 5;
 
 const doneAtOnce: Rule = {
@@ -207,8 +210,8 @@ const replyTo = ({ recorded }: Situation, { method, path, host = '' }: ExpectedR
   firstReply(recorded.cloud, { method, path, host });
 
 /**
- * In the original, every 404 comes from the cloud. In this driver, a 404 without an error of Google does not come from
- * the cloud.
+ * The original treats every 404 as a response of the cloud. This driver treats a 404 without an error of Google as a
+ * response of another server.
  */
 const nobodysNotFound: Rule = {
   row: 'A 404 without an error of Google',

@@ -24,7 +24,9 @@ export function differenceOf(expected: unknown, actual: unknown, path = ''): str
   return reported(path, a, b);
 }
 
-/** As in Go, absent and null are equal, and absent equals an empty list or object. */
+/**
+ * Converts a value for the comparison. As in Go, absent and null are equal, and absent equals an empty list or object.
+ */
 function plain(value: unknown): unknown {
   if (value === null) return undefined;
   if (Array.isArray(value)) return value.length === 0 ? undefined : value;

@@ -90,7 +90,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
     });
   const changes = fieldsOf(expected.nodeChanges);
   const target = targetOf(input.pools as Fields[], input.sync);
-  // Outside of the comparison, the change of a node is that of the original, with the target.
+  // The expected change of a node is the change of the original, with the target of the pool.
   const wanted = reported.map((name) => {
     const change = fieldsOf(changes[name]);
     return [name, { ...change, annotations: { ...fieldsOf(change.annotations), [DESIRED]: target } }];

@@ -15,7 +15,10 @@ const BRIEF_S = 1;
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
-  /** Whether the recording ends before its work is complete. In this case, later states of mcm are no difference. */
+  /**
+   * Whether the recording ends before its work is complete. States of mcm after the end of this recording are no
+   * difference.
+   */
   readonly openEnd: boolean;
 }
 

@@ -47,9 +47,9 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
 };
 
 /**
- * The sort keys of the deletion order when the original chose a machine. Machines with equal keys are interchangeable.
- * The marks of users and sets may appear in the recording only together with the choice. The phase in the keys is the
- * phase before the choice.
+ * The sort keys of a machine in the deletion order when the original made its decision. Machines with equal keys are
+ * interchangeable. A recording may show the marks of users and sets only after the decision. The phase is the phase
+ * before the decision.
  */
 function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string {
   const earlier = versionIn(before, machine) ?? machine;

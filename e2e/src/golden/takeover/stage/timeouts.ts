@@ -2,7 +2,9 @@ import { Annotations, type Machine, type MachineDeployment, parseDurationMs } fr
 import type { KubeObject } from '@mcm/kube';
 import { DEFAULTS, millis } from './stage.ts';
 
-/** Margin in milliseconds between a user action and a timeout. The replay performs the action before the timeout. */
+/**
+ * The margin between a user action and a timeout, in milliseconds. The replay performs the action before the timeout.
+ */
 const MARGIN_MS = 1_000;
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff']);
 const IN_PLACE: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateSuccessful']);
