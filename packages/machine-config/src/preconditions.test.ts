@@ -18,7 +18,8 @@ import {
 
 /**
  * Another client writes between a controller's decision and the arrival of its request. The API server refuses the
- * write, because it contains the version of the decision. `World.end` verifies that each write identifies its object.
+ * request, because the request contains the object version of the decision. `World.end` verifies that each write
+ * identifies its object.
  */
 
 const { DesiredConfig, CurrentConfig, State } = NodeAnnotations;

@@ -61,7 +61,7 @@ export interface WorldOptions {
   readonly tree?: TemplateTree;
   readonly update?: UpdateControllerOptions;
   readonly render?: RenderControllerOptions;
-  /** True if pools may refer to machines. */
+  /** `machines` is true if pools may refer to machines. */
   readonly machines?: true;
   /** The CRDs to use instead of the CRDs of this package, such as the CRDs of the original. */
   readonly crds?: readonly object[];
@@ -239,7 +239,7 @@ export async function playDaemons(client: KubeClient, bad: (config: string) => b
   return played;
 }
 
-/** Another build of the controller generated the MachineConfig. */
+/** Returns the annotations of a MachineConfig that the controller build with this hash generated. */
 export const generatedBy = (hash: string) => ({ [ConfigAnnotations.GeneratedByControllerVersion]: hash });
 
 export const storedConfigs = async (client: KubeClient): Promise<readonly string[]> =>

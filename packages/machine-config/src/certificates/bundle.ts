@@ -32,7 +32,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 
 /**
- * The MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply the certificates
+ * Returns the MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply the certificates
  * immediately, even in a paused or invalid pool.
  * @param configs the MachineConfigs that the pool selects, in any order
  * @returns undefined if the pool has no such file
@@ -72,7 +72,7 @@ function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   }
 }
 
-/** Whether content can be read. The rendering reports the error of unreadable content. */
+/** Returns true if the content of a file can be read. The rendering reports the error of unreadable content. */
 function isReadable({ contents }: IgnitionFile): boolean {
   try {
     decodeContents(contents?.source, contents?.compression);
@@ -97,7 +97,10 @@ function controllerCertificates(config: ControllerConfig | undefined): readonly 
   ];
 }
 
-/** In the name of a bundle, `..` stands between host and port, in place of the colon. */
+/**
+ * Returns the files with the CA bundles of registries. In the name of a bundle, `..` stands between host and port, in
+ * place of the colon.
+ */
 export function registryCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { imageRegistryBundleUserData = [], imageRegistryBundleData = [] } = config?.spec ?? {};
   return [...imageRegistryBundleData, ...imageRegistryBundleUserData].flatMap(({ file, data }) => {
@@ -107,7 +110,10 @@ export function registryCertificates(config: ControllerConfig | undefined): read
   });
 }
 
-/** @param data base64, or undefined or null if the certificate does not exist */
+/**
+ * Returns the file of a certificate, or an empty list if the certificate does not exist.
+ * @param data base64, or undefined or null if the certificate does not exist
+ */
 function certificateFile(path: string, data: string | null | undefined, mode = 0o644): readonly IgnitionFile[] {
   if (data === undefined || data === null || (data === '' && !path.startsWith(REGISTRY_CERTIFICATES_DIRECTORY)))
     return [];
@@ -119,8 +125,8 @@ function certificateFile(path: string, data: string | null | undefined, mode = 0
 const versions = new WeakMap<object, string>();
 
 /**
- * The version of the certificates in the annotation of a node: the name of their MachineConfig and a hash of their
- * content.
+ * Returns the version of the certificates for the annotation of a node: the name of their MachineConfig and a hash of
+ * their content.
  */
 export function certificatesVersion(config: MachineConfig): string {
   const known = versions.get(config);
@@ -149,14 +155,14 @@ export interface CertificatesNote {
   readonly pending: readonly string[];
 }
 
-/** The record for certificates that Ignition wrote at the first boot. */
+/** Returns the record for certificates that Ignition wrote at the first boot. */
 export const certificatesNote = (config: MachineConfig): CertificatesNote => ({
   version: certificatesVersion(config),
   files: certificateFiles(config),
   pending: [],
 });
 
-/** Whether two rendered MachineConfigs differ only by certificates, CA bundles and pull secrets. */
+/** Returns true if two rendered MachineConfigs differ only by certificates, CA bundles and pull secrets. */
 export function differOnlyByCertificates(old: MachineConfig, wanted: MachineConfig): boolean {
   try {
     if (irreconcilable(old, wanted)) return false;

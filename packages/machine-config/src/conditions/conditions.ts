@@ -17,15 +17,15 @@ export type WantedCondition = {
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
- * Returns the condition with a type. The last of several conditions with the type applies, because a changed condition
- * moves to the end. Source: the original's GetMachineConfigPoolCondition.
+ * Returns the condition with a type. If several conditions have this type, the last one applies, because a changed
+ * condition moves to the end. Source: the original's GetMachineConfigPoolCondition.
  */
 export const conditionOf = (
   conditions: readonly ConfigCondition[] | undefined,
   type: string,
 ): ConfigCondition | undefined => conditions?.findLast((condition) => condition.type === type);
 
-/** Whether the condition of the type exists and is `True`. */
+/** Returns true if the condition of the type exists and is `True`. */
 export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type: string): boolean =>
   conditionOf(conditions, type)?.status === 'True';
 

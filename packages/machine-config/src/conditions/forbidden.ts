@@ -15,7 +15,7 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
   }
 }
 
-/** Verb, resource and hint of a missing permission. */
+/** Returns the verb, the resource and the hint of a missing permission. */
 export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   const permission = refusedPermission(message);
   // Admission plugins also respond with 403, and their message contains the reason.

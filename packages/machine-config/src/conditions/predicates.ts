@@ -14,8 +14,8 @@ const has = (node: Node, key: string): boolean => node.metadata.annotations?.[ke
 export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configuration?.name ?? '';
 
 /**
- * Returns why a node is not ready, or undefined if it is ready.
- * - An absent condition counts as healthy. A condition with the status Unknown does not.
+ * Returns why a node is not ready, or undefined if the node is ready.
+ * - An absent condition counts as healthy. A condition with the status Unknown counts as unhealthy.
  * - The conditions for memory and process pressure do not count.
  * - DiskPressure is reported as OutOfDisk, the older name of the condition.
  */
@@ -29,10 +29,10 @@ export function notReadyReason(node: Node): string | undefined {
   return node.spec?.unschedulable ? `${reporting} Unschedulable` : undefined;
 }
 
-/** Whether the node is ready: see {@link notReadyReason}. */
+/** Returns true if the node is ready: see {@link notReadyReason}. */
 export const isReady = (node: Node): boolean => notReadyReason(node) === undefined;
 
-/** Whether the node has a daemon. Without a daemon, the state of the node is unknown. */
+/** Returns true if the node has a daemon. Without a daemon, the state of the node is unknown. */
 export const isManaged = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== '' && node.metadata.labels?.[NodeLabels.OperatingSystem] !== 'windows';
 
@@ -47,15 +47,15 @@ function imageDone(node: Node): boolean {
   return current !== '' && current === annotationOf(node, DesiredImage);
 }
 
-/** Whether the node has its desired config and the daemon has finished. */
+/** Returns true if the node has its desired config and the daemon has finished. */
 export const isDone = (node: Node): boolean =>
   configDone(node) && imageDone(node) && annotationOf(node, State) === DaemonStates.Done;
 
-/** Whether the target of the node is the target of the pool, and the node has no annotations of image mode. */
+/** Returns true if node and pool have the same target, and the node has no annotations of image mode. */
 export const isTargeted = (node: Node, pool: MachineConfigPool): boolean =>
   annotationOf(node, DesiredConfig) === targetOf(pool);
 
-/** Whether the daemon of the node completed the update to the pool's target. */
+/** Returns true if the daemon of the node completed the update to the pool's target. */
 export const isUpdated = (node: Node, pool: MachineConfigPool): boolean =>
   isDone(node) && isTargeted(node, pool) && !has(node, DesiredImage);
 
@@ -63,14 +63,14 @@ export const isUpdated = (node: Node, pool: MachineConfigPool): boolean =>
 export const isUpdatedAndReady = (node: Node, pool: MachineConfigPool): boolean =>
   isUpdated(node, pool) && isReady(node);
 
-/** Whether the daemon reports that it cannot continue. */
+/** Returns true if the daemon reports that it cannot continue. */
 export const isDegraded = (node: Node): boolean => {
   const state = annotationOf(node, State);
   return state === DaemonStates.Degraded || state === DaemonStates.Unreconcilable;
 };
 
 /**
- * Whether the node failed to apply its target. A failing node may get a new target, so it does not count as
+ * Returns true if the node failed to apply its target. A failing node may get a new target, so it does not count as
  * unavailable.
  */
 export const isFailing = (node: Node): boolean =>
@@ -80,27 +80,27 @@ export const isFailing = (node: Node): boolean =>
 export const NEW_NODE_MS = 600_000;
 
 /**
- * Whether the node is older than a new node.
+ * Returns true if the node is older than `NEW_NODE_MS`.
  * @param now milliseconds
  */
 export const isSettled = ({ metadata }: Node, now: number): boolean =>
   now - Date.parse(metadata.creationTimestamp) >= NEW_NODE_MS;
 
-/** Whether the node has no config and its daemon waits for the first config. */
+/** Returns true if the node has no config and its daemon waits for the first config. */
 export const awaitsConfig = (node: Node): boolean =>
   annotationOf(node, State) === DaemonStates.Waiting &&
   annotationOf(node, CurrentConfig) === '' &&
   annotationOf(node, DesiredConfig) === '';
 
-/** Whether the node counts towards `maxUnavailable`: it is not ready, or its update is in progress. */
+/** Returns true if the node counts towards `maxUnavailable`: the node is not ready, or its update is in progress. */
 export const isUnavailable = (node: Node): boolean =>
   !isReady(node) || (!isDone(node) && !isFailing(node) && !awaitsConfig(node));
 
-/** Whether a node still needs the target. The node may be ready or not. */
+/** Returns true if a node still needs the target, independent of its readiness. */
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 
-/** Whether the node is NotReady only because of the drain that its daemon requested. */
+/** Returns true if the node is NotReady only because of the drain that its daemon requested. */
 const isDrainedForUpdate = (node: Node): boolean => {
   const asked = annotationOf(node, NodeAnnotations.DesiredDrain);
   const answered = annotationOf(node, NodeAnnotations.LastAppliedDrain);
@@ -109,11 +109,11 @@ const isDrainedForUpdate = (node: Node): boolean => {
 };
 
 /**
- * Whether a node failed after its drain. The node is already unavailable, so a new target does not increase the number
- * of unavailable nodes. Only a new target can repair the node.
+ * Returns true if a node failed after its drain. The node is already unavailable, so a new target does not increase the
+ * number of unavailable nodes. Only a new target can repair the node.
  */
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);
 
-/** The reason for Degraded, as the daemon of the node reports it. */
+/** Returns the reason for Degraded that the daemon of the node reports. */
 export const degradedReason = (node: Node): string => annotationOf(node, Reason);

@@ -13,7 +13,7 @@ export const CERTIFICATE_PATHS: readonly string[] = [
   REGISTRY_CERTIFICATES_DIRECTORY,
 ];
 
-/** Whether a file holds a certificate, a CA bundle or a pull secret. */
+/** Returns true if a file contains a certificate, a CA bundle or a pull secret. */
 export const isCertificatePath = (path: string): boolean =>
   CERTIFICATE_PATHS.includes(path) || isRegistryCertificate(path);
 

@@ -46,7 +46,10 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   }
 }
 
-/** @param looked directories that were already checked, with all their parents */
+/**
+ * Returns the parent of a path that is not a directory, or undefined if all parents are free.
+ * @param looked directories that were already checked, with all their parents
+ */
 function occupiedParent(path: string, places: ReadonlyMap<string, Kind>, looked: Set<string>): string | undefined {
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
     const parent = path.slice(0, at);
@@ -70,7 +73,7 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
   });
 }
 
-/** Returns the last source with the path, because it decides the content of the file. */
+/** Returns the last source that contains the path, because the last source decides the content of the file. */
 const ownerOf = (sources: readonly MachineConfig[], path: string, kind: Kind): string | undefined =>
   sources.findLast((source) => {
     const config = ignitionOf(source);

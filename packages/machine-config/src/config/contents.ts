@@ -39,7 +39,7 @@ const dataOf = (source: string): Buffer | undefined => {
   }
 };
 
-/** Whether the content starts with the first bytes of gzip although its compression is not set. */
+/** Returns true if the content starts with the first bytes of gzip although its compression is not set. */
 const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 

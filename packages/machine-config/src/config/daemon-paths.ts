@@ -15,7 +15,10 @@ export const DaemonPaths = {
   Certificates: '/etc/machine-config-daemon/currentcertificates',
   /** The update in progress, with the data to continue or undo the update. Only in mcm. */
   Journal: '/etc/machine-config-daemon/update.json',
-  /** Annotations of the first boot, written by the config server. Read once. */
+  /**
+   * The file with the annotations of the first boot. The config server writes the file, and the daemon reads the file
+   * once.
+   */
   NodeAnnotations: '/etc/machine-config-daemon/node-annotations.json',
   /** The new name of the file with node annotations after the daemon has read it. */
   NodeAnnotationsRead: '/etc/machine-config-daemon/node-annotation.json.bak',

@@ -22,7 +22,10 @@ const NO_CONFIG: IgnitionConfig = { ignition: { version: '3.5.0' } };
 export const ignitionOrEmpty = (config: Pick<MachineConfig, 'spec'> | undefined): IgnitionConfig =>
   (config && ignitionOf(config)) ?? NO_CONFIG;
 
-/** @param old absent if the node had no config */
+/**
+ * Returns the difference between two configs.
+ * @param old absent if the node had no config
+ */
 export function diffConfigs(old: MachineConfig | undefined, wanted: MachineConfig | undefined): ConfigDiff {
   const [before, after] = [ignitionOrEmpty(old), ignitionOrEmpty(wanted)];
   const [a, b] = [old?.spec ?? {}, wanted?.spec ?? {}];

@@ -29,7 +29,7 @@ export function ignitionHint(name: string, error: Error): string {
 
 const fieldOf = (path: Issue['path']): string => path.replace(/^\$/, 'spec.config');
 
-/** The maximum length of a failure. `mcm config render` shows the full text. */
+/** The maximum length of a failure text. `mcm config render` shows the full text. */
 const MAX_TEXT = 2_000;
 
 /** Returns the failure in one line for events and conditions, with the hint at the end. */

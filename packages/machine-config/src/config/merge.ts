@@ -54,7 +54,7 @@ export function mergeMachineConfigs(configs: readonly MachineConfig[], base: Bas
   return { spec, sources };
 }
 
-/** The merge ignores images of generated MachineConfigs. */
+/** Returns true for a MachineConfig of a user. The merge ignores images of generated MachineConfigs. */
 const isUsers = ({ metadata }: MachineConfig): boolean =>
   !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion];
 

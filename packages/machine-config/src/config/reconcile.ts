@@ -10,7 +10,10 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 /** A change that cannot be applied to a running machine. */
 export interface Irreconcilable {
   readonly message: string;
-  /** Whether a MachineConfig contains the part that cannot change, absent if the config cannot be read. */
+  /**
+   * Returns true if a MachineConfig contains the part that cannot change. If the config cannot be read, `concerns` is
+   * absent.
+   */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 
@@ -105,7 +108,7 @@ function sectionChanges(
   const changed = sections.find(([name, part, override]) => {
     if (override !== undefined && overrides.includes(override)) return false;
     if (isDeepStrictEqual(part(old), part(next))) return false;
-    // The daemon can delete links, but only all links at the same time.
+    // The daemon can delete links, but only all links of a config at the same time.
     return name !== 'links' || (next.storage?.links ?? []).length > 0;
   });
   if (!changed) return undefined;

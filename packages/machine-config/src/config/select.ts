@@ -4,7 +4,10 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
 import { RenderError } from './error.ts';
 
-/** Whether a selector is `{}`. This selector is refused, because it would also select rendered MachineConfigs. */
+/**
+ * Returns true if a selector is `{}`. The controller refuses this selector, because the selector would also select
+ * rendered MachineConfigs.
+ */
 export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 

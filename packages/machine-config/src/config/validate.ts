@@ -38,6 +38,6 @@ function validateConfig(config: unknown): void {
   }
 }
 
-/** Whether an error is a problem of a MachineConfig, and not of this program. */
+/** Returns true if an error is a problem of a MachineConfig, and not of this program. */
 export const isRenderFailure = (error: unknown): error is Error =>
   error instanceof RenderError || error instanceof IgnitionError;

@@ -3,7 +3,7 @@ import { Annotations } from '@mcm/api';
 /** Annotations of MachineConfigs, pools and machines. Keys and values are from the original. */
 export const ConfigAnnotations = {
   /**
-   * On generated and rendered MachineConfigs: the hash of the controller's build. Absent or empty: a user wrote the
+   * On generated and rendered MachineConfigs: the hash of the controller's build. Without a value, a user wrote the
    * MachineConfig.
    */
   GeneratedByControllerVersion: 'machineconfiguration.openshift.io/generated-by-controller-version',
@@ -82,15 +82,15 @@ export const NodeAnnotations = {
   DesiredDrain: Annotations.ConfigDaemonDrain,
   /** On a Node, written by the drain controller: the last completed `desiredDrain`. */
   LastAppliedDrain: 'machineconfiguration.openshift.io/lastAppliedDrain',
-  /** On a Node: the OS image on the disk, for layered images. mcm only reads it. */
+  /** On a Node: the OS image on the disk, for layered images. mcm only reads the annotation. */
   CurrentImage: 'machineconfiguration.openshift.io/currentImage',
-  /** On a Node: the OS image that the node must boot, for layered images. mcm only reads it. */
+  /** On a Node: the OS image that the node must boot, for layered images. mcm only reads the annotation. */
   DesiredImage: 'machineconfiguration.openshift.io/desiredImage',
   /** On a Node: the configuration of the first boot. */
   FirstPivotConfig: 'machineconfiguration.openshift.io/firstPivotConfig',
   /** On a Node that booted into a custom pool: the node has the labels of the pool. */
   CustomPoolLabelsApplied: 'machineconfiguration.openshift.io/customPoolLabelsApplied',
-  /** On a Node: copied from the ControllerConfig, for the daemon. */
+  /** On a Node: the topology of the control plane, copied from the ControllerConfig for the daemon. */
   ControlPlaneTopology: 'machineconfiguration.openshift.io/controlPlaneTopology',
   /**
    * On a Node, written by the machine-config-controller: the certificates that the node must have, as MachineConfig and

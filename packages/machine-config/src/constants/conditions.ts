@@ -51,7 +51,7 @@ export const ConfigEvents = {
   Updating: 'Updating',
   Completed: 'Completed',
   DeferringOperatorNodeUpdate: 'DeferringOperatorNodeUpdate',
-  /** A render was refused, and the last valid one stays the target. Only in mcm. */
+  /** The controller refused a render, and the last valid render stays the target. Only in mcm. */
   RenderFailed: 'RenderFailed',
   /** A rendered MachineConfig is almost as large as the limit of the API server. Only in mcm. */
   RenderedConfigLarge: 'RenderedConfigLarge',

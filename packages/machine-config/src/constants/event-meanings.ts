@@ -14,7 +14,7 @@ export interface ConfigEventMeaning {
   )[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** The action of an operator, if any. */
+  /** The action for an operator. `help` is absent if no action is necessary. */
   readonly help?: string;
 }
 

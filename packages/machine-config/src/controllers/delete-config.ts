@@ -3,7 +3,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import { machineConfigs } from '../kinds/resources.ts';
 
 /**
- * Deletes a MachineConfig, unless it has changed since the read (conflict).
+ * Deletes a MachineConfig. If the MachineConfig has changed since it was read, the API server responds with a conflict.
  * @throws KubeError
  */
 export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {

@@ -27,8 +27,8 @@ export interface CertificatesJob {
 
 /**
  * Writes certificates, CA bundles and pull secrets and restarts or reloads their services, without a drain and a
- * reboot. After a crash, every step can be repeated, because the record names the written files until their services
- * have read them.
+ * reboot. After a crash, the daemon can repeat every step. The record names the written files until their services have
+ * read the files.
  */
 export async function bringCertificates(host: DaemonHost, job: CertificatesJob): Promise<void> {
   const { disk } = host;

@@ -38,7 +38,7 @@ export interface NodeDaemonOptions {
   readonly client: KubeClient;
   /** The cluster of the MachineConfigs, if it differs from the cluster of the nodes. */
   readonly configs?: KubeClient;
-  /** The last known state of the node, and a callback for the node after each write. */
+  /** Returns the last known state of the node, and receives the node after each write. */
   readonly node: { get(): Node | undefined; wrote(node: Node): void };
   readonly host: DaemonHost;
   readonly clock: Clock;
@@ -103,7 +103,7 @@ export class NodeDaemon {
   /**
    * Executes all steps that are possible without waiting.
    * @returns milliseconds until the next check, or undefined to wait for the next change
-   * @throws errors of the API server; check again later
+   * @throws errors of the API server; call `look` again later
    */
   async look(signal: AbortSignal): Promise<number | undefined> {
     for (;;) {
@@ -233,7 +233,7 @@ export class NodeDaemon {
     node.wrote(await client.resource(nodes).patch(metadata.name, { type: 'merge', body }, { signal }));
   }
 
-  /** A failure of the step is the failure of the target. */
+  /** Runs a step towards the target. A failure of the step counts as a failure of the target. */
   async #tried(target: string, work: () => Promise<void>, { keep = false } = {}): Promise<void> {
     try {
       await work();

@@ -7,7 +7,7 @@ export type Verdict =
   | { readonly kind: 'missing' | 'refused'; readonly reason: string }
   | { readonly kind: 'fits'; readonly drains: boolean };
 
-/** Times are milliseconds of one clock. */
+/** The state of node and disk, from which the daemon decides. All times are milliseconds of one clock. */
 export interface DaemonView {
   readonly nodeName: string;
   readonly annotations: Readonly<Record<string, string>>;
@@ -20,20 +20,20 @@ export interface DaemonView {
         readonly to: string;
         readonly rebootDue: boolean;
         /**
-         * Whether the first boot is not complete yet. During the first boot, the node cannot return to an earlier
+         * `first` is true until the first boot is complete. During the first boot, the node cannot return to an earlier
          * config.
          */
         readonly first?: boolean;
       }
     | undefined;
   readonly drift?: string | undefined;
-  /** Whether the force file exists. With this file, the daemon writes all files again and reboots. */
+  /** `forced` is true if the force file exists. With this file, the daemon writes all files again and reboots. */
   readonly forced: boolean;
-  /** Whether the node is older than its first config. An older node waits until the rollout selects it. */
+  /** `settled` is true if the node is older than its first config. An older node waits until the rollout selects it. */
   readonly settled?: boolean;
   /**
    * The config that the node's pool gives to new nodes. The value is undefined if the daemon has not read the pools
-   * yet, null if no pool selects the node.
+   * yet, and null if no pool selects the node.
    */
   readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */
@@ -61,16 +61,19 @@ export const DRAIN_TIMEOUT_MS = 3_600_000;
 export const UNCORDON_TIMEOUT_MS = 600_000;
 /** Maximum length of a reason. Source: constants.go. */
 const REASON_LIMIT = 2_000;
-/** Interval of checks, because a repair of the disk may send no event. */
+/** Interval of checks of the disk. The daemon polls, because a repair of the disk may send no event. */
 const DRIFT_LOOK_MS = 60_000;
 
-/** Interval of lookups, because a new pool or its first render sends no event to the daemon. */
+/**
+ * Interval of lookups of the node's pool. The daemon polls, because a new pool or its first render sends no event to
+ * the daemon.
+ */
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const { ControlPlaneTopology, PostConfigAction, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
 const IDLE: DaemonStep = { kind: 'idle' };
-/** Prefix of a drain request, before the name of the configuration that needs it. */
+/** Prefix of a drain request. The name of the configuration that needs the drain follows. */
 const DRAIN = 'drain-';
 
 /** Decides the next step. `decide` is pure, and the daemon calls it again after each step. */
@@ -97,7 +100,7 @@ export function decide(view: DaemonView): DaemonStep {
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
 
-/** Whether the node reports Done for a configuration that is not on its disk, and has no other target. */
+/** Returns true if the node reports Done for a configuration that is not on its disk, and has no other target. */
 const isForgotten = (annotations: DaemonView['annotations'], stored: string): boolean =>
   annotations[State] === DaemonStates.Done &&
   annotations[CurrentConfig] !== stored &&
@@ -153,7 +156,7 @@ function report(view: DaemonView, state: DaemonState, reason: string, againMs: n
 
 const write = (annotations: Readonly<Record<string, string | null>>): DaemonStep => ({ kind: 'write', annotations });
 
-/** The annotations that a node with the stored config does not have yet. */
+/** Returns the annotations that a node with the stored config does not have yet. */
 function done({ annotations }: DaemonView, stored: string): Record<string, string | null> {
   const wanted: Record<string, string> = { [CurrentConfig]: stored, [State]: DaemonStates.Done, [Reason]: '' };
   if (!annotations[DesiredConfig]) wanted[DesiredConfig] = stored;
@@ -164,7 +167,7 @@ function done({ annotations }: DaemonView, stored: string): Record<string, strin
   return changes;
 }
 
-/** When the disk has the target, the daemon requests the uncordon, waits for it, and then reports Done. */
+/** When the disk has the target, the daemon requests the uncordon, waits for the uncordon, and then reports Done. */
 function complete(view: DaemonView, stored: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const asked = annotations[DesiredDrain] ?? '';

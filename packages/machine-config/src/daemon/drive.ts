@@ -1,7 +1,7 @@
 import { backoffMs, type Random } from '@mcm/kube';
 import type { NodeDaemon } from './daemon.ts';
 
-/** Work and timers end with the machine or the process. */
+/** The life of a daemon. All work and timers of a daemon end with the machine or the process. */
 export interface DaemonLife {
   readonly signal: AbortSignal;
   run(work: () => Promise<void>): void;
@@ -21,7 +21,9 @@ export class DaemonDriver {
   #failures = 0;
   #timer: { cancel(): void } | undefined;
 
-  /** @param onError called with the error of a run. Most errors come from the API server. The run is repeated */
+  /**
+   * @param onError called with the error of a run, which the driver then repeats. Most errors come from the API server
+   */
   constructor(daemon: NodeDaemon, life: DaemonLife, random: Random, onError: (error: unknown) => void) {
     this.#daemon = daemon;
     this.#life = life;

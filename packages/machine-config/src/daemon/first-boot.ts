@@ -20,7 +20,8 @@ export async function forgetBootConfig(disk: NodeDisk): Promise<void> {
 }
 
 /**
- * The remaining steps for the config of the first boot: kernel arguments, which Ignition does not set, and the reboot.
+ * Returns the remaining steps for the config of the first boot: kernel arguments, which Ignition does not set, and the
+ * reboot.
  * @param line the kernel's command line of the next boot
  * @returns undefined if the line has all arguments
  */

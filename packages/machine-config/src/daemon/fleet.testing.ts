@@ -25,7 +25,7 @@ export class PlayedHost implements DaemonHost {
    * Number of disk operations that succeed before the process dies. The process gets no result of the next operation.
    */
   left = Number.POSITIVE_INFINITY;
-  /** Whether an operation takes effect if the process dies during it. */
+  /** `done` is true if an operation takes effect although the process dies during the operation. */
   done = false;
   boots = 0;
   line = 'ro quiet';

@@ -16,8 +16,9 @@ export interface RotatedKubeconfig {
 }
 
 /**
- * The kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies the CA
- * when it joins, so a new file alone does not reach its client. A kubeconfig with another CA stays unchanged.
+ * Returns the kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies
+ * the CA into its kubeconfig when it joins, so a new CA file alone does not change its client. A kubeconfig with
+ * another CA stays unchanged.
  * @param wanted the new certificates of the disk, by path
  * @param own the entries of the node's config, whose kubeconfigs a rollout writes
  */

@@ -2,9 +2,9 @@ import { type LabelSelector, selectorMatches } from '@mcm/api';
 import type { Change, Pod, PodDisruptionBudget } from '@mcm/kube';
 
 /**
- * The number of additional pods that may be evicted after a change of a budget.
- * @returns 0 if the change allows none, or if the disruption controller has not processed it yet. The status update of
- * the disruption controller is a second change.
+ * Returns the number of additional pods that may be evicted after a change of a budget.
+ * @returns 0 if the change allows no eviction, or if the disruption controller has not processed the change yet. The
+ * status update of the disruption controller is a second change.
  */
 export function budgetGivesWay(change: Change<PodDisruptionBudget>): number {
   if (change.type === 'deleted') return Number.POSITIVE_INFINITY;
@@ -18,8 +18,8 @@ export const isUnder = ({ metadata, spec }: PodDisruptionBudget, pod: Pod): bool
   selectorMatches(spec.selector as LabelSelector | undefined, pod.metadata.labels);
 
 /**
- * Counts deletions against the known budgets, for an API server that does not enforce them. A budget allows evictions
- * again after a change of its status.
+ * Counts deletions against the known budgets, for an API server that does not enforce budgets. A budget allows
+ * evictions again after a change of its status.
  */
 export class BudgetRoom {
   /** A changed budget is a new object, so its count starts at zero. */

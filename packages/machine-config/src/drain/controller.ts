@@ -37,8 +37,8 @@ export interface DrainControllerOptions {
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
   /**
-   * Whether a node may be uncordoned; false while its machine is being deleted. By default, every node may be
-   * uncordoned.
+   * Returns true if a node may be uncordoned, and false while the machine of the node is being deleted. By default,
+   * every node may be uncordoned.
    */
   readonly mayUncordon?: ((node: Node) => boolean) | undefined;
 }
@@ -54,7 +54,7 @@ const FAILED_MS = 3_600_000;
 const LOOK_AGAIN_MS = 60_000;
 const PODS_NAMED = 5;
 
-/** The state of a drain. A new process loses only its timers. */
+/** The state of a drain. After a restart of the process, the drain loses only its timers. */
 interface UnderWay {
   readonly value: string;
   readonly since: number;
@@ -155,7 +155,7 @@ class Drains {
 
   async #uncordon(node: Node, { value }: DrainRequest): Promise<Outcome> {
     const { mayUncordon = () => true } = this.#options;
-    // The write contains the version that was read, because mcm may start or end a drain of the node at this moment.
+    // The write contains the version that was read, because mcm may start or end a drain of the node at the same time.
     if (isEmptiedByMcm(node)) {
       await this.#answer(node, value, node.metadata.resourceVersion);
       return done;
@@ -244,14 +244,14 @@ class Drains {
 }
 
 /**
- * Whether mcm has drained the node for an in-place update or another reason. mcm uncordons the node itself after its
- * drain.
+ * Returns true if mcm has drained the node for an in-place update or another reason. mcm uncordons the node itself
+ * after its drain.
  */
 const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   labels?.[Labels.CandidateForUpdate] !== undefined &&
   (labels[Labels.SelectedForUpdate] !== undefined || annotations?.[Annotations.SelectedForTemplate] !== undefined);
 
-/** Each event is sent once. */
+/** Returns the event about a slow drain. Each event is sent once. */
 function slowDrainEvent(state: UnderWay, now: number): ConfigEvent | undefined {
   const age = now - state.since;
   if (age >= FAILED_MS && state.reported !== 'failed') {

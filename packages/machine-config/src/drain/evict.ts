@@ -9,7 +9,7 @@ export interface EvictOptions {
   readonly attempts: Map<string, Attempt>;
   readonly at: Date;
   readonly signal: AbortSignal;
-  /** Whether the budgets allow the deletion of the pod, for an API server without an eviction API. */
+  /** Returns true if the budgets allow the deletion of the pod, for an API server without an eviction API. */
   readonly mayDelete: (pod: DrainPod) => boolean;
 }
 
@@ -46,7 +46,9 @@ export async function evict(
 
 const KEPT = 'the API server has no eviction API, and a PodDisruptionBudget allows no disruption now';
 
-/** In a terminating namespace, no object can be created, not even an Eviction. */
+/**
+ * Returns the result of a failed eviction. In a terminating namespace, no object can be created, not even an Eviction.
+ */
 function resultOf(error: KubeError): Attempt['result'] {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
   if (isTooManyRequests(error)) return 'blocked';

@@ -7,8 +7,8 @@ const DEFAULT_GRACE_SECONDS = 30;
 const NEVER = new Date(8.64e15);
 
 /**
- * The input of core's drain for a node that stays. The drain does not wait for volumes, because they return together
- * with the node.
+ * Returns the input of the drain in `@mcm/core` for a node that stays in the cluster. The drain does not wait for
+ * volumes, because they return together with the node.
  */
 export const observeNode = (
   nodeName: string,

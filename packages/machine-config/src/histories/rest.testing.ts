@@ -77,7 +77,10 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
   });
 }
 
-/** Whether all broken changes were reverted. */
+/**
+ * Returns the nodes and pools that have not recovered, one text each. After all broken changes are reverted, the list
+ * must be empty.
+ */
 export async function notRecovered(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const sick = (await world.nodes()).flatMap((node) => {

@@ -8,7 +8,7 @@ import { maxUnavailableOf } from '../pool/rollout/max-unavailable.ts';
 
 const { DesiredConfig } = NodeAnnotations;
 
-/** The pool of a rendered config. */
+/** Returns the pool of a rendered config. */
 const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
 
 /**

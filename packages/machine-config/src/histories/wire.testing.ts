@@ -5,8 +5,8 @@ import { isWatch } from '@mcm/kube';
 export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
 
 /**
- * The time at which the controllers die. Controllers die at the n-th request: before they send it, or after its effect
- * without the response.
+ * The time at which the controllers die. Controllers die at the n-th request: before they send the request, or after
+ * its effect and before its response.
  */
 export interface Death {
   readonly requests: number;
@@ -36,7 +36,7 @@ export class FaultyWire {
     [this.#random, this.#onDeath] = [random, onDeath];
   }
 
-  /** Makes this share of all following writes fail. */
+  /** Makes this share of all later writes fail. */
   failWrites(chance: number): void {
     this.#chance = chance;
   }

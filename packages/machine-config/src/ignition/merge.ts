@@ -8,8 +8,8 @@ type Fields = Readonly<Record<string, unknown>>;
  * - Values of the child replace values of the parent.
  * - Objects are merged field by field, lists by the key of their entries.
  * - The parent's order stays, and new entries follow in the child's order.
- * - The arguments are not changed, and the result shares parts with both.
- * - Two valid configs may result in an invalid one.
+ * - The arguments are not changed, and the result shares parts with both arguments.
+ * - The result of two valid configs may be an invalid config.
  */
 export const mergeIgnition = (parent: IgnitionConfig, child: IgnitionConfig): IgnitionConfig =>
   mergeValue(IGNITION_PLAN, parent, child) as IgnitionConfig;
@@ -123,7 +123,10 @@ function mergeThrough(
 const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
-/** Keys of the child's other lists in the same group. Entries of these lists replace entries with equal keys. */
+/**
+ * Returns the keys of the child's other lists in the same group. Entries of these lists replace entries with equal
+ * keys.
+ */
 function keysOfOthers(
   owner: Extract<Plan, { kind: 'object' }>,
   name: string,

@@ -35,7 +35,7 @@ const unsupported = (version: 'invalid' | 'unknown', issues: readonly Issue[] = 
     options,
   );
 
-/** The decoder of the config's version refuses this config. */
+/** Returns the error for a config that the decoder of its version refuses. */
 function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError): IgnitionError {
   const issues = [{ path: cause.path, message: cause.detail }];
   switch (decoderOfRest(raw, version)) {
@@ -53,7 +53,7 @@ function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError)
 }
 
 /**
- * Version 2.2 or 3.0 to 3.5.
+ * Parses a config of version 2 or 3, without a conversion between these two versions.
  * @param raw parsed JSON
  * @throws IgnitionError
  */
@@ -65,7 +65,7 @@ export function parseIgnition(raw: unknown): ParsedIgnition {
   return version.major === 2 ? parseV2(raw, version) : parseV3(raw, version);
 }
 
-/** '' for none. */
+/** Returns the version of a config, or an empty text if the config has no version. */
 function versionText(raw: unknown): string {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     throw invalidV3(`error at $: must be an object, not ${Array.isArray(raw) ? 'a list' : typeof raw}\n`, []);
@@ -101,7 +101,8 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
 }
 
 /**
- * Converts a valid config to the current version. Mutates the config. Source: ignition, translate.go of each version.
+ * Converts a valid config to the current version. The function changes the given config. Source: ignition, translate.go
+ * of each version.
  */
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
@@ -131,7 +132,10 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
   return { version: 2, config: toCurrentV2(config, version.minor) };
 }
 
-/** Writes the fields that were required before 2.2. Mutates the config. Source: translate.go of each version. */
+/**
+ * Writes the fields that were required before 2.2. The function changes the given config. Source: translate.go of each
+ * version.
+ */
 function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
   config.ignition.version = '2.2.0';
   if (minor >= 2) return config;
@@ -154,7 +158,10 @@ function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
  */
 export const readIgnition = (raw: unknown): IgnitionConfig => unifyIgnition(() => parseIgnition(raw));
 
-/** @throws IgnitionError */
+/**
+ * Converts a parsed config of version 2 to version 3.
+ * @throws IgnitionError
+ */
 export function unifyIgnition(parse: () => ParsedIgnition): IgnitionConfig {
   const parsed = named(parse);
   return parsed.version === 3 ? parsed.config : translateV2(deduplicateV2(parsed.config));
@@ -169,7 +176,10 @@ function named(parse: () => ParsedIgnition): ParsedIgnition {
   }
 }
 
-/** @throws IgnitionError */
+/**
+ * Parses the JSON text of a config.
+ * @throws IgnitionError
+ */
 export function parseIgnitionText(text: string): ParsedIgnition {
   if (text === '') {
     throw new IgnitionError('parsing Ignition config spec v3 failed with error: not a config (empty)\nReport: ');

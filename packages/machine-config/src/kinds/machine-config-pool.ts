@@ -33,10 +33,10 @@ export const machineRefSchema = crd(
 /** A MachineDeployment or MachineSet with the nodes of the pool. */
 export type MachineRef = z.infer<typeof machineRefSchema>;
 
-/** How running machines get a new configuration. */
+/** The ways in which running machines get a new configuration. */
 export const UPDATE_STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
 
-/** How running machines get a new configuration. */
+/** The way in which running machines get a new configuration. */
 export type UpdateStrategy = (typeof UPDATE_STRATEGIES)[number];
 
 /**

@@ -7,7 +7,8 @@ export class SelectorError extends Error {
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 /**
- * The CRDs refuse unknown operators, but older stored objects may have some.
+ * Refuses a selector with an unknown operator. The CRDs refuse unknown operators, but older stored objects may contain
+ * unknown operators.
  * @throws SelectorError
  */
 export function checkSelector(selector: LabelSelector | undefined): void {
@@ -17,7 +18,7 @@ export function checkSelector(selector: LabelSelector | undefined): void {
 
 type Labelled = { readonly metadata: { readonly labels?: Record<string, string> } };
 
-/** Whether a selector exists. Objects of other clients may contain null instead of an absent selector. */
+/** Returns true if a selector exists. Objects of other clients may contain null instead of an absent selector. */
 export const isSelecting = (selector: LabelSelector | null | undefined): selector is LabelSelector =>
   selector !== undefined && selector !== null && !isEmptySelector(selector);
 

@@ -1,6 +1,6 @@
 import { nearest } from '@mcm/kube';
 
-/** The path of an unknown field, and the known field with the most similar name. */
+/** Returns a sentence with the path of an unknown field, and the known field with the most similar name. */
 export function unknownField(path: string, known: Iterable<string>): string {
   const name = path.slice(path.lastIndexOf('.') + 1);
   const meant = nearest(name, known);

@@ -36,7 +36,7 @@ export function reportFrequency(profile: string): string {
 
 /**
  * Returns the base for the settings of users: the kubelet.conf from the templates, with the feature gates and TLS
- * settings of the cluster. A rendered config is no base, because it contains settings of users.
+ * settings of the cluster. A rendered config cannot be the base, because a rendered config contains settings of users.
  * @throws KubeletConfigError, TemplateError
  */
 export function baseKubeletConfiguration(

@@ -5,7 +5,7 @@ const REMEMBERED = 3;
 
 /**
  * Adds a result to the conditions of a KubeletConfig: the last three results, then one entry in the old form. If the
- * message is the same as before, only the time changes.
+ * message equals the message of the last result, only the time changes.
  * @param problem why the object was refused, or undefined if it was accepted
  * @param now RFC 3339
  */

@@ -7,7 +7,7 @@ export class KubeletConfigurationError extends Error {
   override readonly name = 'KubeletConfigurationError';
 }
 
-/** Fields without zero values. Zero values of optional fields are kept. */
+/** The fields of a configuration without zero values. Only optional fields keep their zero values. */
 export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;

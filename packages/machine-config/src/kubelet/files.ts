@@ -23,7 +23,10 @@ const SIZED = {
 };
 const SIZE_DEFAULTS = { memory: '1Gi', cpu: '500m', 'ephemeral-storage': '1Gi' };
 
-/** @throws KubeletConfigurationError */
+/**
+ * Parses a kubelet.conf.
+ * @throws KubeletConfigurationError
+ */
 export function parseKubeletConf(text: string): KubeletConfiguration {
   let raw: unknown;
   try {
@@ -35,9 +38,9 @@ export function parseKubeletConf(text: string): KubeletConfiguration {
 }
 
 /**
- * The files of the MachineConfig of a KubeletConfig, in order.
+ * Returns the files of the MachineConfig of a KubeletConfig, in order.
  * @param base kubelet.conf of the templates with the settings of the cluster
- * @throws KubeletConfigError for an invalid combination of user and base
+ * @throws KubeletConfigError for an invalid combination of the user's settings and the base
  */
 export function kubeletFiles(base: KubeletConfiguration, { spec = {} }: KubeletConfig): readonly IgnitionFile[] {
   const user = decodeUser(spec.kubeletConfig);

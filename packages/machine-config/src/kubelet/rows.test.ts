@@ -61,7 +61,7 @@ const fileOf = (files: readonly IgnitionFile[] | undefined, path: string) =>
   textOf(files?.find((one) => one.path === path));
 const confIn = (one: MachineConfig | undefined): KubeletConfiguration =>
   parseKubeletConf(fileOf(one && ignitionOf(one)?.storage?.files, '/etc/kubernetes/kubelet.conf'));
-/** The kubelet.conf that results from a user's settings and a base. */
+/** Returns the kubelet.conf that results from a user's settings and a base. */
 const merged = (base: object, user: Record<string, unknown>): KubeletConfiguration =>
   parseKubeletConf(
     fileOf(

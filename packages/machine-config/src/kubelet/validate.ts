@@ -23,7 +23,10 @@ function print(value: unknown): string {
   return `map[${pairs.map(([key, field]) => `${key}:${print(field)}`).join(' ')}]`;
 }
 
-/** @throws KubeletConfigError naming the field */
+/**
+ * Validates the settings of a user in a KubeletConfig.
+ * @throws KubeletConfigError naming the field
+ */
 export function validateKubeletConfig({ spec = {} }: KubeletConfig): KubeletConfiguration {
   const { logLevel, autoSizingReserved } = spec;
   if (logLevel !== undefined && logLevel !== null && (logLevel < 0 || logLevel > MAX_LOG_LEVEL)) {
@@ -62,7 +65,7 @@ function forbid(field: string, value: unknown): never {
 
 const MASTER_LABEL = 'node-role.kubernetes.io/master';
 
-/** Whether the nodes of the pool run the control plane, according to the pool's name or its selector. */
+/** Returns true if the nodes of the pool run the control plane, according to the pool's name or its selector. */
 export function isControlPlanePool({ metadata, spec }: MachineConfigPool): boolean {
   if (metadata.name === MASTER_POOL || metadata.name === ARBITER_POOL) return true;
   const { matchLabels = {}, matchExpressions = [] } = spec?.nodeSelector ?? {};

@@ -6,7 +6,7 @@ export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
 
-  /** The refusal of the API server, or undefined if there is none or it is not known yet. */
+  /** Returns the refusal of the API server, or undefined without a known refusal. */
   get refusal(): string | undefined {
     return this.#refused.size === 0 ? undefined : [...this.#refused.values()].join('; ');
   }

@@ -33,7 +33,7 @@ const UPDATE_MS = 3_600_000;
 /** The controller renews the time of an update when less than this time remains. */
 const RENEW_MS = 1_200_000;
 
-/** null removes. */
+/** The annotations to change. The value null removes an annotation. */
 type Changes = Readonly<Record<string, string | null>>;
 
 /** The changes for the Machine, the autoscaler and mcm that an update of a node requires. */
@@ -59,7 +59,8 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
-  // The time of an unreachable node is not renewed, so its machine is replaced when the time ends.
+  // The update time of a machine with an unreachable node is not renewed, so the machine is replaced when the time
+  // ends.
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
@@ -91,8 +92,8 @@ function set(
 }
 
 /**
- * Lowers the priority of a machine that cannot be updated, so a scale-in deletes it first. A machine that is marked for
- * deletion keeps its priority.
+ * Lowers the priority of a machine that cannot be updated, so that a scale-in deletes this machine first. A machine
+ * that is marked for deletion keeps its priority.
  */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
@@ -100,7 +101,7 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   const rank = has[Annotations.Priority] ?? String(DEFAULT_MACHINE_PRIORITY);
   const [normal, lowered] = [String(DEFAULT_MACHINE_PRIORITY), String(TRIGGERED_DELETION_PRIORITY)];
   if (first && !marked) {
-    // Another client set the priority, so it stays.
+    // Another client set the priority, so the priority stays unchanged.
     if (ours || rank !== normal) return;
     changes[Annotations.Priority] = lowered;
     changes[ConfigAnnotations.PriorityLowered] = 'true';
@@ -114,7 +115,7 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
 
 /**
  * Prevents the autoscaler from removing a node during its update. The annotation of another client stays. mcm uses the
- * annotation too, and may remove it during an update.
+ * same annotation, and may remove the annotation during an update.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
@@ -170,7 +171,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     metrics,
   });
   controller.watch(own.machines, ({ key }) => [key]);
-  // A pool may be created after its machines, and deleted before them.
+  // A user may create a pool after its machines, and delete the pool before its machines.
   controller.watch(caches.pools, (change) => {
     const refs = referencesOf(change.object);
     if (change.type === 'updated' && JSON.stringify(referencesOf(change.old)) === JSON.stringify(refs)) return [];
@@ -179,7 +180,8 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    // Returns the values whose change starts a reconcile. A node that becomes Ready after a reboot renews its time.
+    // Returns the values whose change starts a reconcile. When a node becomes Ready after a reboot, the controller
+    // renews the update time of its machine.
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))

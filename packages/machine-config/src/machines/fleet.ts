@@ -109,7 +109,7 @@ export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches
     deployment: (key) => deployments.store.get(key),
   });
 
-/** A fleet from lists, for a single lookup. */
+/** Returns a fleet from lists, for a single lookup. */
 export function listedFleet(lists: {
   readonly machines: readonly Machine[];
   readonly sets: readonly MachineSet[];
@@ -165,7 +165,7 @@ function fleetOf(source: FleetSource): MachineFleet {
 /** Returns the pools that refer to the machine of a node. Without such a pool, node selectors decide. */
 export type ClaimsOf = (node: Node) => readonly MachineConfigPool[];
 
-/** {@link ClaimsOf} of a fleet. */
+/** Returns the {@link ClaimsOf} function of a fleet. */
 export const claimsOf =
   (fleet: MachineFleet, pools: readonly MachineConfigPool[]): ClaimsOf =>
   ({ metadata }) => [...new Set(fleet.machinesOf(metadata.name).flatMap((machine) => fleet.poolsOf(machine, pools)))];

@@ -16,9 +16,9 @@ export interface PoolMembers {
   readonly machines: readonly Machine[];
   /** Returns the machine with this node name. */
   readonly machineOf: ReadonlyMap<string, Machine>;
-  /** Whether the object of a reference does not exist. */
+  /** `unresolved` is true if the object of a reference does not exist. */
   readonly unresolved: boolean;
-  /** Slots of maxUnavailable for machines whose nodes are not counted. */
+  /** The number of slots of maxUnavailable for machines whose nodes are not counted. */
   readonly reserved: number;
   /** The number of wanted machines, an upper limit for unavailable nodes. */
   readonly replicas: number;
@@ -99,14 +99,15 @@ const ambiguous = ({ metadata }: Machine, pools: readonly MachineConfigPool[]): 
   'Refer to the machine in machineRefs of one pool only';
 
 /**
- * Whether a machine can get a target. A machine that is being deleted or changed by another controller gets no target.
+ * Returns true if a machine can get a target. A machine that is being deleted or changed by another controller gets no
+ * target.
  */
 export function isSteady({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase ?? '';
   return metadata.deletionTimestamp === undefined && !['Terminating', 'Failed', 'InPlaceUpdating'].includes(phase);
 }
 
-/** The fields of the status about the members. */
+/** Returns the fields of the status about the members. */
 export function memberStatus(
   { refs, machines, machineOf }: PoolMembers,
   nodeNames: ReadonlySet<string>,

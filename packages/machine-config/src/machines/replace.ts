@@ -14,16 +14,17 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { awaitedBy, pausedBy } from './holds.ts';
 import type { PoolMembers } from './members.ts';
 
-/** How the running machines of a pool get its target. */
+/** The way in which the running machines of a pool get its target. */
 export interface StrategyVerdict {
-  /** Whether new machines replace the nodes. If `replaces` is true, the nodes get no target. */
+  /** `replaces` is true if new machines replace the nodes. In this case, the nodes get no target. */
   readonly replaces: boolean;
   /** The condition to report, absent if there is none. */
   readonly condition?: WantedCondition;
 }
 
 /**
- * `Replace` always uses new machines. `InPlaceElseReplace` uses new machines if a node cannot apply the target.
+ * Decides whether new machines replace the nodes of a pool. `Replace` always uses new machines. `InPlaceElseReplace`
+ * uses new machines if a node cannot apply the target.
  * @param machineConfig finds a rendered MachineConfig
  */
 export function evaluateStrategy(
@@ -63,13 +64,13 @@ export function evaluateStrategy(
 }
 
 /**
- * Whether the daemon refuses the target. The daemon has the config on the disk, even if its MachineConfig is deleted,
- * and knows the limits of the host.
+ * Returns true if the daemon refuses the target. The daemon knows the limits of the host, and has the current config on
+ * its disk, even after the deletion of the MachineConfig.
  */
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
-/** Whether some nodes do not have the target, and their configs differ from the target only by certificates. */
+/** Returns true if some nodes do not have the target, and their configs differ from the target only by certificates. */
 function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
   const waiting = nodes.filter((node) => !isAt(node, target));
   const names = new Set(waiting.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)));
@@ -84,7 +85,10 @@ function isSameButCertificates(name: string, target: string, machineConfig: Find
   return old !== undefined && wanted !== undefined && differOnlyByCertificates(old, wanted);
 }
 
-/** A change of the template of a MachineDeployment, which makes mcm roll it out, or of its pause. */
+/**
+ * A write to a MachineDeployment. The write changes the template, which starts a rollout, or pauses or resumes the
+ * deployment.
+ */
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
@@ -96,9 +100,9 @@ export interface DeploymentWrite {
 }
 
 /**
- * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's
- * pause. Machines of a set without a deployment get the target when a user deletes them.
- * @param closed whether windows or freezes of the pool forbid the start of a rollout
+ * Returns the writes to the deployments of a pool whose machines are replaced: the target in the template, and the
+ * pool's pause. Machines of a set without a deployment get the target when a user deletes them.
+ * @param closed true if windows or freezes of the pool forbid the start of a rollout
  */
 export function deploymentWrites(
   pool: MachineConfigPool,
@@ -116,8 +120,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines that have the content of the target need no replacement. Machines of this target that were changed in
-    // place need a replacement, so the rollout gets a new time.
+    // Machines that have the content of the target need no replacement. Machines that were created for this target and
+    // then changed in place need a replacement, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
@@ -141,7 +145,7 @@ function writeOf(
   return [{ namespace, name, uid, resourceVersion, body: { ...metadata, spec: isSpecified ? spec : undefined } }];
 }
 
-/** null removes. */
+/** The annotations to change. The value null removes an annotation. */
 type Marks = Readonly<Record<string, string | null>>;
 
 /**
@@ -172,8 +176,8 @@ export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.stra
 
 /**
  * Reverts the changes that a pool made to deployments:
- * - its pause, if it replaces no machine,
- * - its annotation, if it no longer refers to the deployment.
+ * - the pool's pause, if the pool replaces no machine,
+ * - the pool's annotation, if the pool no longer refers to the deployment.
  * @param still uids of deployments that the pool refers to
  */
 export const releaseWrites = (
@@ -207,8 +211,8 @@ function pauseOf(
 }
 
 /**
- * Whether the node is at the target. A node without a config counts, unless it is older than the pool, because it gets
- * its first config soon.
+ * Returns true if the node is at the target. A node without a config counts as at the target, because it gets its first
+ * config soon. The exception is a node whose daemon waits for the rollout.
  */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);

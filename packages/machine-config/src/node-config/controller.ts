@@ -71,7 +71,7 @@ export function createNodeConfigController<T extends NodeConfig>(
   return controller;
 }
 
-/** Whether a pool changed so that its node configs or their validity change. */
+/** Returns true if a change of a pool changes its node configs or their validity. */
 function selectionChanged(change: Change<{ metadata: { labels?: unknown }; spec?: { nodeSelector?: unknown } }>) {
   if (change.type !== 'updated') return true;
   const text = ({ metadata, spec }: typeof change.object) => JSON.stringify([metadata.labels, spec?.nodeSelector]);

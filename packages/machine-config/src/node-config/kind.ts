@@ -22,16 +22,16 @@ export interface NodeConfigNaming {
   /** `kubelet`: the MachineConfigs are `99-<pool>-generated-kubelet`. */
   readonly part: 'kubelet' | 'containerruntime';
   readonly noun: string;
-  /** Names that older controllers used. */
+  /** Returns the names that older controllers used. */
   readonly formerNames: (pool: MachineConfigPool) => readonly string[];
 }
 
 export interface NodeConfigKind<T extends NodeConfig> {
   readonly kind: T['kind'];
   readonly naming: NodeConfigNaming;
-  /** The text that names an object for which no pool is known, in messages. */
+  /** Returns the text that names an object without a known pool, for messages. */
   readonly noPool: (config: T) => string;
-  /** Unknown fields, one sentence each. The controller applies the known fields. */
+  /** Returns the unknown fields, one sentence each. The controller applies the known fields. */
   readonly unknown: (config: T) => readonly string[];
   /**
    * Validates an object.

@@ -90,7 +90,7 @@ function findSuffix(input: NamingInput): string {
 }
 
 /**
- * Whether the pool is selected.
+ * Returns the objects that select the pool.
  * @throws NodeConfigError for an invalid selector
  */
 export function selecting<T extends NodeConfig>(pool: MachineConfigPool, stored: readonly T[]): readonly T[] {

@@ -7,11 +7,14 @@ import type { NodeConfigVerdict } from './plan.ts';
 type Reported = Pick<NodeConfig, 'metadata' | 'status'>;
 const { UnknownFields, Success, Failure } = KubeletConditions;
 
-/** Whether the condition for this generation already contains the result. */
+/** Returns true if the condition for this generation already contains the result. */
 export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
   isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 
-/** Whether the condition for this generation has this problem. For undefined, the condition must report no problem. */
+/**
+ * Returns true if the condition for this generation reports this problem. For an undefined problem, the condition must
+ * report no problem.
+ */
 export function isProblemReported({ metadata, status }: Reported, problem: string | undefined): boolean {
   const last = status?.conditions?.at(-1);
   const reported =
@@ -23,8 +26,8 @@ export const isIgnoredReported = ({ status }: Reported, ignored: string | undefi
   conditionOf(status?.conditions, UnknownFields)?.message === ignored;
 
 /**
- * The conditions of a result. The condition for unknown fields is the first condition, and exists only while there are
- * unknown fields.
+ * Returns the conditions of a result. The condition for unknown fields is the first condition, and exists only while
+ * there are unknown fields.
  */
 export function verdictConditions<T extends NodeConfig>(
   kind: NodeConfigKind<T>,

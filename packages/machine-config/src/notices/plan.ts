@@ -6,9 +6,9 @@ import type { NodeNotice } from './sources.ts';
 const OURS = /^(azure|gce)-/;
 
 /**
- * The value of the Node's annotation: a text to write, null to remove it, or undefined for no change. The notice with
- * the earliest deadline applies, and keeps its times while the metadata service reports it. An edited annotation is
- * written again.
+ * Returns the value of the Node's annotation: a text to write, null to remove it, or undefined for no change. The
+ * notice with the earliest deadline applies, and keeps its times while the metadata service reports it. An edited
+ * annotation is written again.
  */
 export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date): string | null | undefined {
   const stored = node.metadata.annotations?.[Annotations.Interruption];
@@ -23,7 +23,8 @@ export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date
 }
 
 /**
- * Without a deadline from the cloud, the deadline is at most `withinMs` ahead. An edited annotation cannot delay it.
+ * Without a deadline from the cloud, the deadline is at most `withinMs` ahead. An edited annotation cannot delay the
+ * deadline.
  */
 function timed(notice: NodeNotice, known: Known | undefined, now: Date) {
   const latest = new Date(now.getTime() + notice.withinMs).toISOString();

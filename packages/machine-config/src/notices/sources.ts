@@ -21,16 +21,21 @@ export interface NodeNotice {
  */
 export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promise<readonly NodeNotice[]>;
 
-/** Azure gives a spot VM at least this time. Source: learn.microsoft.com, Scheduled Events for Linux VMs. */
+/**
+ * Minimum time between the notice of Azure and the end of a spot VM. Source: learn.microsoft.com, Scheduled Events for
+ * Linux VMs.
+ */
 const AZURE_PREEMPT_MS = 30_000;
 /**
- * Azure announces any other event at least this time before it starts. Source: learn.microsoft.com, Scheduled Events
- * for Linux VMs.
+ * Minimum time between the notice of Azure and the start of any other event. Source: learn.microsoft.com, Scheduled
+ * Events for Linux VMs.
  */
 const AZURE_EVENT_MS = 5 * 60_000;
-/** Source: cloud.google.com, preemption process. */
+/**
+ * Minimum time between the notice of a preemption and the end of the VM. Source: cloud.google.com, preemption process.
+ */
 const GCE_PREEMPT_MS = 30_000;
-/** Source: cloud.google.com, maintenance events. */
+/** Minimum time between the notice of host maintenance and its start. Source: cloud.google.com, maintenance events. */
 const GCE_MAINTENANCE_MS = 60_000;
 
 const azureEvents = z.looseObject({

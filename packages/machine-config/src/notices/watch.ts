@@ -31,7 +31,10 @@ export interface NoticeWatchOptions {
   readonly log: Logger;
 }
 
-/** Reads the notices of the metadata service, and writes the next one to the Node, until the signal aborts. */
+/**
+ * Reads the notices of the metadata service until the signal aborts. Writes the notice with the earliest deadline to
+ * the Node.
+ */
 export async function watchNotices(options: NoticeWatchOptions, signal: AbortSignal): Promise<void> {
   const { clock, log } = options;
   const outages = createOutageLog('Read of interruptions from the metadata service', clock, log);

@@ -51,7 +51,7 @@ import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
 
 /** Options of the UpdateController. */
 export interface UpdateControllerOptions {
-  /** How long changes are collected before a pool is processed. */
+  /** Time in milliseconds for which changes are collected before a pool is processed. */
   readonly delayMs?: number;
   /** Filters that exclude candidates temporarily. */
   readonly filters?: readonly CandidateFilter[];
@@ -111,8 +111,8 @@ function poolsOfCertificates(config: MachineConfig): readonly string[] {
 }
 
 /**
- * The values of a machine that matter for a pool: its node, its phase, its deletion, and whether it has applied a
- * configuration.
+ * Returns the values of a machine that matter for a pool: its node, its phase, its deletion, and whether it has applied
+ * a configuration.
  */
 const machineFacts = (machine: Machine): string =>
   JSON.stringify([
@@ -142,7 +142,7 @@ function watchMachines(
   controller.watch(machines, (change) => {
     if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
     const node = caches.nodes.store.get(nodeNameOf(change.object));
-    // Another pool may refer to the machine of the node, so the pool that selects the node may lose it.
+    // Another pool may refer to the machine of the node, so the pool that selects the node may lose the node.
     const selecting = node ? pools().filter(({ spec }) => selects(spec?.nodeSelector, node)) : [];
     return later([...fleet.poolsOf(change.object, pools()), ...selecting].map(({ metadata }) => metadata.name));
   });
@@ -262,7 +262,10 @@ function handOver(
   return deploymentWrites(pool, members, (name) => caches.machineConfigs.store.get(name), closed);
 }
 
-/** Executes the plan. @returns the missing permission. The status is always written */
+/**
+ * Executes the plan. The function writes the status even if a permission is missing.
+ * @returns the missing permission
+ */
 async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<string | undefined> {
   const refusal = await unlessForbidden(
     inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, targeted(context, pool, write))),
@@ -281,8 +284,8 @@ async function reportToPool(
 }
 
 /**
- * One write removes the taint and sets the target of the node. The original writes the taint, and later removes it,
- * with two more writes for each node.
+ * One write removes the taint and sets the target of the node. The original needs two more writes for each node, one to
+ * add the taint and one to remove the taint.
  */
 function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];

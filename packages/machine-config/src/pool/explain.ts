@@ -32,11 +32,11 @@ export interface NodeStanding {
   readonly desired: string;
   readonly state: string;
   readonly updated: boolean;
-  /** Whether the node takes a slot of maxUnavailable. */
+  /** `unavailable` is true if the node takes a slot of maxUnavailable. */
   readonly unavailable: boolean;
   /**
-   * Why the node does not have the target, or the current step of the node. The text is empty if the node has the
-   * target.
+   * The reason why the node does not have the target, or the current step of the node. The text is empty if the node
+   * has the target.
    */
   readonly why: string;
 }

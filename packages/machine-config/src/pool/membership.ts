@@ -12,14 +12,14 @@ export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
 
-/** Whether a pool is a custom pool. The pool of the arbiter counts as a custom pool. */
+/** Returns true for a custom pool. The pool of the arbiter counts as a custom pool. */
 export const isCustomPool = ({ metadata }: MachineConfigPool): boolean =>
   metadata.name !== MASTER_POOL && metadata.name !== WORKER_POOL;
 
 const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.OperatingSystem] === 'windows';
 
 /**
- * The pools of a node, with the primary pool first. Only the primary pool counts and updates the node.
+ * Returns the pools of a node, with the primary pool first. Only the primary pool counts and updates the node.
  * @param claimsOf pools that refer to the node's machine, which take precedence over all selectors.
  * @returns an empty list for an unmanaged node
  * @throws MembershipError for a node of several custom pools, and for an invalid selector.
@@ -49,7 +49,10 @@ function poolsMatching(node: Node, pools: readonly MachineConfigPool[]): readonl
   return pools.filter(({ spec }) => selects(spec?.nodeSelector, node));
 }
 
-/** @throws MembershipError for several custom pools */
+/**
+ * Sorts the pools of a node, with the primary pool first.
+ * @throws MembershipError for several custom pools
+ */
 export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const named = (name: string) => claiming.filter(({ metadata }) => metadata.name === name);
   const [master, worker, custom] = [named(MASTER_POOL), named(WORKER_POOL), claiming.filter(isCustomPool)];
@@ -63,7 +66,7 @@ export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[])
   return master.length > 0 ? [...master, ...worker] : [...custom, ...worker];
 }
 
-/** The nodes whose primary pool is this pool. A node of several custom pools belongs to no pool. */
+/** Returns the nodes whose primary pool is this pool. A node of several custom pools belongs to no pool. */
 export function nodesOfPool(
   pool: MachineConfigPool,
   nodes: readonly Node[],

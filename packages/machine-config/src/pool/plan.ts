@@ -24,7 +24,10 @@ import { poolStatus } from './status.ts';
 /** A change of a node, in which null removes a value. */
 export interface NodeWrite {
   readonly name: string;
-  /** The version of the node that was read. A newer node may belong to another pool or have different taints. */
+  /**
+   * The version of the node that was read. In a newer version, the node may belong to another pool or have different
+   * taints.
+   */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -126,7 +129,9 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: Window
   };
 }
 
-/** The conditions for reasons that delay a rollout, and the time at which the first of these reasons may end. */
+/**
+ * Returns the conditions for reasons that delay a rollout, and the time at which the first of these reasons may end.
+ */
 function waitOf(
   ...delays: readonly { readonly condition?: WantedCondition | undefined; readonly againMs?: number | undefined }[]
 ): Pick<PoolPlan, 'conditions' | 'againMs'> {
@@ -245,7 +250,9 @@ function refusalCondition({ pool, refusal }: PoolSnapshot): readonly WantedCondi
 
 const NAMED = 3;
 
-/** The conditions about nodes of several custom pools, which get no target. The original only logs such nodes. */
+/**
+ * Returns the conditions about nodes of several custom pools, which get no target. The original only logs such nodes.
+ */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
   // The pool of the workers does not report a node of several pools, because it never updates such a node.
   const claims = isCustomPool(pool) ? given : [];

@@ -23,7 +23,8 @@ export interface StatusFacts extends MemberFacts {
 }
 
 /**
- * The status of a pool from its nodes. Conditions of other clients are kept, and unchanged values keep their times.
+ * Returns the status of a pool, computed from its nodes. Conditions of other clients are kept, and unchanged values
+ * keep their times.
  * @param now RFC 3339
  */
 export function poolStatus(
@@ -70,7 +71,7 @@ const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable
   unavailableMachines: counts.unavailable,
 });
 
-/** Returns the target as the completed configuration. The sources may differ. */
+/** Returns the target as the completed configuration, even if only the sources of the target have changed. */
 function completed({ spec, status }: MachineConfigPool): PoolConfiguration | undefined {
   const [target, done] = [spec?.configuration, status?.configuration];
   const same = JSON.stringify([target?.name, target?.source]) === JSON.stringify([done?.name, done?.source]);

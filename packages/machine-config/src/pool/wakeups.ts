@@ -37,7 +37,7 @@ function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: Clai
   }
 }
 
-/** Whether a change of a node matters for a pool. Heartbeats do not matter. */
+/** Returns true if a change of a node matters for a pool. Heartbeats do not matter. */
 export function matters(old: Node, node: Node): boolean {
   if (!sameRecord(old.metadata.labels, node.metadata.labels) || !sameTaints(old, node)) return true;
   if (WATCHED.some((key) => annotationOf(old, key) !== annotationOf(node, key))) return true;
@@ -45,8 +45,8 @@ export function matters(old: Node, node: Node): boolean {
 }
 
 /**
- * When a node moves, its former pools are also reconciled, because their counts change. Former pools are reconciled
- * even if the node now belongs to no pool or to several pools.
+ * Returns the pools to reconcile after a change of a node. When a node moves, its former pools are also reconciled,
+ * because their counts change. Former pools are reconciled even if the node now belongs to no pool or to several pools.
  */
 export function poolsToWake(
   change: Change<Node>,
@@ -65,8 +65,8 @@ const selection = ({ spec }: MachineConfigPool): string =>
   JSON.stringify([spec?.nodeSelector, spec?.machineRef, spec?.machineRefs]);
 
 /**
- * A created or deleted pool, or a changed selector, starts a reconcile of all pools, because nodes may move without an
- * event.
+ * Returns the pools to reconcile after a change of a pool. A created or deleted pool, or a changed selector, starts a
+ * reconcile of all pools, because nodes may move without an event.
  */
 export function poolsToWakeWith(
   change: Change<MachineConfigPool>,

@@ -17,7 +17,9 @@ import { isResumed, poolsToRender, poolsToRenderWith } from './wakeups.ts';
 /** Options of the RenderController. */
 export interface RenderControllerOptions {
   readonly delayMs?: number;
-  /** Whether a paused pool is rendered, as in the original. Default false. */
+  /**
+   * If true, the controller also renders paused pools, as in the original. By default, `renderWhilePaused` is false.
+   */
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
   /**

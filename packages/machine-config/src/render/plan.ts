@@ -34,7 +34,9 @@ export interface RenderSnapshot {
   readonly containerRuntimeConfigs: readonly ContainerRuntimeConfig[];
   readonly identity: ControllerIdentity;
   readonly storageOverrides?: readonly StorageOverride[] | undefined;
-  /** Whether a paused pool is rendered, as in the original. Default false. */
+  /**
+   * If true, the controller also renders paused pools, as in the original. By default, `renderWhilePaused` is false.
+   */
   readonly renderWhilePaused?: boolean | undefined;
 }
 
@@ -72,7 +74,7 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   return { ...certificates, ...planTarget(snapshot) };
 }
 
-/** The stored certificate stays if no MachineConfig of the pool contains one. */
+/** If no MachineConfig of the pool contains a certificate, the stored certificates stay. */
 function planCertificates({
   pool,
   configs,

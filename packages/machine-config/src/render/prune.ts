@@ -10,7 +10,7 @@ export interface PruneSnapshot {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: readonly MachineConfig[];
-  /** Whether a node has the MachineConfig, must get it, or booted with it. */
+  /** Returns true if a node has the MachineConfig, must get the MachineConfig, or booted with the MachineConfig. */
   readonly isOnNode: (name: string) => boolean;
   readonly keep?: number;
 }
@@ -29,8 +29,8 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Whether machines were created for a config with older certificates. Without this config, such machines would count
-  // as outdated.
+  // Returns true if machines were created for a config with older certificates. Without this config, such machines
+  // would count as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
     target !== undefined &&

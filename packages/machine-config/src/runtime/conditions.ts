@@ -4,7 +4,7 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 const REMEMBERED = 3;
 
 /**
- * Adds a result to the conditions of a ContainerRuntimeConfig, the newest last. If the result is the same as before,
+ * Adds a result to the conditions of a ContainerRuntimeConfig, the newest last. If the result equals the last result,
  * only the time changes.
  * @param problem why the object was refused, or undefined if it was accepted
  * @param now RFC 3339

@@ -24,10 +24,10 @@ const SETTINGS: Readonly<Record<keyof RuntimeSettings, { readonly probe: string 
 const isSet = (value: unknown): boolean => value !== undefined && value !== '' && value !== 0;
 
 /**
- * The files of a ContainerRuntimeConfig for a pool.
- * - For nodes with CRI-O, they are the files of the original.
- * - For all other nodes, they are the templates that change with the settings (`containerRuntime.logLevel`), because
- *   only templates contain the format of the configuration.
+ * Returns the files of a ContainerRuntimeConfig for a pool.
+ * - For nodes with CRI-O, the result contains the files of the original.
+ * - For all other nodes, the result contains the templates that change with the settings (`containerRuntime.logLevel`),
+ *   because only templates contain the format of the configuration.
  * @throws NodeConfigError for a setting that the templates do not use; TemplateError
  */
 export function runtimeFiles(

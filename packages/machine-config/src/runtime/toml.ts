@@ -1,6 +1,6 @@
 const HEADER = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 
-/** TOML's basic strings have the same escapes as JSON. */
+/** Returns a basic string of TOML, which has the same escapes as a JSON string. */
 export const tomlString = (text: string): string => JSON.stringify(text);
 
 /**

@@ -18,7 +18,7 @@ export function refuse(field: string, value: unknown, hint: string): never {
   throw new NodeConfigError(`spec.containerRuntimeConfig.${field} is ${JSON.stringify(value)}: ${hint}`);
 }
 
-/** Returns a size in bytes, rounded up, or undefined if absent. @throws NodeConfigError */
+/** Returns a size in bytes, rounded up, or undefined if the size is absent. @throws NodeConfigError */
 export function bytesOf(field: string, value: string | number | undefined): bigint | undefined {
   if (value === undefined || value === '') return undefined;
   const parsed = parseQuantity(value);

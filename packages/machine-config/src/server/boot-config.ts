@@ -89,7 +89,7 @@ export function bootIgnition({
   return mergeIgnition(base, { ...emptyIgnition(), storage: { files: [...rotated, ...files] } });
 }
 
-/** Only root can read the file. */
+/** Returns a file that only root can read. */
 const secretFile = (path: string, text: string) => ({ ...textFile(path, text), mode: 0o600 });
 
 /** JSON is valid YAML, so no quoting is necessary. */

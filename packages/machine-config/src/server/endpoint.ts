@@ -132,8 +132,8 @@ class Endpoint {
   }
 
   /**
-   * Whether the token belongs to the pool. The token of a machine is valid only for its pool. RBAC decides about any
-   * other token.
+   * Returns true if the token belongs to the pool. The token of a machine is valid only for its pool. RBAC decides
+   * about any other token.
    */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);

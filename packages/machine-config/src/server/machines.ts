@@ -13,7 +13,7 @@ import {
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 
 export interface MachineTokens {
-  /** Whether the token's machine belongs to one of the objects that a pool refers to. */
+  /** Returns true if the token's machine belongs to one of the objects that a pool refers to. */
   isOf(pool: MachineConfigPool, tokenId: string): Promise<boolean>;
 }
 
@@ -64,7 +64,7 @@ interface FleetList extends Fleet {
 /** A list is used for this time, so a thousand machines that boot at the same time need only one list. */
 const KEPT_MS = 2000;
 
-/** The objects that a pool refers to. */
+/** Returns the objects that a pool refers to. */
 export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[] => [
   ...(spec?.machineRef ? [spec.machineRef] : []),
   ...(spec?.machineRefs ?? []),

@@ -12,8 +12,8 @@ export interface PointerOptions {
 }
 
 /**
- * The Ignition config in the user data of a machine. The config contains only the URL of the pool's configuration, the
- * CA and the token.
+ * Returns the Ignition config for the user data of a machine. The config contains only the URL of the pool's
+ * configuration, the CA and the token.
  */
 export const pointerConfig = ({ server, pool, authority, token }: PointerOptions): object => ({
   ignition: {

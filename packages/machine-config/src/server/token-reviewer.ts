@@ -11,7 +11,7 @@ export interface TokenUser {
 export interface TokenReviewer {
   /** `userOf` returns undefined for an invalid token. */
   userOf(token: string): Promise<TokenUser | undefined>;
-  /** Whether RBAC lets a user get `machineconfigpools/bootconfig` of a pool. */
+  /** Returns true if RBAC allows a user to get `machineconfigpools/bootconfig` of a pool. */
   mayBoot(user: TokenUser, pool: string): Promise<boolean>;
 }
 
@@ -24,7 +24,10 @@ export const bootstrapIdOf = ({ username }: TokenUser): string | undefined => BO
 const KEPT_MS = 10_000;
 const KEPT_MOST = 1024;
 
-/** Uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s, by a digest of the token. */
+/**
+ * Creates a reviewer that uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s, by a digest
+ * of the token.
+ */
 export function createTokenReviewer(client: KubeClient, clock: Clock): TokenReviewer {
   const kept = new Map<string, { readonly until: number; readonly user: Promise<TokenUser | undefined> }>();
   const ask = async (token: string): Promise<TokenUser | undefined> => {

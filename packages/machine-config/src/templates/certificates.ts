@@ -13,7 +13,7 @@ const FIELDS = [
   ['AdditionalTrustBundle', 'additionalTrustBundle'],
 ] as const;
 
-/** The API keeps times to the second. */
+/** The API stores times in whole seconds. */
 
 function certificatesIn(bundleFile: string, base64: string): readonly Reported[] {
   const pem = Buffer.from(base64, 'base64').toString('utf8');

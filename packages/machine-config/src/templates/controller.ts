@@ -25,8 +25,8 @@ export interface TemplateControllerOptions {
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
   /**
-   * Whether this controller writes the version to the ControllerConfig, because no other program writes it. By default,
-   * the controller writes the version.
+   * If true, this controller writes the version to the ControllerConfig, because no other program writes the version.
+   * By default, the controller writes the version.
    */
   readonly stampVersion?: boolean;
 }

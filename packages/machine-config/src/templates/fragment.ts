@@ -32,7 +32,10 @@ function read<T extends z.ZodType>(schema: T, path: string, text: string): z.out
   throw new TemplateError(`template ${path}: ${z.prettifyError(parsed.error)}`);
 }
 
-/** @throws TemplateError */
+/**
+ * Returns the Ignition config with the file of a template.
+ * @throws TemplateError
+ */
 export function fileConfig(path: string, text: string): IgnitionConfig {
   const { contents, ...file } = read(fileFragment, path, text);
   const source = contents?.inline === undefined ? undefined : encodeDataUrl(contents.inline);
@@ -40,7 +43,10 @@ export function fileConfig(path: string, text: string): IgnitionConfig {
   return { ...emptyIgnition(), storage: { files: [{ ...file, ...content }] } };
 }
 
-/** @throws TemplateError */
+/**
+ * Returns the Ignition config with the unit of a template.
+ * @throws TemplateError
+ */
 export const unitConfig = (path: string, text: string): IgnitionConfig => ({
   ...emptyIgnition(),
   systemd: { units: [read(unitFragment, path, text)] },

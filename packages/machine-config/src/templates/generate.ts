@@ -75,7 +75,7 @@ const directoryOf = (role: string): string =>
   [MASTER_POOL, WORKER_POOL, ARBITER_POOL].includes(role) ? role : WORKER_POOL;
 
 /**
- * The MachineConfigs of a role, without owner and mark.
+ * Returns the MachineConfigs of a role, without owner and mark.
  * @param role name of a pool, for the label; a custom pool uses the templates of the workers
  * @throws TemplateError
  */

@@ -23,9 +23,11 @@ export interface TemplateSnapshot {
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly secret: SecretLookup;
   readonly tlsProfile?: TlsProfile | null | undefined;
-  /** Whether this controller writes the version to the ControllerConfig, because no other program writes it. */
+  /**
+   * If true, this controller writes the version to the ControllerConfig, because no other program writes the version.
+   */
   readonly stampVersion: boolean;
-  /** RFC 3339. */
+  /** The current time in RFC 3339. */
   readonly now: string;
 }
 

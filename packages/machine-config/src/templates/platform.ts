@@ -39,7 +39,10 @@ const platformStatusOf = (config: ControllerConfig): Fields =>
 /** The platform of a cluster, for the choice of templates. */
 export interface Platform {
   readonly name: string;
-  /** The platform of the cluster, if it is unknown. For an unknown platform, the templates of `none` are used. */
+  /**
+   * The name of the cluster's platform, if this package does not know the platform. For an unknown platform, the
+   * templates of `none` are used.
+   */
   readonly unknown?: string;
 }
 
@@ -57,10 +60,10 @@ export function platformOf(config: ControllerConfig): Platform {
   return KNOWN.has(name) ? { name } : { name: 'none', unknown: type };
 }
 
-/** The value for a kubelet's `--cloud-provider`. */
+/** Returns the value for a kubelet's `--cloud-provider`. */
 export const cloudProviderOf = ({ name }: Platform): string => (EXTERNAL_CLOUD.has(name) ? 'external' : '');
 
-/** Whether the cluster runs a DNS server in a cloud and knows the addresses of its load balancers. */
+/** Returns true if the cluster runs a DNS server in a cloud and knows the addresses of its load balancers. */
 function hasOwnNames(config: ControllerConfig): boolean {
   const { type, ...platforms } = platformStatusOf(config);
   const own = fieldsOf(platforms[String(type).toLowerCase()]);

@@ -21,7 +21,9 @@ export interface Template {
   readonly text: string;
 }
 
-/** An empty result does not override an earlier template with the same name. */
+/**
+ * Returns true if a template has a result. An empty result does not override an earlier template with the same name.
+ */
 export type SaysSomething = (template: Template) => boolean;
 
 function directories(tree: TemplateTree, parent: string): readonly string[] {
@@ -35,7 +37,7 @@ function directories(tree: TemplateTree, parent: string): readonly string[] {
   return [...new Set(names)].toSorted(compareBytes);
 }
 
-/** The roles with templates in a tree. */
+/** Returns the roles with templates in a tree. */
 export const rolesOf = (tree: TemplateTree): readonly string[] =>
   directories(tree, '').filter((role) => role !== COMMON);
 

@@ -12,8 +12,8 @@ export interface Applied {
 type Pairs = Record<string, string>;
 
 /**
- * Merges pairs. Existing keys stay, but required keys take precedence. A required key with a trailing `-` removes the
- * key.
+ * Merges pairs of keys and values. Existing keys stay, but required keys take precedence. A required key with a
+ * trailing `-` removes the key.
  */
 function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   const merged = { ...existing };
@@ -25,8 +25,8 @@ function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
 }
 
 /**
- * Merges owners, which are equal if their kind and name are equal. Of two equal owners, the required owner takes
- * precedence.
+ * Merges owner references. Two owners are equal if their kind and name are equal. Of two equal owners, the required
+ * owner takes precedence.
  */
 function mergeOwners(
   existing: readonly OwnerReference[] = [],
@@ -63,8 +63,9 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
 }
 
 /**
- * Applies a generated MachineConfig to the stored one. Labels, annotations and owners of other clients stay. The
- * content is restored, unless only the order of its keys differs. Source: machine-config-operator, lib/resourcemerge.
+ * Applies a generated MachineConfig to the stored MachineConfig. Labels, annotations and owners of other clients stay.
+ * The content is restored, unless only the order of its keys differs. Source: machine-config-operator,
+ * lib/resourcemerge.
  */
 export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
   const { labels, annotations, ownerReferences } = existing.metadata;

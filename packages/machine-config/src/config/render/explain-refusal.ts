@@ -6,7 +6,7 @@ export interface Case {
   /** The refused config. */
   readonly rendered: MachineConfig;
   readonly refusal: Irreconcilable;
-  /** The sources, in merge order. */
+  /** The sources of `rendered`, in merge order. */
   readonly sources: readonly MachineConfig[];
   /** Names of the sources of `current`. */
   readonly formerSources: readonly string[];

@@ -6,7 +6,7 @@ import type { KubeletConfig } from '../../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { selects } from '../../kinds/selectors.ts';
 
-/** Returns why the ControllerConfig cannot be rendered yet, or undefined if it can be rendered. */
+/** Returns why the ControllerConfig cannot be rendered yet, or undefined if the ControllerConfig can be rendered. */
 export function controllerConfigGate(config: ControllerConfig | undefined): string | undefined {
   if (!config) return 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found';
   const { status } = config;

@@ -41,7 +41,7 @@ export interface RenderInput {
 export interface Rendered {
   readonly machineConfig: MachineConfig & { readonly spec: Merged['spec'] };
   readonly sources: readonly MachineConfig[];
-  /** A MachineConfig of a user overrides the OS image of the cluster. */
+  /** `imageOverridden` is true if a MachineConfig of a user overrides the OS image of the cluster. */
   readonly imageOverridden: boolean;
 }
 
@@ -201,8 +201,8 @@ function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rende
 
 /**
  * Checks that an object is within the limit of the API server.
- * @param machineConfig as it is sent
- * @param sources its sources, so that the message can name the largest files
+ * @param machineConfig the object to send.
+ * @param sources the sources of the object, so that the message can name the largest files.
  * @throws RenderError naming size and limit
  */
 export function checkSize(

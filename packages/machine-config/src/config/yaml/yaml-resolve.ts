@@ -11,7 +11,7 @@ const WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** YAML 1.1 reads these words as a boolean, null or a special float. */
+/** Returns true for a word that YAML 1.1 reads as a boolean, null or a special float. */
 export const isWord = (text: string): boolean => WORDS.has(text);
 
 /** An integer with a radix prefix. Decimal integers match the next pattern. */
@@ -41,7 +41,9 @@ export function resolves(text: string): boolean {
 /** Returns true for a finite float. Go reads a float that overflows as a text. */
 const isFiniteFloat = (text: string): boolean => Number.isFinite(Number(text));
 
-/** An integer over 64 bits is a text. Only an unsigned integer may use all 64 bits. */
+/**
+ * Returns true for an integer with a radix prefix that fits into 64 bits. Only an unsigned integer may use all 64 bits.
+ */
 function isMarkedInteger(text: string): boolean {
   const [, sign, hex, octal, binary] = MARKED_INTEGER.exec(text) ?? [];
   if (sign === undefined) return false;
@@ -50,7 +52,7 @@ function isMarkedInteger(text: string): boolean {
   return sign === '-' ? value <= MAX_INT : value < MAX_INT;
 }
 
-/** Go reads the text as a date, with or without a time. */
+/** Returns true if Go reads the text as a date, with or without a time. */
 function isTimestamp(text: string): boolean {
   const match = TIMESTAMP.exec(text);
   if (!match) return false;

@@ -14,7 +14,10 @@ const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
 const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);
 
-/** @returns undefined for a long key or a key with several lines. A long key is printed as a value after a `?` */
+/**
+ * Returns the text of a key.
+ * @returns undefined for a long key or a key with several lines, which the caller prints as a value after a `?`
+ */
 export function printKey(key: string): string | undefined {
   if (isSimple(key) && key.length <= SIMPLE_KEY_BYTES) return key;
   if (BREAK.test(key) || Buffer.byteLength(key) > SIMPLE_KEY_BYTES) return undefined;
@@ -51,7 +54,7 @@ const BREAK = /[\r\n\u0085\u2028\u2029]/;
 /** Printable line breaks, which are not escaped. */
 const LINE_END = /[\n\u2028\u2029]/;
 
-/** The YAML styles in which the text can be written. */
+/** Returns the YAML styles in which the text can be written. */
 function analyze(text: string): Traits {
   const special = SPECIAL.test(text);
   const indicators =

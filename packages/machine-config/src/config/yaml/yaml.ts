@@ -47,7 +47,7 @@ const pad = (width: number): string => {
   return pads[width];
 };
 
-/** Texts of the few hundred frequent names. */
+/** The printed texts of the few hundred frequent keys. */
 const keyTexts = new Map<string, string>();
 
 /** Returns the text of a key, or undefined for a key after a `?`. */
@@ -127,7 +127,7 @@ function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, befor
   return text + line(printScalar(value, indent + 2, indent + 2));
 }
 
-/** A block scalar may have already ended the line, also with U+2028 or U+2029. */
+/** Ends a line. A block scalar may have already ended the line, also with U+2028 or U+2029. */
 function line(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;

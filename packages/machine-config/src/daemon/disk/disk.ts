@@ -48,7 +48,10 @@ export async function readText(disk: NodeDisk, path: string): Promise<string | u
   return entry?.kind === 'file' ? decoder.decode(entry.content) : undefined;
 }
 
-/** @param mode permission bits */
+/**
+ * Returns a file with a text, for {@link NodeDisk.put}.
+ * @param mode permission bits
+ */
 export const textEntry = (text: string, mode = 0o600): WantedFile => ({
   kind: 'file',
   content: new TextEncoder().encode(text),

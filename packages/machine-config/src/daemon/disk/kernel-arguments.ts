@@ -3,7 +3,10 @@ export function splitArguments(entries: readonly string[]): readonly string[] {
   return entries.flatMap((entry) => entry.match(/(?:[^\s"']|"[^"]*"|'[^']*'|["'])+/g) ?? []);
 }
 
-/** All old arguments are deleted before all new arguments are added. */
+/**
+ * Returns the operations that replace old kernel arguments by new arguments. All old arguments are deleted before all
+ * new arguments are added.
+ */
 export function kernelArgumentOperations(old: readonly string[], wanted: readonly string[]): readonly string[] {
   return [
     ...splitArguments(old).map((argument) => `--delete-if-present=${argument}`),
@@ -12,7 +15,8 @@ export function kernelArgumentOperations(old: readonly string[], wanted: readonl
 }
 
 /**
- * A kernel's command line after {@link kernelArgumentOperations}. Arguments that no operation changes keep their order.
+ * Returns a kernel's command line after {@link kernelArgumentOperations}. Arguments that no operation changes keep
+ * their order.
  */
 export function nextCommandLine(line: string, old: readonly string[], wanted: readonly string[]): string {
   const present = [...splitArguments([line])];

@@ -1,6 +1,6 @@
 import { DaemonPaths } from '../../config/daemon-paths.ts';
 
-/** The links that systemd creates for an enabled unit, by its section Install. */
+/** Returns the links that systemd creates for an enabled unit, according to the section Install of the unit. */
 export function installLinks(name: string, contents: string): readonly string[] {
   const links: string[] = [];
   let inInstall = false;

@@ -26,7 +26,7 @@ const DIRECTORY_MODE = 0o755;
 const ownerOf = ({ id, name }: { id?: number; name?: string } = {}): string | number | undefined => name ?? id;
 
 /**
- * All entries that a config writes to a disk. `wantedDisk` is pure.
+ * Returns all entries that a config writes to a disk. `wantedDisk` is pure.
  * @param vendorUnit text of a unit of the system
  * @throws DataUrlError for content that is not in the config, IgnitionError
  */
@@ -102,15 +102,15 @@ function addUnit(
 }
 
 /**
- * The paths that a config writes, without the links from the section Install of system units. The function does not
- * know the text of system units.
+ * Returns the paths that a config writes, without the links from the section Install of system units. The function does
+ * not know the text of system units.
  */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);
   return [...entries.keys(), ...appended.keys()];
 }
 
-/** A text as an Ignition file, for tests and tools. */
+/** Returns a text as an Ignition file, for tests and tools. */
 export const fileOf = (path: string, text: string, mode = FILE_MODE) => ({
   path,
   mode,

@@ -83,7 +83,7 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
   sshkey: NONE,
 };
 
-/** The services that a policy reloads or restarts. */
+/** Returns the services that a policy reloads or restarts. */
 export function servicesOf({ files, units, sshkey }: DisruptionPolicy): readonly string[] {
   const all = [...[...files, ...units].flatMap((entry) => entry.actions), ...sshkey];
   return all.flatMap((action) => {
@@ -102,7 +102,7 @@ export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): Di
   };
 }
 
-/** `[Reboot]`, `[None]`, or actions in the order of the changes. */
+/** Returns `[Reboot]`, `[None]`, or the actions in the order of the changes. */
 export function postActions(diff: ConfigDiff, policy: DisruptionPolicy): readonly PostAction[] {
   if (diff.osImage || diff.kernelType || diff.extensions || diff.kernelArguments || diff.fips) return REBOOT;
   const found = [
@@ -123,7 +123,10 @@ function actionsOfPath(path: string, { files }: DisruptionPolicy): readonly Post
   return rest.reduce((longest, one) => (one.path.length > longest.path.length ? one : longest), first).actions;
 }
 
-/** @param isSafe whether the change of registries.conf is safe, for `Special` */
+/**
+ * Returns true if the actions need a drain.
+ * @param isSafe true if the change of registries.conf is safe, for `Special`
+ */
 export const needsDrain = (list: readonly PostAction[], isSafe: () => boolean): boolean =>
   list.some(({ type }) => type === 'Drain' || type === 'Reboot' || (type === 'Special' && !isSafe()));
 
@@ -131,7 +134,7 @@ export const needsDrain = (list: readonly PostAction[], isSafe: () => boolean): 
 export const carriedOut = (list: readonly PostAction[]): readonly PostAction[] =>
   list.flatMap((action) => (action.type === 'Special' ? RELOAD_CRIO : [action]));
 
-/** Whether the change of registries.conf affects no running pod. */
+/** Returns true if the change of registries.conf affects no running pod. */
 export function isSafeRegistries(old: MachineConfig | undefined, wanted: MachineConfig | undefined): boolean {
   const text = (config: MachineConfig | undefined): string => {
     const file = ignitionOrEmpty(config).storage?.files?.find(({ path }) => path === DaemonPaths.Registries);

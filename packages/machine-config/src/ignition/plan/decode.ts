@@ -75,7 +75,7 @@ function decodeObject(
 const fieldOf = (plan: Extract<Plan, { kind: 'object' }>, key: string): FieldPlan | undefined =>
   plan.byName.get(key) ?? plan.byName.get(key.toLowerCase());
 
-/** The zero value of Go for an absent field. */
+/** Returns the zero value of Go for an absent field. */
 function zeroOf(plan: Plan): unknown {
   switch (plan.kind) {
     case 'string':

@@ -27,7 +27,9 @@ export function list<T extends z.ZodType>(
 export interface FieldPlan {
   readonly name: string;
   readonly plan: Plan;
-  /** Whether Go always writes the field, including its zero value. Examples are names, paths and devices. */
+  /**
+   * `required` is true if Go always writes the field, including its zero value. Examples are names, paths and devices.
+   */
   readonly required: boolean;
 }
 
@@ -45,7 +47,10 @@ export type Plan =
       readonly byName: ReadonlyMap<string, FieldPlan>;
     };
 
-/** @throws Error for a schema that does not consist of objects, lists, strings, integers and booleans */
+/**
+ * Returns the plan of a schema.
+ * @throws Error for a schema that does not consist of objects, lists, strings, integers and booleans
+ */
 export function planOf(schema: z.ZodType): Plan {
   if (schema instanceof z.ZodExactOptional) return planOf(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodArray) {

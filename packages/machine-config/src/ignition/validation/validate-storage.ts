@@ -4,7 +4,7 @@ import type { Issue } from '../values/report.ts';
 import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartition } from '../versions/schema.ts';
 
 export type Storage = NonNullable<IgnitionConfig['storage']>;
-/** Ignores undefined. */
+/** Adds a problem of the value at a path. The function ignores an undefined problem. */
 export type Add = (path: At, problem: string | undefined) => void;
 
 /** Source: ignition, config/v3_5/types/storage.go. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseIgnition } from '../read.ts';
 import { IgnitionError } from '../values/report.ts';
 
-/** '' for none. */
+/** Returns the problems as text. For a valid config, the text is empty. */
 function problems(config: object, minor = 2): string {
   try {
     parseIgnition({ ...config, ignition: { ...(config as { ignition?: object }).ignition, version: `2.${minor}.0` } });

@@ -99,7 +99,7 @@ function checkDevices({ disks = [], filesystems = [], raid = [] }: Storage, mino
 type Disk = NonNullable<Storage['disks']>[number];
 type Partition = NonNullable<Disk['partitions']>[number];
 
-/** Sectors of one MiB. Partitions start at a multiple of one MiB. */
+/** The number of sectors in one MiB. Partitions start at a multiple of one MiB. */
 const ALIGNMENT = 2_048;
 
 function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add): void {
@@ -120,8 +120,8 @@ function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add)
 }
 
 /**
- * A partition that starts at 0 is placed in free space, so it overlaps no partition. The original treats two equal
- * partitions as one partition.
+ * Returns true if two partitions overlap. A partition that starts at 0 is placed in free space, so it overlaps no
+ * partition. The original treats two equal partitions as one partition.
  */
 function overlap(one: Partition, other: Partition): boolean {
   if (!one.start || !other.start || isSame(one, other)) return false;
@@ -150,7 +150,7 @@ function checkFilesystem(
   if (path !== undefined) add(at, 'filesystem has both mount and path defined');
   if (create && wipeFilesystem) add(at, 'cannot use both create object and wipeFilesystem field');
   if (create && options.length > 0) add(at, 'cannot use both create object and mount-level options field');
-  // Version 2.0 supports the first three.
+  // Version 2.0 supports the first three formats.
   if (!FORMATS.slice(0, minor === 0 ? 3 : 5).includes(format)) add(`${at}.mount.format`, 'invalid filesystem format');
   checkPath(device, `${at}.mount.device`, add);
   add(`${at}.mount.label`, filesystemLabelProblem(format, label));

@@ -119,7 +119,7 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
 }
 
-/** @param isContent whether the resource is the content of a file. In version 3.0, other resources have fewer rules */
+/** @param isContent true if the resource is the content of a file. In version 3.0, other resources have fewer rules */
 const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
     const { compression = '', source, verification } = resource;

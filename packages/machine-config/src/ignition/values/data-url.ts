@@ -18,7 +18,7 @@ interface DataUrl {
 }
 
 /**
- * RFC 2397.
+ * Parses a `data:` URL, as defined in RFC 2397.
  * @throws DataUrlError
  */
 export function parseDataUrl(url: string): DataUrl {
@@ -71,7 +71,7 @@ function fromBase64(text: string): Buffer {
   return Buffer.from(text, 'base64');
 }
 
-/** Percent-escaped. */
+/** Returns a `data:` URL with the percent-escaped text. */
 export const encodeDataUrl = (text: string): string => `data:,${encodeURIComponent(text)}`;
 
 /** Encodes a text in base64, as in kubelet configurations. */
@@ -79,7 +79,7 @@ export const encodeBase64DataUrl = (content: string | Uint8Array): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(content).toString('base64')}`;
 
 /**
- * @param source the `data:` URL; if absent, the content is empty
+ * Decodes the content of a file. / @param source the `data:` URL; if absent, the content is empty
  * @throws DataUrlError for any other URL, and for content with another compression
  */
 export function decodeContents(source: string | undefined, compression: string | undefined): Buffer {
@@ -100,6 +100,9 @@ export function decodeContents(source: string | undefined, compression: string |
   }
 }
 
-/** RFC 1952: ten bytes with the magic number and the method deflate. */
+/**
+ * Returns true if the data starts with a gzip header (RFC 1952): ten bytes with the magic number and the method
+ * deflate.
+ */
 const hasGzipHeader = (data: Buffer): boolean =>
   data.length >= 10 && data[0] === 0x1f && data[1] === 0x8b && data[2] === 8;

@@ -7,8 +7,8 @@ export interface GoUrl {
 }
 
 /**
- * Parses a URL as Go's `url.Parse` does; undefined if Go refuses it. The URL class of the platform is stricter for
- * some URLs and less strict for others. Source: net/url, parse and parseAuthority.
+ * Parses a URL as Go's `url.Parse` does; returns undefined if Go refuses the URL. The URL class of the platform is
+ * stricter for some URLs and less strict for others. Source: net/url, parse and parseAuthority.
  */
 export function parseGoUrl(text: string): GoUrl | undefined {
   const hash = text.indexOf('#');
@@ -32,7 +32,7 @@ export function parseGoUrl(text: string): GoUrl | undefined {
   return isAuthority(authority) && isEscaped(path) ? read : undefined;
 }
 
-/** Invalid parts of the query are skipped. */
+/** Returns the values of one parameter of a query. Invalid parts of the query are skipped. */
 export function queryValues(query: string, name: string): readonly string[] {
   return query.split('&').flatMap((pair) => {
     const [, key = '', value = ''] = /^([^=]*)=?([\s\S]*)$/.exec(pair) ?? [];
@@ -40,7 +40,7 @@ export function queryValues(query: string, name: string): readonly string[] {
   });
 }
 
-/** Whether every percent sign starts an escaped byte. */
+/** Returns true if every percent sign starts an escaped byte. */
 const isEscaped = (text: string): boolean => !/%(?![0-9A-Fa-f]{2})/.test(text);
 
 const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/;

@@ -1,6 +1,6 @@
 type PrintText = (text: string) => string;
 
-/** systemd's limit of a line. */
+/** The maximum length of a line that systemd reads. */
 const MAX_LINE = 2048;
 
 /**

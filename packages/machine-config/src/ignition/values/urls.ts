@@ -1,7 +1,7 @@
 import { parseDataUrl } from './data-url.ts';
 import { parseGoUrl, queryValues } from './go-url.ts';
 
-/** Returns the scheme of a URL, '' if it has none, or undefined for an invalid URL. */
+/** Returns the scheme of a URL, '' if the URL has none, or undefined for an invalid URL. */
 export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.scheme;
 
 /** A fast check for the usual case: plain text without escapes. */
@@ -48,7 +48,8 @@ const s3Problem = (query: string): string | undefined =>
   queryValues(query, 'versionId')[0] === '' ? 'invalid S3 object VersionId' : undefined;
 
 /**
- * @param rest an ARN without its scheme: partition, service, region, account and the resource, which may hold colons
+ * Returns true for an ARN of an S3 object.
+ * @param rest an ARN without its scheme: partition, service, region, account and the resource, which may contain colons
  */
 function isS3Arn(rest: string): boolean {
   const [, service, , , ...resource] = rest.split(':');

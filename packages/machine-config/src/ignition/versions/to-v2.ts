@@ -8,7 +8,7 @@ const refuse = (what: string): never => {
 const ROOT = 'root';
 
 /**
- * Converts a config of version 3 to version 2.2. Values that version 2 does not distinguish from absent ones are
+ * Converts a config of version 3 to version 2.2. Values that version 2 does not distinguish from absent values are
  * omitted. Source: coreos/ign-converter, translate/v32tov22.
  * @throws IgnitionError for fields that version 2 does not have
  */

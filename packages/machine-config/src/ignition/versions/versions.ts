@@ -12,7 +12,8 @@ export interface ReadableVersion {
   readonly minor: number;
 }
 
-// Versions 2.0 and 2.1 are subsets of 2.2. The texts do not name them, but they are supported.
+// Matches the supported versions. Versions 2.0 and 2.1 are subsets of 2.2. The error texts do not name 2.0 and 2.1,
+// although this package supports both versions.
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
 
 /**
@@ -126,8 +127,8 @@ export function planOfVersion({ major, minor }: ReadableVersion): Plan {
 }
 
 /**
- * Returns the plan of version 2. Only version 2.0 decodes URLs, hashes and unsigned numbers. Later versions validate
- * them. Source: config/v2_0/types.
+ * Returns the plan of version 2. Only version 2.0 decodes URLs, hashes and unsigned numbers. In later versions, the
+ * validation checks these values. Source: config/v2_0/types.
  */
 const planOfV2 = (minor: number): Plan => {
   const plan = until(IGNITION_V2_PLAN, minor, LATER_V2, []);

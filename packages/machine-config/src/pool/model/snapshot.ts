@@ -6,10 +6,16 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/mac
 
 /** Data about the machines of a pool, in addition to its nodes. */
 export interface MemberFacts {
-  /** Why no further node gets the target. The rollout stops, as in a paused pool. */
+  /**
+   * `unresolved` is true if a referenced object does not exist or its template is refused. No further node then gets
+   * the target, and the rollout stops as in a paused pool.
+   */
   readonly unresolved?: boolean | undefined;
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
-  /** Why no further node gets the target. The rollout stops as in a paused pool. */
+  /**
+   * The refused templates or the frozen MachineSets, as text. With a text, no further node gets the target, and the
+   * rollout stops as in a paused pool.
+   */
   readonly frozen?: string | undefined;
 }
 
@@ -30,7 +36,7 @@ export interface PoolSnapshot extends MemberFacts {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
   readonly nodes: readonly Node[];
-  /** The reasons why selected nodes do not belong to the pool, one sentence each. */
+  /** The reasons why nodes that the pool selects do not belong to the pool, one sentence each. */
   readonly claims?: readonly string[];
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
@@ -55,10 +61,10 @@ export interface PoolSnapshot extends MemberFacts {
   /** `replaces` is true if new machines replace the nodes. Nodes that new machines replace get no target. */
   readonly replaces?: boolean;
   readonly memberConditions?: readonly WantedCondition[];
-  /** Number of slots that nodes outside the pool take. */
+  /** The number of slots of maxUnavailable that nodes outside the pool take. */
   readonly reserved?: number;
   /** The missing permission that blocks the writes of the pool. */
   readonly refusal?: string;
-  /** RFC 3339. */
+  /** The current time in RFC 3339. */
   readonly now: string;
 }

@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 const isOurs = ({ key, effect }: Taint): boolean =>
   key === UPDATE_IN_PROGRESS_TAINT.key && effect === UPDATE_IN_PROGRESS_TAINT.effect;
 
-/** Whether the taints of the node are reported. False for a node that leaves image mode. */
+/** Returns true if the taints of the node are reported, and false for a node that leaves image mode. */
 const isReported = (node: Node, pool: MachineConfigPool): boolean => {
   const annotations = node.metadata.annotations ?? {};
   const inImageMode =

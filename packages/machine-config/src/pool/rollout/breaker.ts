@@ -6,7 +6,7 @@ import { byName } from '../../config/order.ts';
 import { PoolConditions } from '../../constants/conditions.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** Whether a node with the target is Degraded, or is updated but not Ready. */
+/** Returns true if a node with the target is Degraded, or is updated but not Ready. */
 const isHarmed = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) &&
   (isDegraded(node) || (isUpdated(node, pool) && !node.spec?.unschedulable && !isReady(node)));

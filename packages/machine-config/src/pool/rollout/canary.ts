@@ -13,7 +13,7 @@ export interface CanaryVerdict {
   readonly room: number;
   /** The condition to report, absent if the pool has no canaries. */
   readonly condition?: WantedCondition;
-  /** Remaining soak time. */
+  /** The remaining soak time in milliseconds. */
   readonly againMs?: number;
 }
 

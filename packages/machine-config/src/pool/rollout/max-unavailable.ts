@@ -10,7 +10,7 @@ export class MaxUnavailableError extends Error {
 
 /** The problem of a maxUnavailable, empty if the value is valid. */
 export interface MaxUnavailableVerdict {
-  /** Why no node gets a target. */
+  /** The reason why no node gets a target. */
   readonly problem?: string;
   /** A note about the value that the controller uses instead of the given value. */
   readonly note?: string;
@@ -35,8 +35,8 @@ export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxU
 }
 
 /**
- * Maximum number of unavailable nodes of a pool. The number is 1 if the value is absent or rounds to 0, so that every
- * pool makes progress. The number is always 1 for the arbiter's pool.
+ * Returns the maximum number of unavailable nodes of a pool. The number is 1 if the value is absent or rounds to 0, so
+ * that every pool makes progress. The number is always 1 for the arbiter's pool.
  * @throws MaxUnavailableError
  */
 export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCount: number): number {

@@ -14,7 +14,8 @@ export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'r
 }
 
 /**
- * The conditions for problems of the settings, which the original only logs. A note does not make the pool Degraded.
+ * Returns the conditions for problems of the settings, which the original only logs. A note does not make the pool
+ * Degraded.
  */
 export function settingConditions(snapshot: PoolSnapshot): readonly WantedCondition[] {
   const { SettingsInvalid: type, Degraded } = PoolConditions;

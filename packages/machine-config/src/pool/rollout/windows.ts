@@ -15,7 +15,7 @@ export interface WindowVerdict {
   readonly closed: boolean;
   /** The condition to report, absent if the condition was never set. */
   readonly condition?: WantedCondition | undefined;
-  /** Time until the next check. */
+  /** The time in milliseconds until the next check. */
   readonly againMs?: number;
 }
 
