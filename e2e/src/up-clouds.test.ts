@@ -145,7 +145,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
   };
   /**
    * Creates and deletes a machine of a class for each additional login.
-   * @param more Additional fields of the provider spec, and a prefix of the names.
+   * @param more Additional fields of the provider spec, and a prefix of the machine names.
    */
   const liveWithEachLogin = (
     provider: keyof typeof LOGINS,

@@ -70,7 +70,7 @@ async function soon(done: () => Promise<boolean>): Promise<boolean> {
   return true;
 }
 
-/** Whether the result of a query is not empty. */
+/** Whether a query has a result. */
 async function hasResult(port: number, query: string): Promise<boolean> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(query)}`);

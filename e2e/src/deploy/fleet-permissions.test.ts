@@ -26,8 +26,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
 /**
- * Runs a fleet of both programs with the ServiceAccount and the roles of the installation. No request in the namespace
- * of a bound cluster is refused. Outside, the fleet reads only its kubeconfig and the Leases.
+ * Runs a fleet of both programs with the ServiceAccount and the roles of the installation. The server must refuse no
+ * request in the namespace of a bound cluster. Outside of these namespaces, the fleet reads only its kubeconfig and the
+ * Leases.
  */
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';

@@ -93,7 +93,10 @@ test('aws: an instance that this process has terminated is not adopted, although
   const cloud = provider.cloud({ clock, power: { on: () => undefined, off: () => undefined } });
   let terminated = false;
   let shown = '';
-  /** EC2 delays reads after writes. */
+  /**
+   * Simulates a delay of EC2: after a termination, a search by name returns the response of the search before the
+   * termination.
+   */
   const stale: Transport = async (request) => {
     const body = String(request.body);
     const looks = body.includes('Action=DescribeInstances') && body.includes('tag%3AName');

@@ -17,7 +17,7 @@ const READS = new Set(['get', 'list']);
 export interface Counts {
   readonly writes: number;
   readonly reads: number;
-  /** The number of requests for each `verb resource/subresource`, largest first. */
+  /** The number of requests for each `verb resource/subresource`. The largest number comes first. */
   readonly by: ReadonlyMap<string, number>;
 }
 

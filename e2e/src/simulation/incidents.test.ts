@@ -5,7 +5,10 @@ import { expect, test } from 'vitest';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
-/** Incidents of the original, with the whole system. The numbers are the numbers in the table of incidents. */
+/**
+ * Tests for incidents of the original, with the whole system. The numbers refer to the table of incidents in
+ * docs/compatibility/findings.md.
+ */
 
 async function inWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
   const world = await World.start(options);

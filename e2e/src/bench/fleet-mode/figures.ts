@@ -29,7 +29,7 @@ const WAKES = 40;
 /** The time until the Leases of all clusters have the duration of quiet clusters. */
 const SETTLE_MS = 110_000;
 export const QUIET_LEASES = '--fleet-quiet-lease-duration=90s';
-/** The first cluster has the API server that gets stuck. */
+/** The index of the cluster whose API server gets stuck. */
 const STUCK = 0;
 
 const nameOf = (index: number): string => `c-${index}`;

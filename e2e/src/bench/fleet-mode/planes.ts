@@ -23,7 +23,7 @@ export class PlaneHost {
     });
   }
 
-  /** Sends one request at a time. */
+  /** Sends a request to the process, and resolves with the response. The caller must send one request at a time. */
   ask(request: HostRequest): Promise<HostResponse> {
     return new Promise((resolve, reject) => {
       const ended = (code: number | null): void => reject(new Error(`the control planes ended with ${code}`));

@@ -13,7 +13,7 @@ const MACHINES = 200;
 /** The rate of creations that the cloud allows. */
 const PER_SECOND = 5;
 const MINUTE = 60_000;
-/** The shortest wait after a refusal. */
+/** The shortest wait in minutes from a refusal to the next request for a VM in the zone. */
 const PROBE_MINUTES = 10;
 const ROUNDS = 12;
 const ROUND_MINUTES = 5;

@@ -34,7 +34,7 @@ export class Follower<T extends KubeObject> {
     }
   }
 
-  /** Resolves when the predicate is true, with the elapsed seconds. */
+  /** Resolves with the elapsed seconds when the predicate is true. */
   async until(what: string, holds: (objects: ReadonlyMap<string, T>) => boolean, timeoutMs: number): Promise<number> {
     const start = performance.now();
     while (!holds(this.objects)) {

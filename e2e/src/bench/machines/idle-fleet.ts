@@ -55,7 +55,7 @@ const conditions = (heartbeat: string) =>
     lastTransitionTime: STARTED_AT,
   }));
 
-/** The other fields in the status of a real node: 50 images, and data about its system. */
+/** Returns the status of a real node: conditions, capacity, 20 images, and data about the system. */
 const nodeStatus = (heartbeat: string) => ({
   capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '50Gi' },
   allocatable: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '50Gi' },

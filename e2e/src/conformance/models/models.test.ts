@@ -323,8 +323,8 @@ test('the answers of the Compute Engine emulator and the requests of the driver 
 });
 
 /**
- * The responses of a token endpoint (RFC 6749 §5) with the extensions of Entra ID and Google, and their required
- * fields.
+ * The fields in responses of a token endpoint (RFC 6749 §5), with the extensions of Entra ID and Google. `MUST`
+ * contains the required fields.
  */
 const OAUTH = {
   granted: {

@@ -52,7 +52,7 @@ function functionText(text: string, at: number): string {
   return `${text.slice(at, end).trimEnd()};`;
 }
 
-/** A field without its initial value. The default values of parameters stay. */
+/** Returns the text of a field without its initial value. The default values of parameters stay. */
 const withoutValue = (member: string): string =>
   member.slice(
     0,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage, withSpec } from './stage.ts';
 
-/** The scenarios of AWS. The tests have the names of the rows. */
+/** The scenarios of AWS. Each test has the ID of its row in docs/compatibility/rules-drivers.md. */
 
 let back: () => void;
 beforeAll(async () => {

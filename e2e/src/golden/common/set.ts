@@ -10,7 +10,7 @@ export interface Outcome {
 
 /** A set of recordings, and a function that checks our code with the recordings. */
 export interface GoldenSet {
-  /** The name on the command line. Unless `folder` is present, the folder has the same name. */
+  /** The name of the set on the command line. If `folder` is absent, the folder of the recordings has this name. */
   readonly name: string;
   /**
    * Checks all recordings in `dir`, which has the folders of the recordings: `takeover/`, `golden/…`. Yields one result

@@ -45,7 +45,7 @@ const BY_USERS: Readonly<Record<string, RegExp>> = {
 const SELECTED = 'node.machine.sapcloud.io/selected-for-update';
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
-/** Node conditions that the controllers write. The kubelet writes all remaining node conditions. */
+/** The node conditions that the controllers write. The kubelet writes all other node conditions. */
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -212,7 +212,7 @@ function isUsers(object: Recorded, key: string, value: string, all: Entries, { o
   return BY_USERS[kind]?.test(key) ?? false;
 }
 
-/** With the orchestration `Manual`, users select the nodes. */
+/** Whether users select the nodes for updates, as with the orchestration `Manual`. */
 const isSelectedByHand = (objects: State['objects']): boolean =>
   [...objects.values()].some(({ kind, spec }) => {
     const strategy = kind === 'MachineDeployment' && isFields(spec) ? spec.strategy : undefined;

@@ -47,7 +47,7 @@ const number = (name: 'kills' | 'machines' | 'minutes' | 'seed'): number => {
  */
 const PAUSE_MS = 4_000;
 const LEAST_PAUSE_MS = 200;
-/** The maximum number of kills during one rollout or scaling, because each of them must complete. */
+/** The maximum number of kills during one change of the deployment, because each change must complete. */
 const KILLS_AN_ACT = 8;
 /**
  * The maximum duration of a rollout or scaling after the last kill. The duration includes a drain of 2 pods on each

@@ -11,7 +11,7 @@ import {
 /** How a connection fails. */
 export type Failure = 'hangs' | 'is refused';
 
-/** Requests without an answer, until their sender aborts them. */
+/** Leaves a request without an answer until the sender aborts the request. */
 const unanswered = (request: TransportRequest): Promise<never> =>
   new Promise((_, reject) =>
     request.signal?.addEventListener('abort', () => reject(request.signal?.reason), { once: true }),

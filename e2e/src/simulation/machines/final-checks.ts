@@ -89,7 +89,7 @@ export class FinalChecks {
     return metadata.annotations?.[Annotations.NotManagedByMCM] !== undefined && !lives;
   }
 
-  /** Rule (b): VMs and Nodes without a Machine. */
+  /** Rule (b): returns the VMs and the Nodes without a Machine. */
   #strays(): string[] {
     const all = this.#world.machines();
     const uids = new Set(all.map(({ metadata }) => metadata.uid));

@@ -37,7 +37,7 @@ const FIRST_FAULT_MS = 20_000;
 const INTERNAL_ERROR = { error: { code: 'InternalError' } } as const;
 
 const OFTEN = ['create', 'delete', 'delete', 'faulty cloud'] as const;
-/** A likely action occurs several times in the list. */
+/** The random actions of a history. A likely action occurs several times in the list. */
 const ACTS = [
   ...OFTEN,
   ...OFTEN,

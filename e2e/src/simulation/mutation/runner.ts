@@ -28,7 +28,7 @@ export interface MutantResult {
   readonly isCut: boolean;
 }
 
-/** Each seed has a different profile, because some mutants need a slow or faulty network. */
+/** The network profiles of consecutive seeds, because some mutants need a slow or faulty network. */
 const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly ProfileName[];
 /** The maximum real time of one history. A longer history has an endless loop. */
 const CASE_MS = 300_000;

@@ -139,7 +139,7 @@ export class FleetVerifier {
 
   /**
    * Records that a set grew.
-   * @param total The total size of all sets.
+   * @param total The total size of all sets of the deployment.
    */
   grows(name: string, total: number): void {
     const most = this.#most();

@@ -16,7 +16,7 @@ export class Dice {
     return this.#drawn;
   }
 
-  /** Continues after the first `drawn` numbers. */
+  /** Continues the sequence of random numbers after its first `drawn` numbers. */
   seek(drawn: number): void {
     this.#random = seededRandom(this.#seed);
     for (this.#drawn = 0; this.#drawn < drawn; ) this.#next();

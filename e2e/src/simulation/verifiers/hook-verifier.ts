@@ -12,7 +12,7 @@ interface Hook {
   readonly name: string;
   readonly timeoutMs: number;
   readonly afterTimeout: 'Continue' | 'Block';
-  /** Without an owner, the verifier ends the hook. */
+  /** The owner of the hook. Without an owner, the verifier ends the hook. */
   readonly owner?: typeof WEBHOOK;
 }
 

@@ -33,7 +33,7 @@ export class Disk {
     return this.#plane;
   }
 
-  /** The control plane crashes. The next process opens a copy of the files, whose revision is the result. */
+  /** Crashes the control plane. The next process opens a copy of the files. Returns the revision of the copy. */
   crashPlane(): number {
     const kept = readdirSync(this.#plane).filter((name) => KEPT.test(name));
     this.#plane = this.#torn(this.#plane, [...PLANE_FILES, ...kept]);
@@ -48,16 +48,14 @@ export class Disk {
   }
 
   /**
-   * The local cloud crashes. The next process of the cloud opens a copy of the files from this time, because the
-   * crashed process may still write.
+   * Crashes the local cloud. The next process of the cloud opens a copy of the current files, because the crashed
+   * process may still write to its own files.
    */
   crashCloud(): void {
     this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);
   }
 
-  /**
-   * Sentences about differences after a crash: objects of the control plane that would be lost, changed or additional.
-   */
+  /** Returns sentences about objects of the control plane that a crash would lose, change or add. */
   planeLosses({ objects }: ReturnType<ControlPlane['snapshot']>): readonly string[] {
     const database = new DatabaseSync(join(this.#torn(this.plane, PLANE_FILES), 'store.sqlite'));
     const stored = new Map(

@@ -101,8 +101,8 @@ function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'serv
 }
 
 /**
- * Refuses a configured endpoint together with FIPS or dual-stack. The SDK derives these endpoints from the region, and
- * refuses every call.
+ * Refuses a configured endpoint together with FIPS or dual-stack. The SDK derives the endpoints for FIPS and dual-stack
+ * from the region, and refuses every call with a configured endpoint.
  */
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)

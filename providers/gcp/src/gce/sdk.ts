@@ -4,7 +4,7 @@ import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
 /**
- * The options of a call. The timers and retries of the SDK are disabled, because the driver has its own, which use the
+ * The options of a call. The timers and retries of the SDK are disabled. The timers and retries of the driver use the
  * clock of the process.
  */
 interface CallOptions {

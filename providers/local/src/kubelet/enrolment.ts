@@ -54,7 +54,7 @@ export class Enrolment {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
 
-  /** @throws {UserDataError} if the user data is invalid. Any further error may be temporary. */
+  /** @throws {UserDataError} if the user data is invalid. Every other error may be temporary. */
   async enrol(
     nodeName: string,
     boot: BootConfig,

@@ -7,8 +7,8 @@ import { createLocalDriver } from '../driver/driver.ts';
 import { type PodRig, type PodRigOptions, podRig } from '../testing/pod-rig.ts';
 
 /**
- * The scenario table of the local provider, with a cluster in the process of the test. The tests have the names of the
- * rows.
+ * The scenarios of the local provider, with a cluster in the process of the test. Each test has the ID of its row in
+ * docs/compatibility/rules-drivers.md.
  */
 
 const cleanUp: (() => Promise<void>)[] = [];

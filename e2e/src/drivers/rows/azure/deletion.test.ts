@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, open, TAGS } from './open.ts';
 
-/** The deletion scenarios for Azure. Each row of the table is a test with its name. */
+/** The scenarios of Azure for deletion. Each test has the ID of its row in docs/compatibility/rules-drivers.md. */
 
 describe('deletion', () => {
   test('if Azure deletes the resources with the VM, no change is needed [Z34]', async () => {

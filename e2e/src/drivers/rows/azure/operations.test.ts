@@ -4,7 +4,7 @@ import { at, failing, ID, image, open, SECRET, storage, URN, withProperties } fr
 
 /**
  * The scenarios of Azure for data that machines of a class share, and for operations that continue after the end of a
- * process. Each row of the table is a test with its name.
+ * process. Each test has the ID of its row in docs/compatibility/rules-drivers.md.
  */
 
 describe('an invalid tenant', () => {

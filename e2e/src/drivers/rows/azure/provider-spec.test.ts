@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { refused, withSpec } from '../stage.ts';
 import { at, GROUP, ID, image, open, PROPERTIES, SECRET, SPEC, storage, URN } from './open.ts';
 
-/** The scenarios of Azure for the provider spec and the Secret. Each row of the table is a test with its name. */
+/**
+ * The scenarios of Azure for the provider spec and the Secret. Each test has the ID of its row in
+ * docs/compatibility/rules-drivers.md.
+ */
 
 describe('provider spec and secret', () => {
   const { zone: _, ...nowhere } = PROPERTIES;

@@ -42,7 +42,10 @@ function gapsOf(situation: Situation, reading: Reading): readonly Gap[] {
   });
 }
 
-/** The expected requests if the driver determines the missing prefixes differently. */
+/**
+ * Returns a rule that replaces the expected requests. The original determines the missing prefixes as `from` defines,
+ * and this driver as `to` defines.
+ */
 function reread(row: string, from: Reading, to: Reading): Rule {
   return {
     row,

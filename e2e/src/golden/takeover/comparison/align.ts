@@ -57,7 +57,9 @@ class LaneAlignment {
     this.#wanted = task.theirs.lanes.get(task.lane) ?? [];
   }
 
-  /** The best alignment of the remaining steps, from a position in the steps of the original and of mcm. */
+  /**
+   * The best alignment of the steps after a position in the steps of the original and a position in the steps of mcm.
+   */
   best(row: number, column: number): Pairing {
     const key = `${row}/${column}`;
     const known = this.#known.get(key);

@@ -7,7 +7,7 @@ export interface Pairing {
   readonly cost: number;
   /** Differences that no rule allows. */
   readonly open: readonly Difference[];
-  /** The rules for the differences that no rule has allowed yet. */
+  /** The rules that allow the other differences. */
   readonly rules: readonly Rule[];
 }
 

@@ -49,7 +49,10 @@ export class Stage {
   readonly #plane: Plane;
   /** The time at the start of the recording. */
   readonly #zero: number;
-  /** The delay of the replay compared to the recording, because it had to wait for an action. */
+  /**
+   * The delay of the replay compared to the recording, in milliseconds. The replay is late if it had to wait for an
+   * action.
+   */
   #lateMs = 0;
   readonly #random: Random = seededRandom(1);
   readonly #stop = new AbortController();

@@ -117,7 +117,7 @@ export class Volumes {
 
   /**
    * Deletes a volume.
-   * @throws {CloudError} NotFound, ResourceInUse if it is attached
+   * @throws {CloudError} NotFound, ResourceInUse if the volume is attached
    */
   delete(id: string): void {
     const volume = this.get(id);

@@ -3,7 +3,9 @@ import type { CloudStore } from './store.ts';
 
 const KIND = 'kubelet';
 
-/** Stores the disk of a machine that its kubelet uses, as additional rows in the store of the cloud. */
+/**
+ * Stores the states of kubelets as additional rows in the store of the cloud. A state includes the disk of the machine.
+ */
 export function storedMemory(store: Pick<CloudStore, 'load' | 'put' | 'remove'>): KubeletMemory {
   const states = new Map<string, KubeletState>();
   for (const { kind, id, body } of store.load()) if (kind === KIND) states.set(id, body as KubeletState);

@@ -2,8 +2,8 @@ import { type Clock, isAlreadyExists, isNotFound, type KubeClient, leases, type 
 import type { Life } from '../node/life.ts';
 
 /**
- * The lease duration, by default `nodeLeaseDurationSeconds` of the kubelet. The kubelet renews a Lease after a quarter
- * of this time.
+ * The lease duration in seconds, with the default of `nodeLeaseDurationSeconds` of the kubelet. The kubelet renews a
+ * Lease after a quarter of this time.
  */
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;
