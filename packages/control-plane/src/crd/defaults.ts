@@ -28,7 +28,7 @@ export function defaultCrd(crd: ApiObject): void {
 }
 
 /**
- * Removes a conversion webhook without contents. In the stored form, such a webhook has its two fields and no contents.
+ * Removes a conversion webhook without contents. The stored form of an empty webhook has two fields without values.
  * Mutates the CRD.
  */
 export function dropEmptyWebhook(crd: ApiObject): void {

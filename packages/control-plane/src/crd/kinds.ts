@@ -52,17 +52,17 @@ function subresourcesOf(version: Fields): KindDefinition['subresources'] {
   return result;
 }
 
-/** The kind of a CRD version, with properties that only custom kinds have. */
+/** The kind that one version of a CRD defines. The additional properties exist only in custom kinds. */
 export interface CustomKindDefinition extends KindDefinition {
-  /** For a deprecated version: the warning that every response contains. */
+  /** The warning in every response of a deprecated version. */
   readonly deprecationWarning?: string;
   /** Whether the server stores objects in this version. */
   readonly storage: boolean;
 }
 
 /**
- * Compares versions. Stable versions come first, then beta, then alpha, then other names. Higher numbers come first. The
- * result is positive if `a` comes first.
+ * Compares two versions, and returns a positive number if `a` comes first. Stable versions come first, then beta, then
+ * alpha, then other names. Among versions of equal stability, the higher number comes first.
  */
 function compareVersions(a: string, b: string): number {
   const rank = (name: string): readonly number[] => {
@@ -92,7 +92,7 @@ function deprecation(spec: Fields, version: Fields, names: Fields): string | und
   return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
-/** Returns the accepted names of a CRD. If the status has no accepted names, returns the requested names. */
+/** Returns the accepted names of a CRD, or the requested names if the status contains no accepted names. */
 function namesOf(crd: ApiObject): Fields {
   const accepted = record(record(crd.status).acceptedNames);
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;
@@ -131,7 +131,7 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   };
 }
 
-/** Returns the served versions of a CRD. */
+/** Returns the kinds of the served versions of a CRD. */
 export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
   const versions = records(record(crd.spec).versions);
   const kinds = versions.map((version) => kindOfVersion(crd, version));

@@ -9,7 +9,7 @@ function label(field: string, name: string): StatusCause[] {
   return problems.length === 0 ? [] : [invalid(field, name, problems.join(','))];
 }
 
-/** Returns the error of an entry in a list of names. An empty entry in a list of names is an error. */
+/** Returns the errors of one entry in a list of names. An empty entry is an error. */
 const entry = (field: string, name: string): StatusCause[] =>
   name === '' ? [invalid(field, name, labelProblems(name).join(','))] : label(field, name);
 

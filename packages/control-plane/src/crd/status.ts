@@ -10,7 +10,7 @@ type CrdCondition = {
   message: string;
 };
 
-/** `status` of a CustomResourceDefinition. */
+/** The `status` of a CustomResourceDefinition. */
 export interface CrdStatus {
   conditions: Fields[] | null;
   acceptedNames: Fields;
@@ -47,8 +47,8 @@ interface NameVerdict {
 }
 
 /**
- * Accepts each name that no other CRD of the group uses. The reason of the status describes the last conflict, as in
- * the naming controller.
+ * Accepts each name that no other CRD of the group uses. As in the naming controller, the reason of the condition
+ * describes the last conflict.
  */
 function assessNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
   const names = record(record(crd.spec).names);
@@ -105,10 +105,10 @@ const timeOf = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 const isTrue = (crd: ApiObject, wanted: string): boolean =>
   records(record(crd.status).conditions).some(({ type, status }) => type === wanted && status === 'True');
 
-/** Whether the server serves the kinds of a CRD. */
+/** Returns whether the server serves the kinds of a CRD. */
 export const isEstablished = (crd: ApiObject): boolean => isTrue(crd, 'Established');
 
-/** Whether the objects of a CRD are being deleted. */
+/** Returns whether the objects of a CRD are being deleted. */
 export const isTerminating = (crd: ApiObject): boolean => isTrue(crd, 'Terminating');
 
 /** The messages of the condition `Terminating` during the deletion of a CRD. */
@@ -147,8 +147,9 @@ export function initialCrdStatus(crd: ApiObject): CrdStatus {
 }
 
 /**
- * Returns the status of a CRD from the naming and establishing controllers: the accepted names, the conditions
- * NamesAccepted and Established, and the stored versions. Without a change, the result equals the old status.
+ * Computes the status of a CRD as the naming and establishing controllers do. The status contains the accepted names,
+ * the conditions NamesAccepted and Established, and the stored versions. If nothing changes, the result equals the old
+ * status.
  * @param others all CRDs of the server
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {

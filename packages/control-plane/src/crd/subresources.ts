@@ -69,12 +69,15 @@ export function validateColumns(columns: unknown, path: string): StatusCause[] {
 
 const MAX_SELECTABLE = 8;
 
-/** Validates `selectableFields`. Each entry must be a field of the schema with a scalar type, without duplicates. */
+/**
+ * Validates `selectableFields`. Each entry must select a different field of the schema, and the field must have a
+ * scalar type.
+ */
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
   if (list.length === 0) return [];
   if (!isRecord(schema)) {
-    // The real server has this text, although it states the opposite of the rule.
+    // The text comes from the real server, although the text states the opposite of the rule.
     const why =
       path === 'spec.selectableFields'
         ? 'validations.schema is included'

@@ -16,12 +16,15 @@ import { validateColumns, validateSelectableFields, validateSubresources } from 
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** Fields of a version that the internal type stores once in the spec if all versions have equal values. */
+/**
+ * Fields of a version. If all versions have equal values for a field, the internal type stores the field once, in the
+ * spec.
+ */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * Whether error paths of this field start in the spec (`spec.validation.openAPIV3Schema…`), because all versions have
- * equal values.
+ * Returns whether error paths of this field start in the spec (`spec.validation.openAPIV3Schema…`), because all
+ * versions have equal values.
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
@@ -58,8 +61,8 @@ function validateScope(scope: string): StatusCause[] {
 }
 
 /**
- * Fields that the root of a schema with a status subresource must not have, including `type`. The order is the order of
- * the Go structure.
+ * Fields that must be absent from the root of a schema with a status subresource, including `type`. The list has the
+ * order of the Go structure.
  */
 const ROOT_FIELDS = [
   ...['id', '$schema', '$ref', 'type', 'nullable', 'default', 'enum', 'maxProperties', 'minProperties', 'allOf'],
@@ -89,8 +92,8 @@ function validateRoot(schema: Fields, path: string): StatusCause[] {
 }
 
 /**
- * Validates fields of a version, or fields that all versions share. `hasSchema` means that the internal type stores the
- * schema at the same position. kube-apiserver refuses selectable fields without a schema at their position.
+ * Validates the fields of one version, or the fields that all versions share. `hasSchema` means that the internal type
+ * stores the schema next to these fields. kube-apiserver refuses selectable fields without a schema next to them.
  */
 function validateContents(
   version: Fields,
@@ -257,8 +260,8 @@ function isEstablished(crd: ApiObject): boolean {
 }
 
 /**
- * Validates immutable fields. The group and the plural never change. The scope and the kind do not change after the CRD is
- * established.
+ * Validates immutable fields. The group and the plural must never change. The scope and the kind must not change after
+ * the CRD is established.
  */
 function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): StatusCause[] {
   const before = record(old.spec);
@@ -278,7 +281,10 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
 export const validateCrdStatus = (crd: ApiObject): StatusCause[] =>
   validateGivenNames(record(record(crd.status).acceptedNames), 'status.acceptedNames');
 
-/** Validates a CRD with the field names and texts of kube-apiserver. @param old the CRD before the update */
+/**
+ * Validates a CRD. Errors have the field names and texts of kube-apiserver. @param old the CRD before an update, or
+ * undefined for a new CRD
+ */
 export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
   const spec = record(crd.spec);
   const names = record(spec.names);
@@ -304,7 +310,8 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // The update adds a new storage version to `storedVersions`, so the check does not require this version.
+    // An update later adds a new storage version to `storedVersions`, so the check of an update does not require the
+    // new version.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

@@ -1,4 +1,4 @@
-/** The name of the type of a value in errors of Go's JSON decoder. */
+/** Returns the type name of a value, as the errors of Go's JSON decoder print it. */
 export function goTypeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

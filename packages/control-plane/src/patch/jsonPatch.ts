@@ -89,7 +89,7 @@ function add(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** Reads the value at a pointer. As in the real server, the value of an absent key is null. */
+/** Returns the value at a pointer. As in the real server, the value of an absent key is null. */
 function get(document: Json, pointer: string): Json {
   const { container, token } = find(document, pointer);
   if (Array.isArray(container)) return container[index(token, container.length, false)] ?? null;
@@ -103,7 +103,10 @@ function remove(document: Json, pointer: string): void {
   else throw refused();
 }
 
-/** Replaces a value. As in the library of kube-apiserver, and unlike RFC 6902, a missing key of a map is added. */
+/**
+ * Replaces the value at a pointer. The library of kube-apiserver adds a missing key to a map, although RFC 6902 refuses
+ * a missing key.
+ */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;
   const { container, token } = find(document, pointer);
@@ -116,7 +119,7 @@ function replace(document: Json, pointer: string, value: Json): Json {
 class Copies {
   #bytes = 0;
 
-  /** Copies a value. @throws StatusError 422 beyond the limit */
+  /** Returns a copy of a value. @throws StatusError 422 if the copies of the patch exceed `MAX_COPIED_BYTES` */
   of(value: Json): Json {
     this.#bytes += goJsonBytes(value);
     if (this.#bytes > MAX_COPIED_BYTES) throw refused();
@@ -150,8 +153,8 @@ function apply(document: Json, operation: Operation, copies: Copies): Json {
 }
 
 /**
- * Applies an RFC 6902 patch to a copy of `target`.
- * @throws StatusError 400 for an invalid patch, 413 for too many operations, 422 for an operation that fails.
+ * Applies an RFC 6902 patch to a copy of `target`, and returns the copy.
+ * @throws StatusError 400 for an invalid patch, 413 for too many operations, 422 for a failed operation.
  */
 export function applyJsonPatch(target: JsonObject, operations: unknown): JsonObject {
   if (operations !== null && !Array.isArray(operations)) {

@@ -11,15 +11,16 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
     const before = own(result, key);
     if (value === null) delete result[key];
     else if (isRecord(value)) put(result, key, merge(before, value));
-    // A list that replaces an object is copied unchanged. In all other cases, null values are removed.
+    // If a list replaces an object, the list is copied unchanged. In all other cases, null values are removed from the
+    // patch.
     else put(result, key, isRecord(before) ? (cloneJson(value) as Json) : withoutNulls(value));
   }
   return result;
 }
 
 /**
- * Removes null values from a value of the patch, including nulls in lists. Used if the object has no value to merge
- * with.
+ * Returns a value of the patch without null values, including nulls in lists. The function is used if the target object
+ * does not contain the field.
  */
 function withoutNulls(value: unknown): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
@@ -27,7 +28,8 @@ function withoutNulls(value: unknown): Json {
 }
 
 /**
- * Applies a merge patch (RFC 7386). The result shares unchanged parts with `target`, which is not changed.
+ * Applies a merge patch (RFC 7386), and returns the result. The function does not change `target`. The result shares
+ * unchanged parts with `target`.
  * @throws StatusError 400 when the patch is not an object.
  */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {

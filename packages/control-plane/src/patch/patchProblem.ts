@@ -20,7 +20,7 @@ function find(document: JsonObject, pointer: string): { holder: JsonObject | unk
 }
 
 /**
- * Returns the reason why a token is not a valid index of a list.
+ * Returns the reason why a token of a JSON pointer is not a valid list index.
  * @param size The length of the list.
  */
 function indexProblem(step: string, size: number): string | undefined {
@@ -37,8 +37,8 @@ function addProblem(document: JsonObject, path: string): string | undefined {
 }
 
 /**
- * Returns the reason why an operation of a JSON patch fails, with the text of the real server's library. `patchProblem`
- * is called only after a failure.
+ * Returns the reason why an operation of a JSON patch fails, with the text of the real server's library. The caller
+ * uses `patchProblem` only after an operation has failed.
  * @param document The object before the operation.
  */
 export function patchProblem(document: JsonObject, operation: unknown): string {

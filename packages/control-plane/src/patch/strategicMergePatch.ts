@@ -8,8 +8,9 @@ import { mergeMaps } from './strategic/merge.ts';
 
 /**
  * Applies a strategic merge patch to a copy of `target`. Maps are merged by key. A list with
- * `x-kubernetes-patch-strategy: merge` is merged by `x-kubernetes-patch-merge-key`. The patch replaces any other list.
- * The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and `$deleteFromPrimitiveList/…`.
+ * `x-kubernetes-patch-strategy: merge` is merged by `x-kubernetes-patch-merge-key`. The patch replaces every list
+ * without this strategy. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
+ * `$deleteFromPrimitiveList/…`.
  *
  * @throws StatusError 400 for an invalid directive, 500 (as in the real server) for a missing merge key or an unknown
  * `$patch`

@@ -10,8 +10,8 @@ import { embeddedTypeCauses } from './embedded-type.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
- * Checks a default value with the CEL rules as a new value, and as an update of an equal value. Equal errors are
- * reported once.
+ * Evaluates the CEL rules for a default value twice: as a new value, and as an update of an equal value. Errors that
+ * occur twice are reported once.
  */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);
@@ -21,7 +21,7 @@ function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): Stat
   return [...fresh, ...kept.filter((cause) => !isReported(cause))];
 }
 
-/** The errors of the types of embedded resources in a default. */
+/** Returns the errors about apiVersion and kind of the embedded resources in a default. */
 function embeddedCauses(value: unknown, node: SchemaNode, path: string): StatusCause[] {
   if (Array.isArray(value)) {
     const { items } = node;
@@ -51,15 +51,15 @@ function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusC
     if (below === '' || below === NO_FIELD) return field;
     return `${field}${below.startsWith('[') ? indexJoint : '.'}${below}`;
   };
-  // The path of a wrong item has a dot before the index, like the path in kube-apiserver.
+  // As in kube-apiserver, the path of an invalid list item has a dot before the index.
   const typed = validateValue(value, node).map((cause) => ({ ...cause, field: at(cause, '.') }));
   if (typed.length > 0) return [...causes, ...typed];
   return [...causes, ...ruleCauses(value, node, isResource).map((cause) => ({ ...cause, field: at(cause, '') }))];
 }
 
 /**
- * Validates the defaults in a structural schema, including those of items and properties. The errors are unknown fields,
- * wrong types, and violations of CEL rules at and below the default.
+ * Validates the defaults in a structural schema, including the defaults of items and properties. Errors are unknown
+ * fields, wrong types, and violations of CEL rules at and below the default.
  * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go
  */
 export function validateDefaults(schema: Fields, path: string, isRoot = true): StatusCause[] {

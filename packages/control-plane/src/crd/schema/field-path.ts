@@ -6,7 +6,7 @@ export interface FieldPath {
   /** The path as Go prints it, for example `spec.a[key]`. */
   readonly path: string;
   readonly root: string;
-  /** The schema of the field, or undefined for a value of a map without a schema. */
+  /** The schema of the field. For a value in a map without a schema, `schema` is undefined. */
   readonly schema: Fields | undefined;
 }
 
@@ -121,7 +121,8 @@ class Reader {
 }
 
 /**
- * Reads a path such as `.a.b['c d']`. `readFieldPath` returns the field of the schema, or the problem of the path.
+ * Parses a path such as `.a.b['c d']`. The result is the field that the path selects in the schema, or the problem of
+ * the path.
  * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go
  */
 export const readFieldPath = (path: string, schema: Fields, allowsBrackets = true): FieldPath | string =>

@@ -23,7 +23,8 @@ function unknownFormats(crd: ApiObject | undefined): ReadonlySet<string> {
 }
 
 /**
- * Returns a warning for each format that the server does not check. Formats from before an update cause no warnings.
+ * Returns a warning for each format that the server does not check. In an update, formats of the old schema cause no
+ * warnings.
  */
 export function formatWarnings(crd: ApiObject, old: ApiObject | undefined): string[] {
   const known = unknownFormats(old);

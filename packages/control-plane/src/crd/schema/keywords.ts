@@ -56,7 +56,7 @@ function validateStandard(schema: Fields, path: string, context: Context, causes
   causes.push(forbidden(`${path}.uniqueItems`, words));
 }
 
-/** Validates the extensions of a schema. The schema may be structural or not. */
+/** Validates the extensions of a schema. The schema does not need to be structural. */
 function validateExtensions(schema: Fields, path: string, causes: StatusCause[]): void {
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
     causes.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
@@ -91,10 +91,10 @@ function unsupportedOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/** The paths of the schemas whose keywords caused errors. The field of an error can be below the path. */
+/** The path of the schema that caused an error, by error. The field in the error can be below this path. */
 const levels = new WeakMap<StatusCause, string>();
 
-/** The path of the schema whose keyword caused an error. */
+/** Returns the path of the schema with the keyword that caused an error. */
 export const levelOf = (cause: StatusCause): string => levels.get(cause) ?? cause.field ?? '';
 
 function validate(schema: Fields, path: string, context: Context, causes: StatusCause[], depth: number): void {
@@ -127,7 +127,7 @@ function validate(schema: Fields, path: string, context: Context, causes: Status
   causes.push(...own);
 }
 
-/** Validates the JSON schema keywords that kube-apiserver supports. The schema may be structural or not. */
+/** Validates the JSON schema keywords that kube-apiserver supports. The schema does not need to be structural. */
 export function validateKeywords(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   validate(schema, path, { isRoot: true, insideMeta: false, noDefault: undefined }, causes, 0);

@@ -3,7 +3,7 @@ import { isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { type Fields, record, text, texts } from './fields.ts';
 
-/** Returns the error for a missing or wrong type, if an extension requires a type. */
+/** Returns the error for a missing or wrong type of a schema. Some extensions require a specific type. */
 export function wantType(type: string, wanted: string, path: string, extension: string): StatusCause[] {
   if (type === wanted) return [];
   const words = `must be ${wanted} if ${extension}`;
@@ -15,7 +15,7 @@ const ITEM_WORDS = 'must be atomic as item of a list with x-kubernetes-list-type
 function validateSet(items: Fields, path: string): StatusCause[] {
   const listType = items['x-kubernetes-list-type'] ?? undefined;
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    // The error of the real server for an invalid list contains the type of the list.
+    // For an invalid map type of the items, the error of the real server contains the list type.
     return [invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, ITEM_WORDS)];
   }
   if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {
@@ -59,7 +59,9 @@ function validateMap(schema: Fields, path: string, keys: readonly string[]): Sta
   return causes;
 }
 
-/** Validates that the items of a set or a map are not nullable, and that each item of a map has the keys. */
+/**
+ * Validates the items of a set or a map. Items must not be nullable, and items of a map must have all keys of the list.
+ */
 function validateItems(schema: Fields, path: string, listType: string, keys: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   const items = record(schema.items);

@@ -21,7 +21,7 @@ const STRUCTURE_ONLY: readonly (readonly [word: string, detail: string])[] = [
   ['x-kubernetes-validations', 'must be empty to be structural'],
 ];
 
-/** Fields that are pointers in Go. An empty text in these fields is a value. */
+/** Fields that are pointers in Go. In a pointer field, an empty string differs from an absent value. */
 const POINTERS = new Set(['default', 'x-kubernetes-list-type', 'x-kubernetes-map-type']);
 
 const isSet = (schema: Fields, word: string): boolean =>
@@ -36,7 +36,7 @@ function isOnlyType(entry: unknown, type: string): boolean {
 }
 
 /**
- * Whether the list is `[{type: integer}, {type: string}]`. Such a list describes values that are an integer or a
+ * Returns whether the list is `[{type: integer}, {type: string}]`. This list describes a value that is an integer or a
  * string.
  */
 const isIntOrString = (anyOf: unknown): boolean =>
@@ -107,7 +107,7 @@ function validateCounterpart(nested: Fields, structure: unknown, paths: Paths, c
   }
 }
 
-/** Each field and each list item in allOf, anyOf, oneOf and not must be in the structural part, too. */
+/** Checks that the structural part contains each field and each list item of allOf, anyOf, oneOf and not. */
 export function validateComplete(schema: Fields, structure: Fields, paths: Paths, causes: StatusCause[]): void {
   for (const { schema: inner, path } of junctorsOf(schema, paths.nested)) {
     validateCounterpart(inner, structure, { structure: paths.structure, nested: path }, causes);

@@ -19,8 +19,8 @@ import { childrenOf, unreadableWord } from './walk.ts';
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /**
- * The error about the total cost lists at most this number of expensive rules. Each listed rule uses at least the share
- * of the cost limit in `CONTRIBUTION`.
+ * The maximum number of expensive rules in the error about the total cost. Each listed rule uses at least the share
+ * `CONTRIBUTION` of the cost limit.
  */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
@@ -37,7 +37,8 @@ interface Place {
    */
   readonly cardinality: number | undefined;
   /**
-   * The path of a list or map whose items the server cannot match with old items, undefined without such a list or map.
+   * The path of the list or map around the values if the server cannot match its items with old items. If the server
+   * can match all items, `uncorrelatable` is undefined.
    */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
@@ -69,18 +70,21 @@ const invalidRule = (field: string, spec: RuleSpec, detail: string): StatusCause
   field,
 });
 
-/** Whether a path such as `.a.b['c d']` names a field of the schema. If the schema is not structural, each path is valid. */
+/**
+ * Returns whether a path such as `.a.b['c d']` names a field of the schema. In a schema that is not structural, every
+ * path is valid.
+ */
 const isFieldPath = (path: string, schema: Fields): boolean =>
   unreadableWord(schema) !== undefined || typeof readFieldPath(path, schema) !== 'string';
 
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
 /**
- * Returns the errors of a rule and of its message. As in the real server, only the first error of a message is
- * reported, and each error of an expression.
+ * Returns the errors of a rule and of its message. As in the real server, the result contains only the first error of a
+ * message, but all errors of an expression.
  */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  // The validation of the CRD itself already reports wrong types in rules.
+  // An earlier validation of the CRD already reports fields of rules with a wrong type.
   const message = text(spec.message);
   const rule = text(spec.rule).trim();
   const at = `${field}.message`;
@@ -127,7 +131,7 @@ function addCost(cost: number, field: string, what: string, total: Total): Statu
   return cost > RULE_COST_LIMIT ? [forbidden(field, costMessage(what, cost, RULE_COST_LIMIT))] : [];
 }
 
-/** Returns the errors about `oldSelf` in a rule. A rule with errors does not use `oldSelf`. */
+/** Returns the errors about `oldSelf` in a rule. A rule that does not compile counts as a rule without `oldSelf`. */
 function validateOldSelf(spec: RuleSpec, field: string, place: Place, usesOld: boolean): StatusCause[] {
   if (usesOld && place.uncorrelatable !== undefined) {
     const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
@@ -183,11 +187,14 @@ function validateMessageExpression(
   if (program.type.kind !== 'string' && program.type.kind !== 'dyn') {
     return [invalidRule(at, spec, 'messageExpression must evaluate to a string')];
   }
-  // kube-apiserver does not multiply this cost by the number of values.
+  // kube-apiserver does not multiply the cost of a messageExpression by the number of values.
   return addCost(program.cost, at, 'estimated messageExpression cost', total);
 }
 
-/** The greatest number of values below a value of this schema. Only declared limits of lists and maps count. */
+/**
+ * Returns the maximum number of child values of all values with this schema. Only declared limits of lists and maps
+ * count.
+ */
 function childCardinality(schema: Fields, cardinality: number | undefined): number | undefined {
   const isMap = schema.type === 'object' && (schema.additionalProperties ?? undefined) !== undefined;
   if (cardinality === undefined || (!isMap && schema.type !== 'array')) return cardinality;
@@ -213,7 +220,7 @@ function childPlace(
   };
 }
 
-/** The errors of rules at and below a schema: errors of their form, and errors of their expressions. */
+/** The errors of the rules at and below a schema, in two groups: errors of the form and errors of the expressions. */
 interface RuleCauses {
   readonly form: StatusCause[];
   readonly expressions: StatusCause[];
@@ -234,8 +241,8 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   specs.forEach((spec, at) => {
     causes.form.push(...validateSpec(spec, schema, field(at)));
   });
-  // If the schema has errors, its rules are not compiled, because their errors would be misleading. Errors of other
-  // expressions do not matter.
+  // If the schema has errors, its rules are not compiled, because the errors of the rules would be misleading. Errors
+  // in expressions of other schemas do not prevent the compilation.
   const isInvalid = !found.isStructural || found.words.some((cause) => levelOf(cause).startsWith(path));
   if (isInvalid || causes.form.length > 0) return causes;
   if (!isExposed(nodeOf(schema as JsonSchema))) {

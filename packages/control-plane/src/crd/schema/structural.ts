@@ -15,7 +15,7 @@ const TYPE_WORDS: Readonly<Record<Level, string>> = {
   items: 'must not be empty for specified array items',
 };
 
-/** Extensions that exclude int-or-string. */
+/** Extensions that must not occur together with `x-kubernetes-int-or-string`. */
 const NOT_INT_OR_STRING = ['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource'];
 
 function validateType(schema: Fields, path: string, level: Level, causes: StatusCause[]): void {
@@ -36,7 +36,10 @@ function validateType(schema: Fields, path: string, level: Level, causes: Status
   }
 }
 
-/** Whether a schema of `metadata` contains nothing but a type, a default, and limits for the name and generateName. */
+/**
+ * Returns whether a schema of `metadata` contains nothing but a type, a default, and limits for the name and
+ * generateName.
+ */
 function isPlainMetadata(metadata: Fields): boolean {
   const names = propertiesOf(metadata).map(([name]) => name);
   if (names.some((name) => name !== 'name' && name !== 'generateName')) return false;
@@ -101,7 +104,7 @@ function structuralCauses(schema: Fields, path: string): StatusCause[] {
 
 /** The errors of a schema, except the errors of its CEL rules. */
 export interface SchemaCauses {
-  /** True if the structure and the defaults are valid. */
+  /** Whether the structure and the defaults are valid. */
   readonly isStructural: boolean;
   readonly structure: readonly StatusCause[];
   /** The errors of keywords and extensions. */
@@ -116,7 +119,7 @@ export function validateSchema(schema: Fields, path: string): SchemaCauses {
   const words = validateKeywords(schema, path);
   const unreadable = unreadableWord(schema);
   if (unreadable !== undefined) {
-    // The keywords contain the same error, except for `$schema`.
+    // The keyword errors already contain this error, except for the keyword `$schema`.
     const why = invalid(path, '', `OpenAPIV3Schema '${unreadable}' is not supported`);
     return { isStructural: false, structure: words.length === 0 ? [why] : [], words };
   }

@@ -44,7 +44,10 @@ export function junctorsOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/** Whether a field has the zero value of its Go type. Limits are pointers, so the number 0 is a value. */
+/**
+ * Returns whether a field has the zero value of its Go type. Limits are pointers in Go, so the number 0 is not a zero
+ * value.
+ */
 export const isZero = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -54,7 +57,10 @@ export const isZero = (value: unknown): boolean =>
 
 const isFull = (value: unknown): boolean => isRecord(value) && Object.keys(value).length > 0;
 
-/** Returns the keyword that prevents the conversion of the schema or a child to a structural schema, or undefined. */
+/**
+ * Returns the keyword that prevents a conversion to a structural schema, in the schema or a child. If the conversion
+ * succeeds, the result is undefined.
+ */
 export function unreadableWord(schema: Fields, depth = 0): string | undefined {
   if (depth > MAX_DEPTH) return 'depth';
   if (text(schema.id) !== '') return 'id';

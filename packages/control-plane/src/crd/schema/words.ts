@@ -1,4 +1,4 @@
-/** The patterns and error texts of `k8s.io/apimachinery` for names. */
+/** Patterns for names, and error texts about invalid names, as in `k8s.io/apimachinery`. */
 
 const DNS1035 = /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS1123_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';

@@ -54,7 +54,7 @@ const NO_KEYS = 'k:{}';
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
 
-/** The reason why an item cannot belong to an associative list (`listItemToPathElement`). */
+/** Returns the reason why an item cannot belong to an associative list (`listItemToPathElement`). */
 function elementProblem(item: unknown, node: SchemaNode): string | undefined {
   if (node.listType === 'set') {
     if (item === null) return "associative list without keys has an element that's an explicit null";
@@ -69,7 +69,10 @@ function elementProblem(item: unknown, node: SchemaNode): string | undefined {
   return `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
 }
 
-/** Reads an applied configuration. Collects the paths in the configuration, and all mismatches with the schema. */
+/**
+ * Reads an applied configuration, and collects two lists: the paths in the configuration, and the mismatches with the
+ * schema.
+ */
 export class AppliedReader {
   readonly errors: string[] = [];
   private readonly scope: Scope;
@@ -90,8 +93,8 @@ export class AppliedReader {
       this.errors.push(`${path}: nested too deep`);
       return LEAF;
     }
-    // A type of several JSON types, such as a quantity, has a name. For a custom kind, the server does not check fields
-    // of such a type.
+    // A type with several JSON types has a name. A quantity is an example. For a custom kind, the server does not check
+    // fields with several JSON types.
     if (node?.intOrString === true && node.schema.$id !== undefined && value !== null && !isScalar(value)) {
       this.errors.push(`${path}: expected any scalar, got &{${goPlain(value)}}`);
       return LEAF;
@@ -114,7 +117,7 @@ export class AppliedReader {
     return value === null && shape !== 'leaf' ? fieldSet(false, undefined) : LEAF;
   }
 
-  /** Checks a value that the configuration claims as a whole, and all values inside. */
+  /** Checks a value and all values inside it. The configuration claims the value as a whole. */
   private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
     const isSingle = node !== undefined && SCALARS.has(node.types[0] ?? '');
     if (Array.isArray(value) && !isSingle) {
@@ -129,7 +132,7 @@ export class AppliedReader {
     }
   }
 
-  /** Whether an endpoint may write some parts of a top-level field, but not the whole field. */
+  /** Returns whether an endpoint may write only some parts of a top-level field. */
   private isLookedInto(key: string): boolean {
     return key === 'metadata' || (key === 'status' && this.scope.ignoredStatus !== undefined);
   }
@@ -175,7 +178,7 @@ export class AppliedReader {
     for (const [index, item] of value.entries()) {
       const problem = elementProblem(item, node);
       if (problem !== undefined) {
-        // The server does not read the rest of the list.
+        // After an invalid item, the server does not read the rest of the list.
         this.errors.push(`${path}: element ${index}: ${problem}`);
         break;
       }

@@ -31,7 +31,10 @@ export interface ApplyInput {
   readonly live?: ApiObject;
   readonly applied: ApiObject;
   readonly manager: string;
-  /** Whether the apply takes fields from other managers. If `force` is false, such an apply fails with a conflict. */
+  /**
+   * Whether the apply may take fields from other managers. If `force` is false, an apply that needs fields of other
+   * managers fails with a conflict.
+   */
   readonly force: boolean;
   readonly schema?: JsonSchema;
   /** The subresource; '' for the main resource. */
@@ -42,7 +45,7 @@ export interface ApplyInput {
   readonly versionOf?: VersionOf;
 }
 
-/** The manager of fields that existed before the first apply. */
+/** The name of the manager that owns all fields from the time before the first apply. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
 /** Checks that a configuration matches the schema of its kind. @throws StatusError 500 */
@@ -77,7 +80,7 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   const set = reader.read(applied, node);
   const detail = detailOf(reader);
   if (detail === undefined) return set;
-  // The server reads a name or a namespace that is no text as empty.
+  // If a name or a namespace is not a string, the server reads an empty string.
   const meta: Readonly<Record<string, unknown>> = { ...applied.metadata };
   const [namespace, name] = [meta.namespace, meta.name].map((each) => (typeof each === 'string' ? each : ''));
   const { apiVersion = '' } = applied as Partial<ApiObject>;
@@ -88,7 +91,10 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   });
 }
 
-/** The error for a stored object that does not match the schema of its kind. The server cannot merge such an object. */
+/**
+ * Returns the error for a stored object that does not match the schema of its kind. The server cannot merge such an
+ * object.
+ */
 function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const message = `failed to create typed live object (${namespace}/${name}; ${version}, Kind=${kind}): it does not fit the schema`;
@@ -96,22 +102,26 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
 }
 
 /**
- * Returns the configuration to merge. The result includes fields that this endpoint does not write, because the kind
- * resets them later.
+ * Returns the configuration to merge. The kind later resets fields that this endpoint does not write, so the result
+ * still includes these fields.
  */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
   if (Array.isArray(managedFields)) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
-  // The reader refuses a value that is not a list, because its type does not match the schema.
+  // A `managedFields` value that is not a list stays. The type does not match the schema, so `AppliedReader` later
+  // refuses the value.
   const copy: ApiObject = { ...applied, metadata: managedFields == null ? metadata : { ...metadata, managedFields } };
   // Older versions of kubectl wrote `creationTimestamp: null` into every manifest.
   if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;
   return copy;
 }
 
-/** The new object. For a built-in kind, fields that clients must not set are removed. */
+/**
+ * Returns the object that the apply creates. If a custom kind has the subresource `status`, an apply to the main
+ * resource loses its status.
+ */
 function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject {
   if (subresource !== '' || !kind.custom || kind.subresources?.status !== true) return applied;
   const { status: _status, ...rest } = applied;
@@ -136,7 +146,7 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
 
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
-/** Metadata fields without a manager. These fields stay when a manager no longer applies them. */
+/** Metadata fields without a manager. A field in this list stays when a manager no longer applies the field. */
 const SYSTEM_FIELDS = [
   'name',
   'namespace',
@@ -169,7 +179,7 @@ function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Confli
   return conflicts;
 }
 
-/** Returns the conflicts. A field that the manager may take over is no conflict. */
+/** Returns the conflicts without the fields in `takeable`. The manager may take over these fields. */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -177,10 +187,10 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 }
 
 /**
- * Merges an applied configuration into the live object. Removes fields that the manager applied before and that have no
- * manager now. `serverSideApply` returns the whole object with its new managedFields.
+ * Merges an applied configuration into the live object. A field that the manager applied earlier is removed if the
+ * field now has no manager. `serverSideApply` returns the whole object with its new managedFields.
  * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 if the
- * configuration does not match the schema, and 400 for a configuration with managedFields.
+ * configuration does not match the schema, and 400 if the configuration contains managedFields.
  */
 export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
@@ -214,8 +224,8 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     if (refused.length > 0) throw conflictError(refused);
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
-  // An apply without changes keeps its old time. In a first apply without changes, the entry has no time. A creation
-  // time of null counts as a change.
+  // If an apply changes nothing, its managedFields entry keeps the old time. If the first apply of a manager changes
+  // nothing, the new entry has no time. A creationTimestamp of null counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);
@@ -223,7 +233,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
   const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
-  // The server updates the annotation even if it has a foreign manager.
+  // The server updates the last-applied annotation even if another manager owns the annotation.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
 }

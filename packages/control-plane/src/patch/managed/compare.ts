@@ -26,11 +26,14 @@ function compareLeaf(old: unknown, next: unknown): Changes {
   return sameValue(old, next) ? NOTHING : CHANGED;
 }
 
-/** Whether a write leaves a value unchanged. In list items, an empty list or map differs from an absent field. */
+/** Returns whether two values are equal. In list items, an empty list or map differs from an absent field. */
 const sameValue = (old: unknown, next: unknown): boolean =>
   equalJson(old, next) && !(Array.isArray(next) && holdsEmpties(next));
 
-/** Collects the changes in a container. An added or removed container is a path too. */
+/**
+ * Collects the changed paths in a container (a map or a list). The path of an added or removed container counts as a
+ * change.
+ */
 class Gathering {
   private changed: Map<string, FieldSet> | undefined;
   private removed: Map<string, FieldSet> | undefined;
@@ -93,7 +96,8 @@ function compareMap(
   const gathering = new Gathering();
   for (const key of Object.keys(after)) {
     if (skip(key)) continue;
-    // The server does not store an empty list, but the writer becomes the manager of the field.
+    // The server does not store an empty list. Nevertheless, the writer of the empty list becomes the manager of the
+    // field.
     compareField(own(before, key), after[key] ?? emptiesOf(after)[key] ?? after[key], key);
   }
   for (const key of Object.keys(before)) {
@@ -111,14 +115,14 @@ function compareMap(
 type Skip = (key: string) => boolean;
 const NONE: Skip = () => false;
 
-/** The items of a list by their path elements. Equal items have the same path element. */
+/** Returns the items of a list by their path elements. Equal items share one path element. */
 function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
   return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
 }
 
 /**
- * Compares the items of a list. Equal items count as one value, whose path has a manager, but not the paths of its
- * fields.
+ * Compares the items of a list. Equal items count as one value. The path of this value has a manager, and the paths of
+ * its fields have none.
  */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
@@ -150,8 +154,8 @@ const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | unde
   a === undefined || b === undefined ? (a ?? b) : union(a, b);
 
 /**
- * Compares two values. Without a schema, the comparison depends on the types of the values. A list that becomes a map
- * results in the path of the value and the paths of all keys.
+ * Compares two values. Without a schema, the comparison depends on the types of the values. If a list becomes a map,
+ * the changes are the path of the value and the paths of all keys.
  */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;
@@ -163,7 +167,7 @@ function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined
   return { changed: both(other.changed, changes.changed), removed: both(other.removed, changes.removed) };
 }
 
-/** Compares two whole objects of a kind. Equal parts are skipped. */
+/** Returns the changes between two whole objects of a kind. Equal parts are skipped. */
 export function compareObjects(
   old: Record<string, unknown>,
   next: Record<string, unknown>,
@@ -183,7 +187,7 @@ export function compareObjects(
 const isUntracked = (field: string, scope: Scope): boolean =>
   UNTRACKED_META.has(field) || scope.ignoredMeta?.has(field) === true;
 
-/** Removes status fields that this endpoint does not write. */
+/** Returns the status without the fields that this endpoint does not write. */
 function pick(object: Record<string, unknown>, { ignoredStatus }: Scope): Record<string, unknown> {
   const { status } = object;
   if (ignoredStatus === undefined || !isRecord(status)) return object;
@@ -196,8 +200,8 @@ function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): Field
 }
 
 /**
- * Whether a path may have a manager. Names, timestamps and similar metadata have no manager. Fields that the endpoint
- * does not write have no manager either.
+ * Returns whether a path may have a manager. Two groups of fields have no manager: names, timestamps and similar
+ * metadata, and fields that the endpoint does not write.
  */
 export function isTracked(path: readonly string[], scope: Scope): boolean {
   const [first, second] = path;

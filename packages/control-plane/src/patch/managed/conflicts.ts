@@ -4,20 +4,22 @@ import type { Ownership } from './fields/entries.ts';
 import { printPath } from './fields/fieldPath.ts';
 import { type FieldSet, paths } from './fields/fieldSet.ts';
 
-/** The fields that an apply would change although they have a foreign manager. */
+/** Fields of another manager that an apply would change. */
 export interface Conflict {
   readonly owner: Ownership;
   readonly fields: FieldSet;
 }
 
-/** The name of a manager in conflict messages. The name of a manager of updates contains the API version. */
+/**
+ * Returns the name of a manager for conflict messages. If the manager used updates, the name contains the API version.
+ */
 function nameOf(owner: Ownership): string {
   const subresource = owner.subresource === '' ? '' : ` with subresource ${goQuote(owner.subresource)}`;
   const version = owner.operation === 'Update' ? ` using ${owner.apiVersion}` : '';
   return `${goQuote(owner.manager)}${subresource}${version}`;
 }
 
-/** The 409 for an apply that would change fields of other managers. */
+/** Returns the 409 error for an apply that would change fields of other managers. */
 export function conflictError(conflicts: readonly Conflict[]): StatusError {
   const sorted = conflicts
     .map(({ owner, fields }) => ({ name: nameOf(owner), fields: [...paths(fields)].map(printPath) }))

@@ -10,7 +10,10 @@ import { scopeOf } from './update.ts';
 const rootOf = ({ schema }: KindDefinition): SchemaNode | undefined =>
   schema === undefined ? undefined : nodeOf(schema);
 
-/** Returns the paths of lists, maps and structures in a value that the server can replace only as a whole. */
+/**
+ * Returns the paths of atomic lists, maps and structures in a value. The server can replace an atomic value only as a
+ * whole.
+ */
 function atomics(value: unknown, node: SchemaNode | undefined, path: string, isResource: boolean): string[] {
   if (node === undefined || typeof value !== 'object' || value === null) return [];
   const own = shapeOf(node, value) === 'leaf' ? [path] : [];
@@ -25,7 +28,8 @@ function atomics(value: unknown, node: SchemaNode | undefined, path: string, isR
 }
 
 /**
- * Returns the reasons why a partial object cannot be merged into another object. Examples are mismatches with the schema, and atomic values.
+ * Returns the reasons why a partial object cannot be merged into another object, for example a mismatch with the schema
+ * or an atomic value.
  */
 export function typedProblems(
   partial: ApiObject,
@@ -37,6 +41,9 @@ export function typedProblems(
   return { errors: reader.errors, atomic: isRecord(partial) ? atomics(partial, node, '', true) : [] };
 }
 
-/** Merges a partial object into a whole one by field and by item, as an apply does. Managers are ignored. */
+/**
+ * Merges a partial object into a whole object by field and by item, as a server-side apply does. The function ignores
+ * managers.
+ */
 export const layOver = (whole: ApiObject, partial: ApiObject, kind: KindDefinition): ApiObject =>
   mergeValues(whole, partial, rootOf(kind), true) as ApiObject;

@@ -5,7 +5,7 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Removes fields that the applier owned before (`last`) and that no manager owns now (`owned`).
+ * Removes a field if the applier owned the field before (`last`) and no manager owns the field now (`owned`).
  * - A field of a structure is removed if no manager owns a field below it.
  * - A map key or list item that the applier did not own loses only the fields of the applier.
  */
@@ -37,8 +37,8 @@ export function pruneDropped(
 }
 
 /**
- * Whether a map key or list item is removed: the applier owned it, and no manager owns it now. A manager of a field
- * inside the item does not prevent the removal.
+ * Returns whether a map key or list item is removed: the applier owned the item before, and no manager owns the item
+ * now. A manager of a field inside the item does not prevent the removal.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 

@@ -37,7 +37,8 @@ const SPEC: ReadonlySet<string> = new Set(['spec']);
 const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
 
 /**
- * Fields of built-in kinds that get no manager from a write of the status, in addition to the spec (`GetResetFields`).
+ * Fields of built-in kinds that get no manager from a write of the status (`GetResetFields`). The spec never gets a
+ * manager from a write of the status.
  */
 const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...[
@@ -63,8 +64,9 @@ const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ]);
 
 /**
- * The fields that an endpoint does not write, in the version `kind`. A write to the endpoint sets no managers for these
- * fields. As in the real server, the main endpoint of a custom kind ignores the status only in the version of the request.
+ * Returns the fields that an endpoint of the version `kind` does not write. A write to the endpoint sets no managers
+ * for these fields. As in the real server, the main endpoint of a custom kind ignores the status only in the version of
+ * the request.
  */
 export function scopeOf(kind: KindDefinition, subresource: string, requested: KindDefinition = kind): Scope {
   if (kind.custom && kind !== requested && subresource === '') return { ignored: NOTHING };
@@ -78,15 +80,15 @@ export function scopeOf(kind: KindDefinition, subresource: string, requested: Ki
 }
 
 /**
- * Returns the entries before the write: those from the client, or the stored entries if the client sent none. `[{}]`
- * clears all entries. A write of a subresource cannot change entries directly.
+ * Returns the managedFields entries before the write: the entries from the client, or the stored entries if the client
+ * sent no entries. The value `[{}]` clears all entries. A write of a subresource cannot change entries directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
   const sent = input.updated.metadata.managedFields;
   if (input.subresource !== '' || sent === undefined || sent === stored) return stored;
   if (isReset(sent)) return [];
-  // The server ignores the sent entries if it cannot read one of them.
+  // If one sent entry is unreadable, the server ignores all sent entries.
   return sent.length > 0 && sent.every(isReadable) ? sent : stored;
 }
 
@@ -94,8 +96,8 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
 const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
 /**
- * Whether an entry has an API version of the kind. The real server cannot compare objects in foreign API versions. For
- * Events, which exist in two groups, a write in one group removes the entries of the other group.
+ * Returns whether the API version of an entry belongs to the kind. The real server cannot compare objects in API
+ * versions of other kinds. Events exist in two groups, so a write in one group removes the entries of the other group.
  */
 export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
@@ -104,7 +106,7 @@ export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, 
   return own === kind.group || (own === 'extensions' && FROM_EXTENSIONS.has(kind.kind));
 }
 
-/** Removes the paths that another write has changed or removed from the paths of a manager. */
+/** Returns the paths of a manager without the paths that another write has changed or removed. */
 export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownership {
   const { changed = EMPTY_SET, removed = EMPTY_SET } = changesIn(owner.apiVersion);
   const set = difference(difference(owner.set, changed), removed);
@@ -132,8 +134,8 @@ export function recordUpdate(
 }
 
 /**
- * Whether a custom object matches its schema in the API version of each manager. The real server converts the object to
- * these versions. A failed conversion removes all managers.
+ * Returns whether a custom object matches its schema in the API version of each manager. The real server converts the
+ * object to each of these versions. A failed conversion removes all managers.
  */
 function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: readonly Ownership[]): boolean {
   if (!kind.custom) return true;
@@ -148,8 +150,8 @@ function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: r
 }
 
 /**
- * The managedFields of an object after a write that is not an apply. Equal parts are not compared. After a write without
- * changes, the stored entries are returned.
+ * Returns the managedFields of an object after a create, update or patch. If the write changes nothing, the result
+ * contains the stored entries.
  */
 export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const { live, updated, kind } = input;
@@ -159,8 +161,8 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   // The real server cannot compare an object whose kind a patch has changed.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // An entry with an API version of another kind removes all managers of a custom object. In a built-in kind, only that
-  // entry is removed.
+  // If an entry has the API version of another kind, a custom object loses all managers. A built-in object loses only
+  // this entry.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);

@@ -7,7 +7,7 @@ import { type Changes, compareObjects, type Scope } from './compare.ts';
 /** Returns the changes of a write, as paths of the fields in an API version. */
 export type ChangesIn = (apiVersion: string) => Changes;
 
-/** Finds the kind in another API version, or undefined if it does not exist. */
+/** Returns the kind in another API version, or undefined if the API version does not exist. */
 export type VersionOf = (apiVersion: string) => KindDefinition | undefined;
 
 function converted(object: ApiObject, from: KindDefinition, to: KindDefinition): ApiObject {
@@ -17,8 +17,8 @@ function converted(object: ApiObject, from: KindDefinition, to: KindDefinition):
 }
 
 /**
- * Compares two objects of a kind. A manager owns fields in the API version that it used, so each version with different
- * fields is compared, such as autoscaling v1 and v2.
+ * Compares two objects of a kind in each API version. A manager owns fields in the API version of its requests, and
+ * fields can differ between versions, as in autoscaling v1 and v2.
  */
 export function changesByVersion(
   old: ApiObject,

@@ -18,7 +18,7 @@ export function goPlain(value: unknown): string {
   return `map[${fields.join(' ')}]`;
 }
 
-/** Prints a value as Go's `%s` does. The error of a value that is no text contains its type. */
+/** Prints a value as Go's `%s` does. For a value that is not a string, the result contains the type of the value. */
 function goString(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return `[${value.map(goString).join(' ')}]`;
@@ -42,10 +42,10 @@ export function goType(value: unknown): string {
   return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
 }
 
-/** The error for a patch that contradicts the schema: a response with code 500 that has only a message. */
+/** Returns the error for a patch that contradicts the schema. The response has the code 500 and only a message. */
 export const patchError = (message: string): StatusError => new StatusError({ code: 500, message });
 
-/** The error for an invalid directive. */
+/** Returns the error for an invalid directive. */
 export const formatError = (message: string): StatusError =>
   new StatusError({ code: 400, reason: 'BadRequest', message });
 
@@ -57,11 +57,11 @@ export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
     `unknown patch type: ${type === null || type === undefined ? goType(type) : goString(type)} in map: ${goPlain(map)}`,
   );
 
-/** The error for a value whose type differs from the expected type, with the text of the patch library. */
+/** Returns the error for a value whose type differs from the expected type, with the text of the patch library. */
 export const badType = (expected: string, actual: unknown): StatusError =>
   patchError(`expected a ${expected}, but received a ${goType(actual)}`);
 
-/** Removes all fields with the value null. Mutates. */
+/** Removes all fields with the value null. Mutates the value. */
 export function discardNulls(value: unknown): void {
   if (Array.isArray(value)) for (const item of value) discardNulls(item);
   if (!isRecord(value)) return;
@@ -72,8 +72,8 @@ export function discardNulls(value: unknown): void {
 }
 
 /**
- * Removes the maps with a `$patch` from a value. A value that is such a map becomes undefined. Other directives stay.
- * Mutates.
+ * Removes all maps with a `$patch` key from a value. If the value itself is a map with a `$patch` key, the result is
+ * undefined. Other directives stay. Mutates the value.
  */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);

@@ -9,7 +9,9 @@ type Fields = Record<string, unknown>;
 
 export type MergeMaps = (original: Fields, patch: Fields, node: SchemaNode | undefined) => Fields;
 
-/** Whether the items of lists are maps. All items must have the same type. @throws StatusError 422 or 500 */
+/**
+ * Returns whether the items of the lists are maps. @throws StatusError 422 or 500 if the items have different types
+ */
 export function holdMaps(...lists: readonly (readonly unknown[])[]): boolean {
   const items = lists.flat();
   if (items.length === 0) throw patchError('no elements in any of the given slices');

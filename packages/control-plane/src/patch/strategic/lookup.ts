@@ -21,14 +21,17 @@ const fieldOf = (node: SchemaNode): Field => ({
   mergeKey: text(node.schema['x-kubernetes-patch-merge-key']),
 });
 
-/** The name of the Go type of an object, for errors. */
+/** Returns the name of the object's Go type, for error messages. */
 const structOf = ({ schema: { $id } }: SchemaNode): string =>
   typeof $id === 'string' ? ($id.split('.').at(-1) ?? '') : '';
 
 const goKind = (node: SchemaNode): string =>
   node.types[0] === 'array' ? 'slice' : node.types[0] === 'object' ? 'map' : (node.types[0] ?? 'interface');
 
-/** Looks up a field in the type of an object. Only a structure has known fields. @throws StatusError 500 */
+/**
+ * Finds a field in the schema of an object. Only a structure has known fields. @throws StatusError 500 for an unknown
+ * field
+ */
 export function lookUp(node: SchemaNode | undefined, name: string): Field {
   if (node === undefined) return { node: undefined, strategy: '', mergeKey: '' };
   const child = node.properties.get(name);
@@ -39,7 +42,7 @@ export function lookUp(node: SchemaNode | undefined, name: string): Field {
   throw patchError(`unable to find api field in struct ${structOf(node)} for the json field "${name}"`);
 }
 
-/** Looks up a field that must be a list. @throws StatusError 500 */
+/** Finds a field in the schema of an object. @throws StatusError 500 if the field is not a list */
 export function lookUpList(node: SchemaNode | undefined, name: string): Field {
   const field = lookUp(node, name);
   if (field.node === undefined || field.node.types[0] === 'array') return field;

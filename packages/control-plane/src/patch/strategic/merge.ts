@@ -23,7 +23,7 @@ import { inOrder, sameKey } from './order.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Applies `$retainKeys`: removes all keys that the patch does not list. */
+/** Applies the directive `$retainKeys`: removes all keys of the object that the directive does not list. */
 function retainKeys(original: Fields, patch: Fields): void {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const keys = patch[RETAIN_KEYS];
@@ -38,8 +38,8 @@ function retainKeys(original: Fields, patch: Fields): void {
 }
 
 /**
- * Whether an item of the patch equals an item of the requested order. @throws StatusError 500 for an item without its
- * merge key
+ * Returns whether an item of the patch equals an item of the requested order. @throws StatusError 500 for an item
+ * without its merge key
  */
 function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
   if (mergeKey === '') return sameKey(item, other);
@@ -74,7 +74,9 @@ const listAt = (fields: Fields, key: string): readonly unknown[] | undefined => 
   return list;
 };
 
-/** Merges the lists that have a `$setElementOrder` directive. Removes both from the patch. */
+/**
+ * Merges the lists with a `$setElementOrder` directive. Removes the merged lists and their directives from the patch.
+ */
 function orderLists(original: Fields, patch: Fields, node: SchemaNode | undefined): void {
   for (const directive of Object.keys(patch)) {
     if (!directive.startsWith(SET_ELEMENT_ORDER)) continue;
@@ -128,7 +130,7 @@ function mergeField(
   } else put(original, key, change);
 }
 
-/** Merges a map of the patch into the original map. Mutates both. @throws StatusError 400, 422 or 500 */
+/** Merges a map of the patch into the original map. Mutates both maps. @throws StatusError 400, 422 or 500 */
 export function mergeMaps(original: Fields, patch: Fields, node: SchemaNode | undefined): Fields {
   if (Object.hasOwn(patch, PATCH)) {
     const { [PATCH]: directive, ...rest } = patch;

@@ -1,15 +1,15 @@
 import { isRecord, own, sortedJson } from '../../apimachinery/objects/json-value.ts';
 import { badType, GO_MAP, noMergeKey, PATCH } from './directives.ts';
 
-/** A text that is the same for equal JSON values. */
+/** Returns a text for a JSON value. Equal JSON values have equal texts. */
 export function keyText(value: unknown): string {
   if (value === undefined) return '';
   return sortedJson(typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value);
 }
 
 /**
- * The positions of list items. A map is found by its merge key, and a scalar by its value. The first of several equal
- * items is found.
+ * The positions of list items. The merge key identifies a map, and the value identifies a scalar. For several equal
+ * items, the position of the first item counts.
  */
 class Positions {
   readonly #mergeKey: string;
@@ -23,7 +23,7 @@ class Positions {
     }
   }
 
-  /** The position of an equal item, or -1 if there is none. */
+  /** Returns the position of an item that equals `item`, or -1 if no item is equal. */
   of(item: unknown): number {
     return this.#positions.get(this.#key(item)) ?? -1;
   }
@@ -33,7 +33,7 @@ class Positions {
   }
 }
 
-/** Whether two merge keys, or two scalars, are equal in Go. */
+/** Returns whether two merge keys, or two scalars, are equal in Go. */
 export const sameKey = (left: unknown, right: unknown): boolean => keyText(left) === keyText(right);
 
 function requireKeys(items: readonly unknown[], mergeKey: string): void {
@@ -46,8 +46,8 @@ function requireKeys(items: readonly unknown[], mergeKey: string): void {
 const isDeleted = (item: unknown): boolean => isRecord(item) && item[PATCH] === 'delete';
 
 /**
- * Sorts items by an order. Items to delete are last. As in Go's stable sort, items outside of the order move to the
- * front.
+ * Sorts items by a given order. Items to delete come last. As in Go's stable sort, items that the order does not
+ * contain move to the front.
  */
 function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: string, areMaps: boolean): unknown[] {
   if (areMaps) requireKeys([...items, ...order], mergeKey);
@@ -75,8 +75,8 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
 }
 
 /**
- * Returns the items of a merged list. Items in `order` keep the order of `order`, and all other items keep the order of
- * the server. Both groups are merged in the order of the server if possible.
+ * Returns the items of a merged list. Items in `order` keep the order of `order`. All other items keep their order on
+ * the server. If possible, the merge of the two groups keeps the order on the server.
  */
 export function inOrder(
   merged: readonly unknown[],

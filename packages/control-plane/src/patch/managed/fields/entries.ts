@@ -11,7 +11,8 @@ export interface Ownership {
   readonly time: string | undefined;
   readonly set: FieldSet;
   /**
-   * The entry from which these fields were parsed. If the fields have changed since the parsing, `entry` is undefined.
+   * The managedFields entry that contained these fields. If the fields have changed since the entry was parsed, `entry`
+   * is undefined.
    */
   readonly entry?: ManagedFieldsEntry;
 }
@@ -20,10 +21,13 @@ const MAX_UPDATE_MANAGERS = 10;
 
 const FOLDED_MANAGER = 'ancient-changes';
 
-/** The time of an entry: whole seconds in UTC. */
+/** Returns the time of a managedFields entry, in UTC and without fractions of a second. */
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Parses entries. Invalid entries are skipped. If a manager has several entries, the last one counts. */
+/**
+ * Parses managedFields entries. Invalid entries are skipped. If a manager has several entries, the last entry of the
+ * manager counts.
+ */
 export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
   if (!Array.isArray(entries)) return [];
   const owners: Ownership[] = [];
@@ -45,7 +49,7 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
   return owners;
 }
 
-/** Whether the server can read an entry from a client. */
+/** Returns whether the server can read an entry from a client. */
 export const isReadable = ({ operation, apiVersion, fieldsType, fieldsV1 }: ManagedFieldsEntry): boolean =>
   (operation === 'Apply' || operation === 'Update') &&
   apiVersion !== undefined &&
@@ -53,13 +57,13 @@ export const isReadable = ({ operation, apiVersion, fieldsType, fieldsV1 }: Mana
   fieldsType === 'FieldsV1' &&
   (fieldsV1 === undefined || isReadableFields(fieldsV1));
 
-/** Whether the entries are `[{}]`. A client removes all managers with this value. */
+/** Returns whether the entries are `[{}]`. A client removes all managers with this value. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
 /**
- * Whether two entries belong to the same manager. An apply manager has one entry for all API versions. An update
- * manager has one entry for each API version.
+ * Returns whether two entries belong to the same manager. An apply manager has one entry for all API versions. An
+ * update manager has one entry for each API version.
  */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;
@@ -82,7 +86,10 @@ function toEntry(owner: Ownership): ManagedFieldsEntry {
 
 const text = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The order of entries: apply entries come first, and then time, manager, version and subresource decide. */
+/**
+ * Compares two entries for sorting. Apply entries come before update entries. After the operation, the time, manager,
+ * version and subresource decide.
+ */
 const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.operation, b.operation) ||
   text(a.time ?? '', b.time ?? '') ||
@@ -90,7 +97,7 @@ const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.apiVersion, b.apiVersion) ||
   text(a.subresource, b.subresource);
 
-/** Merges the oldest update entries of an API version if there are too many entries (`capManagersManager`). */
+/** If an object has too many update entries, merges the oldest entries of each API version (`capManagersManager`). */
 function fold(owners: readonly Ownership[]): Ownership[] {
   const updaters = owners.filter((owner) => owner.operation === 'Update').sort(inOrder);
   if (updaters.length <= MAX_UPDATE_MANAGERS) return [...owners];
@@ -123,7 +130,7 @@ export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[]
 
 const withoutTime = ({ time: _time, ...rest }: ManagedFieldsEntry): ManagedFieldsEntry => rest;
 
-/** Whether entries differ only in their times. */
+/** Returns whether entries differ only in their times. */
 export const differInTimes = (entries: readonly ManagedFieldsEntry[], others: readonly ManagedFieldsEntry[]): boolean =>
   entries.length === others.length &&
   entries.some(({ time }, index) => time !== others[index]?.time) &&

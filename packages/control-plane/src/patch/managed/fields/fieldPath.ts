@@ -3,10 +3,10 @@ import { parseJson } from '../../../apimachinery/objects/json.ts';
 import { isRecord, own, sortedJson } from '../../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../../schema/model/node.ts';
 
-/** The path element of a field. */
+/** Returns the path element of a field. */
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** Built-in lists in which a key is optional in Go. The published schema has no default for such a key. */
+/** Built-in lists with a key that is optional in Go. The published schema has no default for an optional key. */
 const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
   'io.k8s.api.core.v1.ObjectReference',
   'io.k8s.api.flowcontrol.v1.FlowSchemaCondition',
@@ -16,7 +16,10 @@ const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
 
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
 
-/** The default of a list key in the published schema. A built-in kind has the zero value of the Go type. */
+/**
+ * Returns the default of a list key. The default comes from the published schema, or is the zero value of the Go type
+ * for a built-in kind.
+ */
 function keyDefault({ items }: SchemaNode, name: string): unknown {
   const key = items?.properties.get(name);
   if (key?.hasDefault === true) return key.default;
@@ -24,7 +27,7 @@ function keyDefault({ items }: SchemaNode, name: string): unknown {
   return id === undefined || OPTIONAL_KEYS.has(id) ? undefined : ZEROS[key?.types[0] ?? ''];
 }
 
-/** The keys of an item in an associative list. A key that the item lacks gets the default of its schema. */
+/** Returns the keys of an item in an associative list. A missing key gets the default of its schema. */
 export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<string, unknown>> {
   const keys: Record<string, unknown> = {};
   if (!isRecord(item)) return keys;
@@ -36,13 +39,13 @@ export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<strin
   return keys;
 }
 
-/** The path element of an item of a set or of an associative list. */
+/** Returns the path element of an item of a set or of an associative list. */
 export const itemElement = (item: unknown, list: SchemaNode): string =>
   list.listType === 'set' ? `v:${sortedJson(item)}` : `k:${sortedJson(itemKeys(item, list))}`;
 
 const printValue = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : String(value));
 
-/** A path element as messages print it: `.name`, `[name="c"]`, `[="x"]`, `[0]`. */
+/** Returns a path element as messages print it: `.name`, `[name="c"]`, `[="x"]`, `[0]`. */
 export function printElement(element: string): string {
   const body = element.slice(2);
   switch (element.slice(0, 2)) {
@@ -62,5 +65,5 @@ export function printElement(element: string): string {
   }
 }
 
-/** A path as messages print it, for example `.spec.ports[port=1,protocol="TCP"].name`. */
+/** Returns a path as messages print it, for example `.spec.ports[port=1,protocol="TCP"].name`. */
 export const printPath = (path: readonly string[]): string => path.map(printElement).join('');

@@ -33,7 +33,7 @@ export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> 
 
 export const isEmptySet = (set: FieldSet): boolean => !set.self && set.children.size === 0;
 
-/** The paths that are in at least one of the two sets. */
+/** Returns the paths that are in at least one of the two sets. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptySet(b)) return a;
   if (isEmptySet(a)) return b;
@@ -45,7 +45,9 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self || b.self, children);
 }
 
-/** The members of `a` that are not in `b`. If nothing is removed, `difference` returns `a` itself. */
+/**
+ * Returns the members of `a` that are not in `b`. If `a` has no member of `b`, the result is the object `a` itself.
+ */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || isEmptySet(a)) return a;
   let children: Map<string, FieldSet> | undefined;
@@ -62,7 +64,7 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self && !b.self, children ?? a.children);
 }
 
-/** The paths that are in both sets. */
+/** Returns the paths that are in both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   const children = new Map<string, FieldSet>();
   for (const [key, child] of a.children) {
@@ -74,7 +76,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self && b.self, children);
 }
 
-/** Whether both sets have the same paths. */
+/** Returns whether both sets have the same paths. */
 export function sameSet(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true;
   if (a.self !== b.self || a.children.size !== b.children.size) return false;
@@ -86,7 +88,8 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
 }
 
 /**
- * The paths in the order of structured-merge-diff: first all members of a level, and then the paths below each member.
+ * Yields the paths in the order of structured-merge-diff: first all members of a level, and then the paths below each
+ * member.
  */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   const keys = [...set.children.keys()].sort();
@@ -111,7 +114,7 @@ function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number):
   return fieldSet(self, children);
 }
 
-/** Whether a text is JSON. The keys and values of list items are JSON texts. */
+/** Returns whether a text is JSON. The keys and values of list items are JSON texts. */
 function isJson(text: string): boolean {
   try {
     parseJson(text);
@@ -121,7 +124,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Whether the server can read a path element. The server skips elements of unknown types. */
+/** Returns whether the server can read a path element. The server skips elements of unknown types. */
 function isElement(key: string): boolean {
   if (key === '.') return true;
   if (key[1] !== ':') return false;
@@ -130,7 +133,7 @@ function isElement(key: string): boolean {
   return (key[0] !== 'k' && key[0] !== 'v') || isJson(body);
 }
 
-/** Whether the server can read a `fieldsV1`. The server skips the content of unknown elements. */
+/** Returns whether the server can read a `fieldsV1` value. The server skips the content of unknown elements. */
 export function isReadableFields(fields: unknown): boolean {
   if (fields === null) return true;
   if (!isRecord(fields)) return false;
@@ -141,7 +144,10 @@ export function isReadableFields(fields: unknown): boolean {
 
 const parsed = new WeakMap<object, FieldSet>();
 
-/** Parses `fieldsV1`. The set is cached by object, because most writes do not change the entries. */
+/**
+ * Parses a `fieldsV1` value. The parsed set is cached by the `fieldsV1` object, because most writes do not change the
+ * entries.
+ */
 export function parseFields(fields: JsonObject | undefined): FieldSet {
   // An invalid value means the empty set, as in the real server.
   if (!isRecord(fields)) return EMPTY_SET;
@@ -164,7 +170,7 @@ function format(set: FieldSet, isRoot: boolean): JsonObject {
   return fields;
 }
 
-/** Writes `fieldsV1`. */
+/** Returns the `fieldsV1` value of a set. */
 export function formatFields(set: FieldSet): JsonObject {
   const fields = format(set, true);
   parsed.set(fields, set);

@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
-/** Whether a value has the type of the schema. The content of the value is not checked. */
+/** Returns whether a value has the type of the schema. The content of the value is not checked. */
 function fits(value: unknown, node: SchemaNode): boolean {
   if (node.intOrString) return true;
   switch (node.types[0]) {
@@ -23,14 +23,14 @@ function fits(value: unknown, node: SchemaNode): boolean {
   }
 }
 
-/** Whether an item has at least one key of its list. Items of lists without keys always pass. */
+/** Returns whether an item has at least one key of its list. Items of lists without keys always pass. */
 const hasKeys = (item: unknown, list: SchemaNode): boolean =>
   list.listType !== 'map' || Object.keys(itemKeys(item, list)).length > 0;
 
 /**
- * Whether the field manager can read a value with its schema: all values have the right types, and items of associative
- * lists have their keys. Null is valid for every type.
- * @param isClosed whether fields that the schema does not have are refused
+ * Returns whether the field manager can read a value with its schema. All values need the right types, and items of
+ * associative lists need their keys. Null is valid for every type.
+ * @param isClosed whether fields outside of the schema are refused
  */
 export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false, isClosed = false): boolean {
   if (value === undefined || value === null) return true;

@@ -36,7 +36,7 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // The default lets the server read an item without the key. A later validation refuses the item.
+          // With this default, the server can read an item without the key `uid`. A later validation refuses the item.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -59,7 +59,7 @@ export interface FieldType {
 const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
 const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
-/** Whether a map can have any key. An object without declared properties is such a map. */
+/** Returns whether a map can have any key. An object without declared properties is such a map. */
 const isFree = (node: SchemaNode): boolean =>
   !node.closed && (node.preserve || node.additionalAllowed || node.types.length === 0 || node.properties.size === 0);
 
@@ -74,7 +74,8 @@ function preservingSchema(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * Returns a schema that preserves unknown fields. For the field manager, the extension applies to all schemas below it.
+ * Returns a schema that preserves unknown fields. For the field manager, `x-kubernetes-preserve-unknown-fields` applies
+ * to all schemas below the schema with this extension.
  */
 function preservingNode(node: SchemaNode): SchemaNode {
   let found = preserving.get(node);
@@ -85,7 +86,10 @@ function preservingNode(node: SchemaNode): SchemaNode {
   return found;
 }
 
-/** The type of a field of an object of type `node`. With `isResource`, apiVersion, kind and metadata are always known. */
+/**
+ * Returns the type of a field in an object with the schema `node`. With `isResource`, the fields apiVersion, kind and
+ * metadata are always known.
+ */
 export function fieldType(node: SchemaNode | undefined, name: string, isResource: boolean): FieldType {
   if (isResource) {
     if (name === 'metadata') return { node: nodeOf(META), declared: true, known: true };
@@ -100,7 +104,8 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
 }
 
 /**
- * Whether a schema is a text with a format other than `byte`. For such a text, the field manager accepts any scalar.
+ * Returns whether a schema is a string with a format other than `byte`. The field manager accepts any scalar for a
+ * string with a format.
  */
 export const isAnyScalar = (node: SchemaNode): boolean =>
   node.types[0] === 'string' && node.format !== '' && node.format !== 'byte';
@@ -113,8 +118,8 @@ const isAssociative = (node: SchemaNode): boolean =>
 const typeOf = (node: SchemaNode): string | undefined => (node.intOrString ? 'scalar' : node.types[0]);
 
 /**
- * How the server merges a value of this type. Without a schema, the value determines the method, and lists are merged
- * as a whole.
+ * Returns how the server merges a value of this type. Without a schema, the value determines the method, and the server
+ * replaces lists as a whole.
  */
 export function shapeOf(node: SchemaNode | undefined, value: unknown): Shape {
   const type = node === undefined ? undefined : typeOf(node);
