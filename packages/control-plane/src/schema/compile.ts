@@ -14,20 +14,20 @@ export interface CompiledSchema {
   /** The parsed schema. */
   readonly node: SchemaNode;
   /**
-   * Removes fields that the schema does not know. `x-kubernetes-preserve-unknown-fields` and embedded resources are
-   * respected. `prune` returns the sorted paths of removed fields, for example `spec.foo`. apiVersion, kind and
-   * metadata stay. Mutates.
+   * Removes fields that the schema does not contain, and returns their sorted paths, for example `spec.foo`.
+   * `x-kubernetes-preserve-unknown-fields` and embedded resources are respected. The fields apiVersion, kind and
+   * metadata stay. Mutates the object.
    */
   prune(object: ApiObject): string[];
-  /** The paths that {@link prune} would remove, for strict field validation. Does not mutate. */
+  /** Returns the paths that {@link prune} would remove, for strict field validation. Does not mutate. */
   unknownFields(object: ApiObject): string[];
   /**
-   * Sets the defaults in the schema. A null in a field that does not allow null is replaced by the default, or removed.
-   * With `keepNulls` (server-side apply), nulls remain. Mutates the object.
+   * Sets the defaults of the schema. If a field does not allow null, the default replaces a null. Without a default,
+   * the null is removed. With `keepNulls` (server-side apply), nulls remain. Mutates the object.
    */
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
-   * Returns the errors of an object. The order of kube-apiserver is types, formats, limits, required fields and enums,
+   * Returns the errors of an object in the order of kube-apiserver: types, formats, limits, required fields and enums,
    * then `scale`, list keys and CEL rules. With `old`, transition rules are evaluated, and rule errors of an unchanged
    * value go to `warn`.
    */
@@ -37,7 +37,10 @@ export interface CompiledSchema {
     scale?: readonly StatusCause[],
     warn?: (text: string) => void,
   ): StatusCause[];
-  /** Returns `earlier` errors, and then the errors of list keys and CEL rules. Used if the types are not validated. */
+  /**
+   * Returns the errors in `earlier`, and then the errors of list keys and CEL rules. This function is for writes that
+   * do not validate the types.
+   */
   validateRules(
     earlier: readonly StatusCause[],
     object: ApiObject,
@@ -69,10 +72,11 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
   const rulesAfter: CompiledSchema['validateRules'] = (earlier, object, old, warn) => {
     const causes = [...earlier];
     const lists = validateLists(object, node, '', []);
-    // A list with errors may be stored again if its old version has errors (ratcheting of kube-apiserver).
+    // A list with errors may be stored again if the old list has errors too (ratcheting of kube-apiserver).
     if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
     if (options.celRules === false || !node.rulesBelow) return causes;
-    // A separate check reports a missing name. As for any missing required field, rules are then not evaluated.
+    // A separate check reports a missing name. Rules are not evaluated for an object with a missing name or another
+    // missing required field.
     const isNameless = (object.metadata.name ?? '') === '';
     if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
       causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));

@@ -4,8 +4,8 @@ import type { SchemaNode } from './model/node.ts';
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 
 /**
- * Sets the defaults in a schema. The function visits parents first, because the fields of a default object may have
- * defaults. A null that the schema does not allow counts as absent.
+ * Sets the defaults of a schema in a value. The function visits parents first, because the fields of a default object
+ * may have defaults. If the schema does not allow null, a null counts as absent.
  */
 export function setDefaults(value: unknown, node: SchemaNode): void {
   if (!node.defaultsBelow) return;
@@ -33,8 +33,7 @@ export function setDefaults(value: unknown, node: SchemaNode): void {
 }
 
 /**
- * Removes nulls that the schema does not allow and no default has replaced. Only fields of objects are removed, and
- * never items of lists.
+ * Removes a null field if the schema does not allow null and has no default for the field. Null items of lists stay.
  */
 export function dropNulls(value: unknown, node: SchemaNode): void {
   if (Array.isArray(value)) {

@@ -10,7 +10,10 @@ const HOSTNAME =
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})t(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i;
 const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
-/** Matches a number with a unit, anywhere in the text. The unit is a short name, or starts like a long name. */
+/**
+ * Matches a number with a unit of time, anywhere in the text. The unit is a short name such as `ms`, or starts with a
+ * long name.
+ */
 const WORD_DURATION = /\d\s*(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)(?![A-Za-zµ])|nano|micro|milli|sec|min|hour|day|week)/i;
 /** Accepts the formats of Go's `net.ParseMAC`: 6, 8 or 20 bytes, in groups of two or four digits. */
 const MAC =
@@ -85,7 +88,7 @@ const isbn13 = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** The string formats that kube-apiserver checks. Formats outside of this table are ignored. */
+/** The string formats that kube-apiserver checks, with their check functions. All other formats are ignored. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
   ['datetime', isDateTime],
   ['date', isDate],
@@ -118,7 +121,7 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
 /** Go ignores hyphens in the names of formats. */
 const checkOf = (format: string): ((text: string) => boolean) | undefined => FORMATS.get(format.replaceAll('-', ''));
 
-/** Whether a text has a format. The result is true for a format that the server does not check. */
+/** Returns whether a text has a format. The result is true for a format that the server does not check. */
 export const hasFormat = (format: string, text: string): boolean => checkOf(format)?.(text) ?? true;
 
 const NUMERIC_FORMATS: Readonly<Record<string, readonly string[]>> = {
@@ -126,7 +129,7 @@ const NUMERIC_FORMATS: Readonly<Record<string, readonly string[]>> = {
   number: ['float', 'double'],
 };
 
-/** Whether the server checks the format for values of a type. The type '' means that the schema has no type. */
+/** Returns whether the server checks the format for values of this type. If the schema has no type, `type` is ''. */
 export function isKnownFormat(format: string, type: string): boolean {
   if (type === '' || type === 'string') return checkOf(format) !== undefined;
   return NUMERIC_FORMATS[type]?.includes(format) ?? false;

@@ -24,7 +24,7 @@ function checkList(value: unknown[], node: SchemaNode, path: string, causes: Sta
   }
 }
 
-/** Finds duplicates in sets, and in lists with keys. */
+/** Returns the errors about duplicates in sets and in lists with keys. */
 export function validateLists(value: unknown, node: SchemaNode, path: string, causes: StatusCause[]): StatusCause[] {
   if (!node.listsBelow) return causes;
   if (Array.isArray(value)) {
@@ -46,15 +46,15 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
   return causes;
 }
 
-/** Returns the old items of a list by their keys. A list without keys has no matching items. */
+/** Returns the old items of a list by their keys. For a list without keys, the result is empty. */
 export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(old) || node.listType !== 'map') return undefined;
   return new Map(old.map((item) => [itemKey(item, node), item]));
 }
 
 /**
- * Whether a value counts as unchanged (`CorrelatedObject.CachedDeepEqual` in Kubernetes). Items of lists with keys are
- * matched by their keys. An object with an unknown field always counts as changed.
+ * Returns whether a value counts as unchanged (`CorrelatedObject.CachedDeepEqual` in Kubernetes). Items of lists with
+ * keys are matched by their keys. An object with an unknown field always counts as changed.
  */
 export function isUntouched(value: unknown, old: unknown, node: SchemaNode): boolean {
   if (Array.isArray(value)) {

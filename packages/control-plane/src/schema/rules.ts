@@ -19,8 +19,8 @@ import type { RuleSpec, SchemaNode } from './model/node.ts';
 interface Rule {
   readonly spec: RuleSpec;
   /**
-   * The compiled rule. For a rule that does not compile, the value is an error text. Only a CRD that was stored before
-   * the validation of rules contains such a rule.
+   * The compiled rule, or an error text if the rule does not compile. Only a CRD from a version without validation of
+   * rules can contain a rule that does not compile.
    */
   readonly program: Program | string;
   readonly usesOld: boolean;
@@ -55,7 +55,8 @@ function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Prog
   try {
     return compileCel(spec.messageExpression, variables);
   } catch (error) {
-    // The server refuses a CRD with an invalid message expression. A CRD from before this check uses its plain message.
+    // The server refuses a CRD with an invalid message expression. A CRD that was stored before this check existed uses
+    // its plain message.
     if (error instanceof CelCompileError) return undefined;
     throw error;
   }
@@ -95,7 +96,7 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** The error for a failed rule. An object or a list as the value does not appear in the error. */
+/** Returns the error for a failed rule. The error contains the value, unless the value is an object or a list. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
   const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
@@ -112,7 +113,7 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
   }
 }
 
-/** The type of the value. The error for a rule without a result contains this type. */
+/** Returns the type of the value, for the error about a rule without a result. */
 const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
 /**
@@ -153,7 +154,7 @@ function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaN
 
 interface Walk {
   readonly causes: StatusCause[];
-  /** Errors of rules about values that have not changed. */
+  /** The errors of rules for values that have not changed. */
   readonly warnings: string[];
 }
 
@@ -182,7 +183,7 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // An unchanged value may violate a rule. The violation is then only a warning (ratcheting).
+      // If an unchanged value violates a rule, the violation is only a warning (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {
@@ -193,8 +194,8 @@ function checkRules(
 }
 
 /**
- * Evaluates the rules of a node and of the nodes below. @param parent whether the parent is unchanged. The parameter
- * applies to values without an old value, such as items of lists without keys
+ * Evaluates the rules of a node and of the nodes below. @param parent whether the parent is unchanged. `parent` counts
+ * only for a value without an old value, such as an item of a list without keys
  */
 function visit(
   value: unknown,

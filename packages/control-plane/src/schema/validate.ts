@@ -17,8 +17,8 @@ import type { SchemaNode } from './model/node.ts';
 import { RegExpError } from './model/regexp.ts';
 
 /**
- * The errors of a value for one schema. `matches` is the number of successful checks, which selects the best of several
- * alternatives.
+ * The errors of a value for one schema. `matches` is the number of successful checks. The alternative with the most
+ * matches is the best alternative.
  */
 interface Verdict {
   readonly causes: StatusCause[];
@@ -48,7 +48,7 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    // A number that is not a safe integer had a fraction or an exponent, and Go reads it as a float.
+    // If a number is not a safe integer, its text had a fraction or an exponent. Go reads such a text as a float.
     return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };
@@ -88,7 +88,7 @@ function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verd
     mismatch(node.types.join(','), actual.type);
 }
 
-/** The error for a text that does not match the pattern. An older CRD may contain an invalid pattern. */
+/** Returns the error for a string that does not match the pattern. An older CRD may contain an invalid pattern. */
 function patternProblem({ pattern, patternText }: SchemaNode, value: string): string | undefined {
   if (pattern === undefined) return undefined;
   if (!(pattern instanceof RegExpError)) return pattern.test(value) ? undefined : patternText;
@@ -116,7 +116,10 @@ function checkString(value: string, node: SchemaNode, path: string, verdict: Ver
   }
 }
 
-/** The error about a number that does not fit the type and the format of the schema. @param what the number in the error */
+/**
+ * Returns the error about a number that does not fit the type and the format of the schema. @param what the number in
+ * the error
+ */
 function rangeProblem(what: string, value: number | bigint, node: SchemaNode, path: string): string | undefined {
   const type = node.types.length === 1 ? node.types[0] : undefined;
   if (type === undefined) return undefined;
@@ -137,20 +140,23 @@ function rangeProblem(what: string, value: number | bigint, node: SchemaNode, pa
   return `${what} value must be of type ${type} ${format} in ${path}`;
 }
 
-/** The limit in an error. For an integer, the limit is truncated to an integer. */
+/** Returns the limit as the error prints it. If the value is an integer, the limit is truncated to an integer. */
 const shownLimit = (limit: number, isInteger: boolean): string =>
   isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
 
 const EPSILON = 1e-9;
 
-/** Whether a number is an integer, with the tolerance of the validator of the real server (`IsFloat64AJSONInteger`). */
+/**
+ * Returns whether a number is an integer, with the tolerance of the validator of the real server
+ * (`IsFloat64AJSONInteger`).
+ */
 function isWhole(value: number): boolean {
   const whole = Math.trunc(value);
   if (Math.abs(value) > MAX_SAFE) return false;
   return whole === value || (whole > 0 && (value - whole) / (value + whole) < EPSILON);
 }
 
-/** The words of the error for a value beyond a limit, or undefined. */
+/** Returns the error text for a value beyond a limit, or undefined if the value is within the limits. */
 function boundProblem(
   value: number | bigint,
   limit: number,
@@ -176,7 +182,10 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
   const range = rangeProblem('Checked', value, node, path);
   if (range !== undefined) verdict.causes.push(invalid(NO_FIELD, '', range));
   const isWholeValue = goTypeOf(value).type === 'integer';
-  /** Reports a limit that does not fit the type. kube-apiserver then compares numbers with fractions. */
+  /**
+   * Reports a limit that does not fit the type, and returns whether the limit fits. If the limit does not fit,
+   * kube-apiserver compares floats.
+   */
   const isNative = (what: string, limit: number): boolean => {
     const problem = rangeProblem(what, limit, node, path);
     if (problem !== undefined) verdict.causes.push(invalid(NO_FIELD, '', problem));
@@ -185,7 +194,7 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
   const { multipleOf, minimum, maximum } = node;
   if (multipleOf !== undefined) {
     const isInteger = isNative('MultipleOf', multipleOf);
-    // For an integer, the factor is truncated to an integer, as in kube-openapi.
+    // As in kube-openapi, the factor for an integer value is truncated to an integer.
     const factor = isInteger ? Math.trunc(multipleOf) : multipleOf;
     const problem = multipleProblem(value, factor, isInteger, path);
     const isWrongFactor = factor < 0 || (isInteger && factor === 0);
@@ -299,7 +308,9 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
   verdict.causes.push(notSupported(path === '' ? NO_FIELD : path, value, supported));
 }
 
-/** Validates a value. @param old the old value. An unchanged value is not validated again (ratcheting) */
+/**
+ * Validates a value with a schema. @param old the old value. An unchanged value is not validated again (ratcheting)
+ */
 function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
   if (old !== undefined && isUntouched(value, old, node)) return;

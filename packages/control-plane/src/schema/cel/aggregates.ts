@@ -15,11 +15,11 @@ export class MessageValue extends LiteralMap {
   }
 }
 
-/** The type of a structure by its name. */
+/** Returns the type of a structure by its name. */
 export const messageType = (name: string): CelType => opaque(name);
 
 /**
- * Whether a type name belongs to an expression that mutates objects: `Object`, a nested type of `Object`, or an
+ * Returns whether a type name belongs to an expression that mutates objects: `Object`, a nested type of `Object`, or an
  * operation of a JSON patch.
  */
 export const isMutationType = (name: string): boolean => name === 'JSONPatch' || /^Object(\.|$)/.test(name);
@@ -56,21 +56,24 @@ interface Part {
   readonly isOptional: boolean;
 }
 
-/** A part of a literal. The part `?x` has the type of the value in the optional. */
+/** Returns a part of a literal. The part `?x` of an optional has the type of the value inside the optional. */
 const partOf = (type: CelType, at: number, isOptional: boolean): Part => ({
   type: isOptional && type.kind === 'optional' ? type.item : type,
   at,
   isOptional,
 });
 
-/** Whether a part has the type of the first part. A dynamic part only has the type of other dynamic parts. */
+/**
+ * Returns whether a part has the type of the first part. A part of the type `dyn` matches only other parts of the type
+ * `dyn`.
+ */
 const fits = (first: CelType, { type, isOptional }: Part): boolean => {
-  // The type of `optional.none()` is open.
+  // `optional.none()` has no value, so the type of its value is not determined.
   if (isOptional && type.kind === 'dyn') return true;
   return first.kind === 'dyn' || type.kind === 'dyn' ? first.kind === type.kind : join(first, type).kind !== 'dyn';
 };
 
-/** The type of all parts of a literal. The first part with another type is an error. */
+/** Returns the common type of all parts of a literal, and reports an error at the first part with a different type. */
 function commonType(scope: Scope, parts: readonly Part[]): CelType {
   const [first, ...others] = parts;
   if (first === undefined) return DYN;
@@ -80,7 +83,7 @@ function commonType(scope: Scope, parts: readonly Part[]): CelType {
   return DYN;
 }
 
-/** Plans the creation of a list. The type of its items is the type that all items have in common. */
+/** Plans the creation of a list. The item type of the list is the common type of all items. */
 export function list(scope: Scope, expr: Extract<Expr, { kind: 'list' }>): Compiled {
   const items = expr.items.map((item) => ({
     ...scope.compile(item.value),

@@ -30,7 +30,10 @@ export interface Program {
   readonly cost: number;
   /** The declared variables that the expression uses. */
   readonly uses: ReadonlySet<string>;
-  /** Evaluates with the values of the declared variables, in their order. `run` throws CelRuntimeError. */
+  /**
+   * Evaluates the expression with the values of the declared variables, in the order of their declarations. @throws
+   * CelRuntimeError
+   */
   run(values: readonly unknown[]): unknown;
 }
 
@@ -58,9 +61,9 @@ const noSuchKey = (key: unknown): never => {
 
 class Compiler implements Scope {
   readonly issues: CelIssue[] = [];
-  /** Checks of literals, which matter only without other errors. */
+  /** Checks of literals. The results count only if the expression has no other errors. */
   readonly literalChecks: (() => CelIssue | undefined)[] = [];
-  /** The number of calls of `format` around the current part of the expression. */
+  /** The number of `format` calls that contain the current part of the expression. */
   private formats = 0;
   readonly uses = new Set<string>();
   private readonly declared: ReadonlySet<string>;
@@ -170,7 +173,8 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
-    // The name of a variable may contain a dot (`authorizer.requestResource`). The longest matching name is used.
+    // The name of a variable may contain a dot (`authorizer.requestResource`). If several names match, the longest name
+    // is used.
     if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
       return this.ident(`${operandExpr.name}.${field}`, at);
     }
@@ -185,7 +189,7 @@ class Compiler implements Scope {
     const isOptional = operand.type.kind === 'optional';
     if (optional || isOptional) {
       const made = isOptional ? type : optionalOf(type);
-      // An optional selection is a function call for the estimate of cel-go.
+      // For the cost estimate, cel-go treats an optional selection as a function call.
       const facts = optional
         ? { cost: operand.cost + 1, size: sizeAt(made, undefined) }
         : this.selected(operand, made, field);
@@ -210,7 +214,7 @@ class Compiler implements Scope {
     };
   }
 
-  /** The cost and the size of a field. */
+  /** Returns the cost and the size of a field. */
   private selected(operand: Compiled, type: CelType, field: string): Pick<Compiled, 'cost' | 'size' | 'place'> {
     const place = this.below(operand.place, (at) => fieldPlace(at, field));
     const reads = operand.type.kind === 'object' || operand.type.kind === 'map';

@@ -14,7 +14,7 @@ export interface Call {
   readonly exprs: readonly Expr[];
 }
 
-/** A verb of a format, the kinds of its arguments, and the beginning of the error about another kind. */
+/** A verb of a format string, the allowed types of its argument, and the start of the error about any other type. */
 interface Verb {
   readonly kinds: readonly CelType['kind'][];
   readonly words: string;
@@ -40,7 +40,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   o: { kinds: ['int', 'uint'], words: 'octal clause can only be used on integers' },
 };
 
-/** Compares the verbs of a literal format with the types of its arguments. */
+/** Compares the verbs of a literal format string with the types of the arguments, and returns the first error. */
 function formatIssue({ at, args, exprs }: Call): CelIssue | undefined {
   const [format] = args;
   const list = exprs[1];
@@ -63,11 +63,11 @@ function formatIssue({ at, args, exprs }: Call): CelIssue | undefined {
   return { at, message: `too many arguments supplied to string.format (expected ${next}, got ${count})` };
 }
 
-/** Functions that read a literal argument before the evaluation, and the position of this argument. */
+/** Functions whose literal argument is checked at compile time. */
 const CHECKED: ReadonlySet<string> = new Set(['duration', 'timestamp', 'matches', 'find', 'findAll']);
 
 /**
- * Checks the literal arguments of a call: times, regular expressions, and formats.
+ * Checks the literal arguments of a call (times, regular expressions, and format strings), and returns the first error.
  * @throws CelProgramError for a regular expression that only the plan of the expression uses
  */
 export function literalIssue(call: Call): CelIssue | undefined {

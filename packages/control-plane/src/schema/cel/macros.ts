@@ -10,7 +10,7 @@ import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } fr
 
 const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
 
-/** Compiles a variable for a part of an expression. `sortBy` needs such a variable. */
+/** Compiles a part of an expression with one additional variable. `sortBy` needs this variable. */
 export function bind(scope: Scope, expr: Extract<Expr, { kind: 'bind' }>): Compiled {
   const value = scope.compile(expr.value);
   const { type, place, size, entries } = value;
@@ -46,7 +46,7 @@ export function comprehension(scope: Scope, expr: Comprehension): Compiled {
   const item = { type: itemType, place: scope.below(range.place, valuePlace), size: entries?.value };
   const keyType = type.kind === 'list' ? INT : type.kind === 'map' ? type.key : DYN;
   const key = { type: keyType, place: scope.below(range.place, keyPlace), size: entries?.key };
-  // For a single variable, cel-go looks for the keys of a dynamic value.
+  // If a macro has a single variable, cel-go uses the keys of a dynamic value.
   const isList = entries?.isList ?? type.kind === 'list';
   const single = isList ? item : { ...key, type: type.kind === 'map' ? keyType : itemType };
   const one = { name: first, ...(second === undefined ? single : key) };

@@ -12,7 +12,7 @@ export interface RuleSpec {
   optionalOldSelf?: boolean;
 }
 
-/** A limit in a schema. The limit is a double, as in the types of the real server. */
+/** Reads a limit of a schema. As in the types of the real server, a limit is a double. */
 const asNumber = (value: unknown): number | undefined =>
   typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : undefined;
 const asString = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -105,7 +105,7 @@ export class SchemaNode {
       ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
   }
 
-  /** The pattern. The pattern is parsed when it is first needed. */
+  /** The compiled pattern of the schema. The pattern is compiled at the first read. */
   get pattern(): GoRegExp | RegExpError | undefined {
     if (this.patternText !== '') this.#pattern ??= readRegExp(this.patternText);
     return this.#pattern;
@@ -168,7 +168,7 @@ export class SchemaNode {
     return this.#has('embedded', (node) => node.embedded);
   }
 
-  /** Whether a reachable node passes a test. Each node is visited once, because a schema may be recursive. */
+  /** Returns whether a reachable node passes a test. Each node is visited once, because a schema may be recursive. */
   #has(what: string, test: (node: SchemaNode) => boolean): boolean {
     let found = this.#below.get(what);
     if (found === undefined) {
@@ -197,7 +197,7 @@ export class SchemaNode {
 
 const nodes = new WeakMap<object, SchemaNode>();
 
-/** The node of a schema. The node is created at the first call for the schema. */
+/** Returns the parsed node of a schema. The node is created at the first call for the schema. */
 export function nodeOf(schema: JsonSchema): SchemaNode {
   let node = nodes.get(schema);
   if (node === undefined) {

@@ -15,7 +15,7 @@ test.each(['^(a|aa)+$', '^(a+)+$', '^(a*)*$', '.*.*.*=', '(a+a+)+y', '^(.*a){20}
   },
 );
 
-// Recorded from Go's package regexp.
+// The expected matches were recorded from Go's package `regexp`.
 test.each([
   ['(', 'missing closing ): `(`'],
   ['a**', 'invalid nested repetition operator: `**`'],

@@ -13,20 +13,20 @@ function load(): Library {
 
 /** A Go regular expression. For every expression, the time of a match is linear in the length of the text. */
 export interface GoRegExp {
-  /** Whether the expression matches a part of the text. */
+  /** Returns whether the expression matches a part of the text. */
   test(text: string): boolean;
   /** Returns the first `limit` matches, or all matches if the limit is negative. */
   find(text: string, limit: number): string[];
 }
 
-/** Go refuses the expression. The message is Go's error text. */
+/** The error for an expression that Go refuses. The message is Go's error text. */
 export class RegExpError extends Error {
   override readonly name = 'RegExpError';
 }
 
 /**
- * The part of the expression in Go's error. Without a part in the error, Go prints the whole expression. For a trailing
- * backslash, Go prints nothing.
+ * Returns the part of the expression that Go's error quotes. If the error of the library names no part, Go quotes the
+ * whole expression. For a trailing backslash, Go quotes an empty text.
  */
 function wordsOf(message: string, expression: string): string {
   if (message.endsWith('`')) return message;

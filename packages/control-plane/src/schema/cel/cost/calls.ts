@@ -19,14 +19,17 @@ export interface CallFacts {
   readonly entries?: Entries | undefined;
 }
 
-/** A receiver is the first argument. The parameters are those of one overload. */
+/**
+ * Returns the facts of a call. The receiver of a method is the first argument. `params` are the parameter types of one
+ * overload.
+ */
 type Estimate = (args: readonly Sized[], params: readonly CelType[]) => CallFacts;
 
 /** The cost per byte of a string that is read. */
 const TRAVERSAL = 0.1;
 const REGEX = 0.25;
 const LIST = 10;
-/** The estimate for the longest regular expression of a named format. */
+/** The estimated length of the longest regular expression of a named format. */
 const MAX_FORMAT_REGEX = 128;
 const MAX_FORMAT = 64;
 /** The largest number of bytes of an IP address. */
@@ -41,7 +44,10 @@ const scanFirst: Estimate = (args) => ({ cost: scan(sizeOf(args, 0)) });
 const scanSecond: Estimate = (args) => ({ cost: scan(sizeOf(args, 1)) });
 const keepSize: Estimate = (args) => ({ cost: scan(sizeOf(args, 0)), size: sizeOf(args, 0) });
 
-/** The text has one more byte, because a regular expression can be expensive for an empty text. */
+/**
+ * Returns the cost of a regular expression. The estimate adds one byte to the text, because a match on an empty text
+ * also has a cost.
+ */
 const regexCost = (text: Size, pattern: Size): number =>
   times(scan({ min: text.min + 1, max: text.max + 1 }), scan(pattern, REGEX));
 const matches: Estimate = (args) => ({ cost: regexCost(sizeOf(args, 0), sizeOf(args, 1)) });
@@ -50,12 +56,12 @@ const find: Estimate = (args) => ({
   size: { min: 0, max: sizeOf(args, 0).max },
 });
 
-/** The size of the items of a list. Only strings and bytes have a size that costs depend on. */
+/** Returns the size of the items of a list. Costs depend only on the size of strings and bytes. */
 function itemSize({ place }: Sized, item: CelType): Size {
   return sizeAt(item, place === undefined ? undefined : valuePlace(place));
 }
 
-/** A comparison of all items of a list, or a search in a text. */
+/** The estimate for a comparison of all items of a list, or for a search in a text. */
 const traverse: Estimate = (args) => {
   const [target] = args;
   if (target?.type.kind !== 'list') return scanFirst(args, []);
@@ -64,7 +70,7 @@ const traverse: Estimate = (args) => {
   return { cost: times(target.size.max, each) };
 };
 
-/** The longest and the shortest result of a replacement. */
+/** Returns the minimum and the maximum size of the result of a replacement. */
 function replacedSize(text: Size, old: Size, by: Size): Size {
   const longest = (): [count: number, kept: number] => {
     if (old.min === 0) return [text.max + 1, text.max];
@@ -135,7 +141,7 @@ const sets =
   (factor: number): Estimate =>
   (args) => ({ cost: 1 + times(times(sizeOf(args, 0).max, sizeOf(args, 1).max), factor) });
 
-/** The cost of the creation of a list with this size. */
+/** Returns the cost of a call that creates a list of this size. */
 const makeList = (size: Size, factor = 1): CallFacts => ({ cost: 1 + LIST + Math.ceil(times(size.max, factor)), size });
 
 /** @param at the position of the list of keys */
@@ -153,7 +159,9 @@ const slice: Estimate = (args) => {
   return makeList(end < start ? UNKNOWN : fixed(end - start));
 };
 
-/** The cost of the comparison with an address. An address in a text is parsed first. */
+/**
+ * Returns the estimate for a comparison with an address. If the address is a string, the cost includes the parsing.
+ */
 const containsAddress =
   (base: number): Estimate =>
   (args, params) => ({ cost: base + (isKind(params[1], 'string') ? scan(sizeOf(args, 1)) : 0) });
@@ -223,11 +231,17 @@ const ESTIMATES: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
 
 const CHEAP: CallFacts = { cost: 1 };
 
-/** The facts of a call for one overload. Sizes and factors are those of cel-go and of the Kubernetes libraries. */
+/**
+ * Returns the facts of a call for one overload. Sizes and factors equal the values in cel-go and in the Kubernetes
+ * libraries.
+ */
 const factsOf = (name: string, isMethod: boolean, params: readonly CelType[], args: readonly Sized[]): CallFacts =>
   ESTIMATES.get(isMethod ? `.${name}` : name)?.(args, params) ?? CHEAP;
 
-/** The facts of a call that may select any of these overloads. The cost is that of the most expensive overload. */
+/**
+ * Returns the facts of a call that may select any of these overloads. The cost equals the cost of the most expensive
+ * overload.
+ */
 export function callFacts(
   name: string,
   isMethod: boolean,

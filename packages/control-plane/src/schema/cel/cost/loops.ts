@@ -7,7 +7,7 @@ interface Costed extends Sized {
   readonly cost: number;
 }
 
-/** The cost of an empty list or map, and of the result of the loop. */
+/** The cost of a loop before its first step: the creation of an empty list or map, and the read of the result. */
 const FIRST: Readonly<Record<'list' | 'map', number>> = { list: 11, map: 31 };
 
 interface LoopFacts {
@@ -16,7 +16,7 @@ interface LoopFacts {
   readonly entries?: Entries | undefined;
 }
 
-/** The cost of a step, without the cost of the arguments. */
+/** The cost of one step of a loop, without the cost of the macro's arguments. */
 const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number>> = {
   all: 3,
   exists: 4,
@@ -29,8 +29,8 @@ const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number
 };
 
 /**
- * The facts of a macro over a list or a map. cel-go estimates the loop that the macro represents. For example, `map`
- * represents the step `accumulator + [argument]` for each item.
+ * Returns the facts of a macro over a list or a map. cel-go estimates the loop that the macro represents. For example,
+ * `map` represents the step `accumulator + [argument]` for each item.
  * @param item the size of the first variable
  */
 export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readonly Costed[], item: Size): LoopFacts {
@@ -53,11 +53,11 @@ export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readon
 }
 
 /**
- * The cost of `optMap` and `optFlatMap`. cel-go evaluates the optional twice: in `hasValue()` and in `value()`. The
- * variable is a loop over an empty list, which has a cost.
+ * Returns the cost of `optMap` and `optFlatMap`. cel-go evaluates the optional twice: in `hasValue()` and in `value()`.
+ * The variable is a loop over an empty list in cel-go, and this loop has a cost.
  */
 export const optionalCost = (isFlat: boolean, range: Costed, body: Costed): number =>
   2 * range.cost + body.cost + (isFlat ? 12 : 13);
 
-/** The cost of a variable: the loop over an empty list that represents the variable. */
+/** The cost of a bound variable. In cel-go, the variable is a loop over an empty list. */
 export const BIND_COST = 10;

@@ -20,8 +20,8 @@ export interface AccessQuestion {
 }
 
 /**
- * Decides about permissions of one user. With `as`, the decision is for the service account with this namespace and
- * name.
+ * Decides about the permissions of one user. With `as`, the decision is for the service account with the namespace and
+ * name in `as`.
  */
 export interface AccessOracle {
   ask(question: AccessQuestion): { readonly allowed: boolean; readonly reason: string };
@@ -61,10 +61,7 @@ const NOTHING: Omit<AccessQuestion, 'verb'> = {
   name: '',
 };
 
-/**
- * A permission check whose verb is not set yet. There are three types of checks: for a path, for a group, and for a
- * resource.
- */
+/** A permission check without a verb. There are three types of checks: for a path, for a group, and for a resource. */
 class Check extends AuthorizationValue {
   readonly opaque: string;
   readonly oracle: AccessOracle;
@@ -85,7 +82,7 @@ class Check extends AuthorizationValue {
 const GROUP_NAME = 'kubernetes.authorization.GroupCheck';
 const RESOURCE_NAME = 'kubernetes.authorization.ResourceCheck';
 
-/** The value of `authorizer.requestResource`: a check for the resource of the request. */
+/** Returns the value of `authorizer.requestResource`: a check for the resource of the request. */
 export const resourceCheck = (oracle: AccessOracle, about: Partial<AccessQuestion>): Opaque =>
   new Check(RESOURCE_NAME, oracle, { ...NOTHING, ...about });
 
@@ -134,7 +131,7 @@ export const authorizationLibrary: readonly Overload[] = [
   method('name', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check, name: string) =>
     of.with(RESOURCE_NAME, { name }),
   ),
-  // RBAC ignores selectors. Selectors only limit the permissions from the node authorizer.
+  // RBAC ignores selectors. Only the node authorizer reads selectors.
   method('fieldSelector', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check) => of),
   method('labelSelector', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check) => of),
   method('check', [PATH_CHECK, STRING], DECISION, check),

@@ -12,6 +12,6 @@ for (const overload of [...standardLibrary, ...stringLibrary, ...kubernetesLibra
   table.set(id, [...(table.get(id) ?? []), overload]);
 }
 
-/** The overloads of a function or method. `overloadsOf` returns undefined if it does not exist. */
+/** Returns the overloads of a function or method, or undefined if the function or method does not exist. */
 export const overloadsOf = (name: string, method: boolean): readonly Overload[] | undefined =>
   table.get(key(name, method));

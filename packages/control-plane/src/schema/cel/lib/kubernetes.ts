@@ -196,7 +196,7 @@ const qualifiedNameCheck = (text: string): string[] => {
   return [...problems, ...nameCheck(name ?? '')];
 };
 
-/** Validates a prefix of generated names, which may end with a dash. */
+/** Validates a prefix of generated names. The prefix may end with a dash. */
 const asPrefix =
   (check: (text: string) => string[]) =>
   (text: string): string[] =>

@@ -25,7 +25,7 @@ export class Quantity implements Opaque {
     return this.nano > 0n ? 1 : this.nano < 0n ? -1 : 0;
   }
 
-  /** The value as an int. `asInteger` returns undefined if it does not fit into 64 bits. */
+  /** Returns the value as an int, or undefined if the value does not fit into 64 bits. */
   asInteger(): bigint | undefined {
     if (this.nano % UNIT !== 0n) return undefined;
     const value = this.nano / UNIT;

@@ -39,7 +39,7 @@ const B = param('B');
 const compiledPatterns = new Map<string, GoRegExp>();
 const MAX_PATTERNS = 1000;
 
-/** A regular expression, compiled once. */
+/** Returns the compiled regular expression. Each pattern is compiled once. */
 export function regExp(pattern: string): GoRegExp {
   let found = compiledPatterns.get(pattern);
   if (found === undefined) {
@@ -213,7 +213,7 @@ const truncate = (value: number): bigint =>
 
 const unsigned = (value: bigint): Uint => (value < 0n ? fail('unsigned integer overflow') : new Uint(value));
 
-/** The time as RFC 3339. */
+/** Returns a time in the format of RFC 3339. */
 export function printTimestamp(time: Timestamp): string {
   const nanos = ((time.nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const seconds = new Date(Number((time.nanos - nanos) / 1_000_000n)).toISOString().slice(0, 19);
@@ -273,7 +273,7 @@ const conversions: Overload[] = [
   fn('type', [A], TYPE, (value: unknown) => typeValue(nameOfType(value))),
 ];
 
-/** A value that represents a type. */
+/** Returns a value that represents a type. */
 export function typeValue(name: string): Opaque {
   return {
     opaque: 'type',
@@ -310,7 +310,7 @@ const dateParts: readonly (readonly [string, (date: Date) => number])[] = [
   ['getMilliseconds', (date) => date.getUTCMilliseconds()],
 ];
 
-/** The offset of a time zone in milliseconds: `+02:00`, `-08:00` or `UTC`. */
+/** Returns the offset of a time zone in milliseconds: `+02:00`, `-08:00` or `UTC`. */
 function zoneOffset(zone: string): number {
   const parts = /^([+-]?)(\d{2}):(\d{2})$/.exec(zone);
   if (parts === null) return zone === 'UTC' || zone === 'Z' ? 0 : fail(`unknown time zone ${zone}`);

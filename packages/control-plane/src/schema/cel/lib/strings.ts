@@ -218,7 +218,7 @@ const lists: Overload[] = [
 const sameKind = (list: readonly unknown[]): boolean =>
   list.every((item) => order(item, item) !== undefined && order(list[0], item) !== undefined);
 
-/** Sorts a list by keys at the same positions. The sort is stable. */
+/** Sorts a list by a list of keys. The key of an item has the same position as the item. The sort is stable. */
 function sortBy(list: readonly unknown[], keys: readonly unknown[]): unknown[] {
   if (list.length === 0) return [];
   if (order(keys[0], keys[0]) === undefined) return fail('list elements must be comparable');
@@ -240,7 +240,7 @@ function slice(list: readonly unknown[], start: bigint, end: bigint): unknown[] 
 const flatten = (list: readonly unknown[], depth = 1n): unknown[] =>
   depth < 0n ? fail('level must be non-negative') : list.flat(toIndex(depth) as 1);
 
-/** The largest list that `lists.range` creates. */
+/** The maximum number of items of a list that `lists.range` creates. */
 const MAX_RANGE = 1_000_000n;
 
 function range(count: bigint): bigint[] {

@@ -29,7 +29,7 @@ export interface Variable {
   readonly slot: number;
   readonly type: CelType;
   readonly place?: Place | undefined;
-  /** The size that the expression determines. The size at the place has precedence. */
+  /** The size of the value, if the expression determines the size. A size from `place` takes precedence. */
   readonly size?: Size | undefined;
   readonly entries?: Entries | undefined;
 }
@@ -40,18 +40,18 @@ export interface Scope {
   /** Records an error. `issue` returns a placeholder for the invalid part of the expression. */
   issue(at: number, message: string): Compiled;
   /**
-   * Records a literal with parts of several types. The error is ignored in the arguments of `format`, and in expressions
-   * with other errors.
+   * Records an error about a literal with parts of several types. In arguments of `format`, and in expressions with
+   * other errors, the error is ignored.
    */
   mixed(at: number, message: string): void;
-  /** Whether an expression may create a structure with this name. */
+  /** Returns whether an expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
   /**
-   * The place below another place. The estimate of kube-apiserver confuses the parts of a value without a place with the
-   * value of `self`.
+   * Returns the place below another place. If a value has no place, the estimate of kube-apiserver confuses the parts
+   * of the value with `self`.
    */
   below(place: Place | undefined, step: (place: Place) => Place): Place | undefined;
-  /** Compiles a part of an expression with more variables in scope. */
+  /** Compiles a part of an expression with additional variables in scope. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;
 }
 

@@ -21,7 +21,7 @@ const shortCircuit =
     throw failure;
   };
 
-/** The compile error for an operand of `&&` or `||` that is not a bool. */
+/** Returns the compile error for an operand of `&&` or `||` that is not a bool. */
 export const notBool = (type: CelType): string => `expected type 'bool' but found '${printType(type)}'`;
 
 /** Plans `&&` and `||`. */

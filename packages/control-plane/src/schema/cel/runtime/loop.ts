@@ -24,7 +24,7 @@ export function loop(expr: Comprehension, range: Run, slots: readonly number[], 
   const [first = 0, second] = slots;
   const [predicate, transform] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
   const body = transform ?? (() => null);
-  /** Sets the variables for each item. Yields the items that pass the filter. */
+  /** Sets the variables for each item, and yields the items that pass the filter. */
   const each = function* (frame: Frame): Generator<readonly [unknown, unknown]> {
     const values = range(frame);
     const isList = Array.isArray(values);
@@ -80,7 +80,10 @@ export function loop(expr: Comprehension, range: Run, slots: readonly number[], 
   }
 }
 
-/** Evaluates a test for each item until an item determines the result. If no item does, an error is the result. */
+/**
+ * Evaluates a test for each item until an item determines the result. If no item determines the result and a test
+ * failed, `decide` throws the error of the test.
+ */
 function decide(items: Iterable<unknown>, test: () => boolean, decisive: boolean): boolean {
   let failure: CelRuntimeError | undefined;
   for (const _ of items) {

@@ -35,8 +35,8 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * Types whose Go values report the error for an operator or for `size`. A type without an entry reports that the
- * operator has no overload.
+ * The operators and functions for which the Go value of a type reports its own error. For all other operators, the
+ * error says that the operator has no overload.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -53,7 +53,7 @@ const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
   size: new Set(['string', 'bytes', 'list', 'map', ...TIMES]),
 };
 
-/** The error for a call if no overload accepts its values. */
+/** Returns the error for a call if no overload accepts its values. */
 export function noOverload(name: string, values: readonly unknown[]): CelRuntimeError {
   const [first] = values;
   const looking = LOOKING[name];

@@ -47,7 +47,7 @@ export interface Opaque {
 export const isOpaque = (value: unknown): value is Opaque =>
   typeof value === 'object' && value !== null && 'opaque' in value && 'equals' in value;
 
-/** A map. A map is a literal, or an object of the data whose fields are converted when they are read. */
+/** A map: either a literal map, or a JSON object. The fields of a JSON object are converted at each read. */
 export interface CelMap {
   get(key: unknown): unknown;
   has(key: unknown): boolean;
@@ -89,7 +89,7 @@ export class LiteralMap implements CelMap {
   }
 }
 
-/** An object of the data with its schema. A null field counts as absent, unless the schema allows null. */
+/** A JSON object with its schema. A null field counts as absent, unless the schema allows null. */
 export class DataMap implements CelMap {
   readonly data: Record<string, unknown>;
   readonly node: SchemaNode | undefined;
@@ -133,7 +133,7 @@ export class DataMap implements CelMap {
 
 export const isMap = (value: unknown): value is CelMap => value instanceof DataMap || value instanceof LiteralMap;
 
-/** An error during an evaluation. */
+/** An error during the evaluation of an expression. */
 export class CelRuntimeError extends Error {
   override readonly name = 'CelRuntimeError';
 }
@@ -174,7 +174,7 @@ export function parseDuration(text: string): Duration | undefined {
   return new Duration(text.startsWith('-') ? -nanos : nanos);
 }
 
-/** The name of the type of a value in Go (`%T`). */
+/** Returns the name of the type of a value in Go (`%T`). */
 function goTypeOf(value: unknown): string {
   if (Array.isArray(value)) return '[]interface {}';
   if (isRecord(value)) return 'map[string]interface {}';
@@ -186,8 +186,8 @@ function goTypeOf(value: unknown): string {
 const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint';
 
 /**
- * Checks that a value has the type of its schema. The check is needed for objects of foreign kinds, whose types are not
- * validated.
+ * Checks that a value has the type of its schema. The server does not validate the types of objects of other kinds, so
+ * this check is necessary.
  * @throws CelRuntimeError
  */
 function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): void {
@@ -238,7 +238,9 @@ const plainNumber = (value: unknown): bigint | number =>
 const equalLists = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((item, at) => equal(item, b[at]));
 
-/** Whether two CEL values are equal. Numbers are compared by value, and all other values by type and content. */
+/**
+ * Returns whether two CEL values are equal. Numbers are compared by value, and all other values by type and content.
+ */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   // biome-ignore lint/suspicious/noDoubleEquals: an int and a double of the same value are equal here.
@@ -256,7 +258,7 @@ export function equal(a: unknown, b: unknown): boolean {
   return isOpaque(a) && a.equals(b);
 }
 
-/** Compares two values of the same type, or two numbers. `order` returns undefined if the values are not comparable. */
+/** Compares two values of one type, or two numbers. The result is undefined if the values are not comparable. */
 export function order(a: unknown, b: unknown): number | undefined {
   if (isNumeric(a) && isNumeric(b)) {
     const [x, y] = [plainNumber(a), plainNumber(b)];

@@ -54,7 +54,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '?': '?',
 };
 
-/** Splits an expression into tokens. Throws CelCompileError for an invalid token. */
+/** Splits an expression into tokens. @throws CelCompileError for an invalid token */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;

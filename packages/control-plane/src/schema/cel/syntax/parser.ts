@@ -9,7 +9,7 @@ const PRIMARY =
 
 const RELATIONS = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
 
-/** Macros by name and number of arguments, without the receiver. */
+/** Macros by their name and their number of arguments. The receiver does not count as an argument. */
 /** The name of the variable in `sortBy`. No expression can contain this name. */
 const SORTED = '@__sortBy_input__';
 
@@ -178,7 +178,7 @@ class Parser {
   }
 
   /**
-   * The error for a dot without a field. As in cel-go, the error contains the grammar rule that failed and the input.
+   * Throws the error for a dot without a field. As in cel-go, the error contains the failed grammar rule and the input.
    */
   private noField(dot: Token, found: Token, optional: boolean): never {
     if (optional) return this.fail(`mismatched input '${found.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`);
@@ -241,7 +241,7 @@ class Parser {
     return { kind: 'call', at, name, target, args };
   }
 
-  /** `sortBy` represents a sort by a list of keys, which `map` creates. */
+  /** Parses `sortBy`. As in cel-go, `sortBy` becomes a sort by a list of keys, and `map` creates the list of keys. */
   private sortBy(value: Expr, at: number, args: readonly Expr[]): Expr {
     const input: Expr = { kind: 'ident', at, name: SORTED };
     const keys = this.method(input, 'map', at, args);
@@ -348,5 +348,5 @@ class Parser {
   }
 }
 
-/** Parses an expression. Throws CelCompileError. */
+/** Parses an expression. @throws CelCompileError */
 export const parseCel = (source: string): Expr => new Parser(source).parse();

@@ -82,7 +82,7 @@ const UNESCAPE: Readonly<Record<string, string>> = {
   __slash__: '/',
 };
 
-/** The name of the property for an escaped name in a rule. */
+/** Converts an escaped name in a rule to the name of the property. */
 export function unescapeName(name: string): string {
   const word = /^__([a-z]+)__$/.exec(name)?.[1];
   if (word !== undefined && RESERVED.has(word)) return word;
@@ -90,8 +90,8 @@ export function unescapeName(name: string): string {
 }
 
 /**
- * Whether rules can read a value. Rules cannot read a value without a type, such as a value with unknown fields, and
- * cannot read lists and maps of such values.
+ * Returns whether rules can read a value. Rules cannot read a value without a type, such as a value with unknown
+ * fields. Rules also cannot read lists and maps of values without a type.
  */
 export function isExposed(node: SchemaNode): boolean {
   if (node.intOrString) return true;
@@ -134,8 +134,8 @@ function typeOfFormat(format: string): CelType {
 }
 
 /**
- * The type of a field of an object, undefined if the field does not exist. In the metadata, expressions can read only
- * name and generateName.
+ * Returns the type of a field of an object, or undefined if the field does not exist. In the metadata, expressions can
+ * read only name and generateName.
  */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {
   const name = unescapeName(field);

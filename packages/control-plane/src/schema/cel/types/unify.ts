@@ -13,7 +13,10 @@ function sameKind(wanted: CelType, given: CelType): boolean {
 const takesNull = (type: CelType): boolean =>
   ['object', 'timestamp', 'duration', 'opaque', 'null', 'dyn'].includes(type.kind);
 
-/** Whether a value of type `given` can be assigned to `wanted`. Adds bindings for type parameters. */
+/**
+ * Returns whether a value of the type `given` can be assigned to the type `wanted`. The function adds bindings for type
+ * parameters.
+ */
 function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
   if (wanted.kind === 'param') {
     const bound = bindings.get(wanted.name);
@@ -58,7 +61,7 @@ export interface Candidate {
   readonly result: CelType;
 }
 
-/** The overloads that match the types of the arguments. */
+/** Returns the overloads that match the types of the arguments. */
 export function candidates(overloads: readonly Overload[], args: readonly CelType[]): Candidate[] {
   const found: Candidate[] = [];
   for (const overload of overloads) {
