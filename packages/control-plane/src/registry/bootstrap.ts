@@ -10,8 +10,8 @@ const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const OPTIONS = { dryRun: false, fieldValidation: 'Ignore', force: false } as const;
 
 /**
- * Creates an object, unless an object with this name exists. @param uid a random UID if absent @throws StatusError if
- * the object is invalid
+ * Creates an object, unless an object with this name exists. @param uid the UID of the object; random if absent @throws
+ * StatusError if the object is invalid
  */
 export async function ensureObject(
   registry: Registry,

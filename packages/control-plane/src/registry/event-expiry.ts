@@ -5,7 +5,7 @@ import type { Registry } from '../resources/registry.ts';
 /** How long kube-apiserver keeps events by default (`--event-ttl`), in milliseconds. */
 export const EVENT_TTL_MS = 3_600_000;
 
-/** Events that are written within this time expire together. etcd uses one lease for them. */
+/** The time span of a batch: events from one span expire together. The real server uses one etcd lease for a span. */
 const SHARED_MS = 60_000;
 const RESOURCE = '/events';
 
@@ -44,7 +44,7 @@ class Batches {
     if (batch?.size === 0) this.#batches.delete(end);
   }
 
-  /** The end of the oldest batch. There is at most one batch for each minute of the TTL. */
+  /** Returns the end of the oldest batch. There is at most one batch for each minute of the TTL. */
   oldest(): number | undefined {
     return this.#batches.size === 0 ? undefined : Math.min(...this.#batches.keys());
   }
@@ -69,9 +69,9 @@ function lastWrite(json: string): number {
 }
 
 /**
- * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. With 0, events never expire.
- * All events share one timer. For an event in a reopened store, the latest time in the event counts as the last write.
- * Returns a function that stops the deletion.
+ * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. If `ttlMs` is 0, events never
+ * expire. All events share one timer. For an event in a reopened store, the latest time in the event counts as the time
+ * of the last write. The result is a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;

@@ -25,7 +25,7 @@ const ENDPOINTS = '/endpoints';
 const SLICES = 'discovery.k8s.io/endpointslices';
 const RESOURCES = ['/services', ENDPOINTS, SLICES] as const;
 
-/** The address and port at which clients of the Service reach the server. */
+/** The address and port of the server, for clients of the Service. */
 export interface Advertised {
   /** An IPv4 address outside of 127.0.0.0/8. The API refuses a loopback address in Endpoints. */
   readonly address: string;
@@ -34,7 +34,9 @@ export interface Advertised {
 
 /** The default port of the real server, for a server without a socket. */
 const DEFAULT_PORT = 6443;
-/** An address of the block for documentation (RFC 5737). The address is used for a server without an address. */
+/**
+ * The advertised address of a server without an address. The address comes from the block for documentation (RFC 5737).
+ */
 const NO_ADDRESS = '192.0.2.1';
 
 const hostAddress = (): string | undefined =>
@@ -43,8 +45,8 @@ const hostAddress = (): string | undefined =>
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
 /**
- * The advertised address of a server. If no address is given, a server on the loopback address advertises the first
- * address of its host, as kube-apiserver does.
+ * Returns the advertised address of a server. If no address is given, a server on the loopback address advertises the
+ * first address of its host, as kube-apiserver does.
  * @param port The port of the server socket. `advertisedBy` returns undefined without a socket.
  */
 export const advertisedBy = (address: string | undefined, port: number | undefined): Advertised => ({
@@ -68,8 +70,8 @@ const serviceOf = ({ port }: Advertised): ApiObject => ({
 });
 
 /**
- * The object that reserves the address of the service. In the real server, the address object is created together with
- * the service.
+ * The IPAddress object that reserves the address of the Service. The real server creates the IPAddress together with
+ * the Service.
  */
 const ADDRESS: ApiObject = {
   apiVersion: 'networking.k8s.io/v1',
@@ -212,12 +214,12 @@ class KubernetesService {
 
 /**
  * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice. Restores these objects after their
- * deletion, or after a change of their addresses. As in the real server, no controller is needed. Returns a function
- * that stops the restoration.
+ * deletion, or after a change of their addresses. As in the real server, the restoration needs no controller. The
+ * result is a function that stops the restoration.
  *
- * kube-apiserver compares the objects every ten seconds. Here, only a change starts a timer for the end of the
- * interval. An unchanged Service needs no timer and no write.
- * @param onError receives the error of a failed comparison. The next comparison follows after the interval
+ * kube-apiserver compares the objects every ten seconds. This control plane starts a timer for the rest of the interval
+ * only after a change. Without a change, no timer runs and no write happens.
+ * @param onError receives the error of a failed comparison. The next comparison starts after `INTERVAL_MS`
  * @see kubernetes pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */
 export async function keepKubernetesService(

@@ -6,7 +6,10 @@ const NAMESPACES = '/namespaces';
 /** Namespaces that cannot be deleted. */
 const IMMORTAL = new Set(['default', 'kube-system', 'kube-public']);
 
-/** NamespaceLifecycle: refuses new objects in namespaces that do not exist or are being deleted. */
+/**
+ * The admission plugin NamespaceLifecycle. The plugin refuses new objects in a namespace that is missing or is being
+ * deleted.
+ */
 export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
   name: 'NamespaceLifecycle',
   admit: ({ operation, served, namespace, name, object }) => {

@@ -106,7 +106,7 @@ async function makeOthers(setup: Setup, count: number): Promise<void> {
 }
 
 /**
- * Changes one guard and sends a write. Returns how many guards the write reads.
+ * Changes one guard (a webhook or a policy) and sends a write. Returns the number of guards that the server reads.
  * @param others number of other guards
  */
 async function guardsLookedAt(others: number): Promise<number[]> {
@@ -140,7 +140,10 @@ test('the first write after a change of a guard reads only matching webhooks and
   expect(await guardsLookedAt(12)).toEqual(few);
 });
 
-/** The number of rules that are evaluated for a read of a user. @param others number of roles and bindings of other users */
+/**
+ * Returns the number of rules that the server evaluates for a read request of a user. @param others number of roles and
+ * bindings of other users
+ */
 async function rulesAsked(others: number): Promise<number> {
   const setup = await startTestPlane();
   const grant = async (name: string): Promise<void> => {
@@ -169,8 +172,8 @@ test('only the rules of the bindings of a user are evaluated, independent of the
 });
 
 /**
- * The number of objects that the garbage collector reads for an owner with one dependent. @param others number of other
- * owners
+ * Returns the number of objects that the garbage collector reads for an owner with one dependent. @param others number
+ * of other owners
  */
 async function readsOfACollection(others: number): Promise<number> {
   await using plane = await TestPlane.start('garbage-collector');

@@ -7,8 +7,8 @@ import { StatusError } from '../../apimachinery/objects/status.ts';
 import { parseYamlText } from './yaml-body.ts';
 
 /**
- * Returns the start of a body for an error. Printable JSON is quoted, and any other body is shown as hexadecimal
- * digits.
+ * Returns the start of a body for an error message. Printable JSON is quoted, and any other body is shown as
+ * hexadecimal digits.
  */
 function excerpt(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
@@ -17,13 +17,13 @@ function excerpt(bytes: Uint8Array): string {
   return bytes.length > 30 ? `${shown} ...` : shown;
 }
 
-/** The 400 for a body that does not match its media type. */
+/** Returns the 400 error for a body that does not match its media type. */
 export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
 
 const MAYBE_LONE = /\\u[dD][89a-fA-F]/;
 
-/** Replaces unpaired surrogates, which UTF-8 cannot encode, by U+FFFD, as Go's decoder does. */
+/** Replaces unpaired surrogates by U+FFFD, as Go's decoder does. UTF-8 cannot encode unpaired surrogates. */
 const wellFormed = (text: string, value: unknown): unknown => (MAYBE_LONE.test(text) ? replaceLone(value) : value);
 
 function replaceLone(value: unknown): unknown {
@@ -35,13 +35,13 @@ function replaceLone(value: unknown): unknown {
   return made;
 }
 
-/** Parses a JSON body. `jsonProblem` returns the text of the error. @throws SyntaxError */
+/** Parses a JSON body. @throws SyntaxError for invalid JSON; `jsonProblem` returns the error text of Go */
 export function parseJsonBody(text: string): unknown {
   if (deepestBracket(text) !== undefined) throw new SyntaxError('the text nests too deeply');
   return wellFormed(text, parseJson(text));
 }
 
-/** Parses a body to plain JSON. YAML follows version 1.1, as in Go's library (`y` is true). */
+/** Parses a body to plain JSON. As in Go's library, a YAML body is read as YAML 1.1, so `y` is true. */
 export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Record<string, unknown> {
   const text = Buffer.from(bytes).toString('utf8');
   let value: unknown;

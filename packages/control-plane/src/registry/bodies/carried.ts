@@ -15,20 +15,20 @@ const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
   ]),
 );
 
-/** The kind with which the body of a subresource is read. @throws Error for a kind that this server does not know */
+/** Returns the kind of the body of a subresource. @throws Error for a kind that this server does not know */
 function carriedKind(name: string): ServedKind {
   const served = KNOWN.get(name);
   if (served === undefined) throw new Error(`no body of a request is a ${name}`);
   return served;
 }
 
-/** Returns the kind of a body as the attributes of admission contain it. */
+/** Returns the kind of a body in the form of the admission attributes. */
 export const carried = ({ kind: { group, version, kind } }: ServedKind): CarriedKind => ({ group, version, kind });
 
 export const CARRIED_BINDING = carriedKind('Binding');
 export const CARRIED_EVICTION = carriedKind('Eviction');
 export const CARRIED_SCALE = carriedKind('Scale');
-/** The Scale of a custom kind, for the conversion of a response. */
+/** The Scale of a custom kind. The conversion of a response needs this kind. */
 export const CUSTOM_SCALE = new ServedKind(customScaleKind);
 export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
 
@@ -38,7 +38,7 @@ const shown = (apiVersion: string, kind: string): string => {
 };
 
 /**
- * Decodes an object after admission. A failure is an error of the server, because no client sent the object.
+ * Decodes an object after admission. No client sent this object, so a failure is an error of the server.
  * @throws StatusError 500.
  */
 function readAs(made: ApiObject, served: ServedKind): readonly string[] {
@@ -74,7 +74,7 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
 /**
  * Decodes the object that an admission plugin returned. An object without a kind or version gets the kind and
  * `apiVersion` of the request.
- * @param strict Whether unknown fields are refused.
+ * @param strict Whether unknown fields are an error.
  * @throws StatusError 500.
  */
 export function readMade(made: ApiObject, served: ServedKind, apiVersion: string, strict = false): ApiObject {

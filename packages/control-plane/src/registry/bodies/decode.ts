@@ -37,11 +37,11 @@ const META_TYPES: ReadonlyMap<string, string> = new Map([
 const TIMES: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp']);
 const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
 
-/** Whether a number is not a 64-bit integer. Larger integers are read as numbers with a fraction. */
+/** Returns whether a value is not a 64-bit integer. The parser reads a larger integer as a double. */
 const isNoInteger = (value: unknown): boolean =>
   typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 2 ** 63);
 
-/** Checks the Go types of the metadata, before the schema. */
+/** Checks the Go types of the metadata fields. This check runs before the validation with the schema. */
 function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
     const shown = kind.custom ? path : `metadata.${path}`;
@@ -67,7 +67,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     const given = typeof value === 'bigint' ? 'number' : typeof value;
     const isOdd = oddNumber(value, `metadata.${field}`) !== undefined || (kind.custom === true && isNoInteger(value));
     if (type !== undefined && (given !== type || isOdd)) throw fail(value, field, GO_TYPES[type] ?? type);
-    // The times of a built-in kind are parsed later.
+    // For a built-in kind, a later step parses the times.
     if (kind.custom && !isApplied && TIMES.has(field))
       checkTime(String(value), { apiVersion: apiVersionOf(kind), kind: kind.kind });
     if (field === 'labels' || field === 'annotations') {
@@ -85,22 +85,23 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
       }
     }
     if (field === 'ownerReferences' || field === 'managedFields') {
-      // The items of a built-in kind are checked later.
+      // For a built-in kind, a later step checks the items.
       const why = kind.custom ? metaFieldProblem(field, value) : undefined;
       if (why !== undefined) throw new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind });
       const list = Array.isArray(value) ? value.map((item: unknown) => item ?? {}) : value;
       if (!Array.isArray(list) || !list.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
       meta[field] = list;
     }
-    // An empty list removes all managers, like a list with one empty entry. If the field is absent, nothing changes.
+    // An empty managedFields list removes all managers, like a list with one empty entry. If managedFields is absent,
+    // the managers stay.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
-    // In a custom object, the real server does not distinguish an empty list from an absent field.
+    // For a custom object, the real server treats an empty list as an absent field.
     if (kind.custom) delete meta[field];
     else meta[field] = [{}];
   }
 }
 
-/** Removes unknown metadata fields and returns their paths. Mutates. */
+/** Removes unknown metadata fields from the object, and returns their paths. Mutates the object. */
 function pruneMeta(meta: Record<string, unknown>): string[] {
   const unknown = Object.keys(meta).filter((field) => !META_FIELDS.has(field));
   for (const field of unknown) delete meta[field];
@@ -112,7 +113,7 @@ export const strictMessage = (problems: readonly string[]): string => `strict de
 
 const isJson = (text: string): boolean => text.trimStart().startsWith('{');
 
-/** Compares paths element by element, as Go's library sorts the keys of YAML. */
+/** Compares two paths element by element. Go's library sorts the keys of YAML in this order. */
 function compareSteps(one: string, other: string): number {
   const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
   const index = a.findIndex((step, at) => step !== b[at]);
@@ -120,7 +121,7 @@ function compareSteps(one: string, other: string): number {
   return (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
 }
 
-/** The repeated fields of a JSON body. @param body the parsed body, which must not have been changed */
+/** Returns the repeated fields of a JSON body. @param body the parsed body, before any change */
 const repeatedFields = (text: string, body: Record<string, unknown>): string[] =>
   isJson(text) ? duplicateFields(text, body) : [];
 
@@ -134,7 +135,7 @@ interface Problems {
 const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
- * All problems of a body. The order is that of Go's decoder:
+ * Returns all problems of a body, in the order of Go's decoder:
  * - JSON of custom objects: repeated fields first
  * - JSON of built-in kinds: the order of the text
  * - YAML: repeated keys first, then unknown keys in sorted order
@@ -161,8 +162,8 @@ function readTwice(text: string, given: Record<string, unknown>, { kind }: Serve
 }
 
 /**
- * Converts a body to an object. The function checks type and metadata, and sets defaults. Unknown fields are removed,
- * with a warning or an error if the client requests it.
+ * Converts a body to an object. The function checks type and metadata, sets defaults, and removes unknown fields. If
+ * the client requests a warning or an error for unknown fields, the function reports these fields.
  * @throws StatusError 400 or 422
  */
 export function decodeObject(
@@ -189,7 +190,10 @@ export function decodeObject(
   return object;
 }
 
-/** Refuses the problems of strict decoding, or warns about them. The client chooses between a refusal and a warning. */
+/**
+ * Reports the problems of strict decoding as an error or as warnings. The client chooses between the error and the
+ * warnings.
+ */
 function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
@@ -204,13 +208,13 @@ function reportProblems(
   if (fieldValidation === 'Warn') for (const problem of [...yaml, ...fields]) warn(problem);
 }
 
-/** Returns the unknown fields of a body, without a change of the body. */
+/** Returns the unknown fields of a body. The function does not change the body. */
 export function unknownFields(body: Record<string, unknown>, served: ServedKind): string[] {
   return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
 }
 
 /**
- * Reports unknown and repeated fields in the body of a subresource. The body is not changed.
+ * Reports unknown and repeated fields in the body of a subresource. The function does not change the body.
  * @throws StatusError 400
  */
 export function checkFields(
@@ -231,15 +235,16 @@ export function checkFields(
 }
 
 /**
- * Removes unknown fields and sets defaults. Mutates. `normalize` returns the paths of unknown fields. @param applied
- * whether nulls of a custom object are kept for the validation
+ * Removes unknown fields, sets defaults, and returns the paths of the unknown fields. Mutates the object. @param
+ * applied whether nulls of a custom object stay until the validation
  */
 export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {
   const unknown = pruneMeta(object.metadata as Record<string, unknown>);
   const { schema } = served;
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
-    // Objects of built-in kinds are converted to the types of the real server, which have their own rules for nulls.
+    // Objects of built-in kinds are converted to the types of the real server. The types have their own rules for
+    // nulls.
     if (served.kind.custom) {
       schema.setDefaults(object, { keepNulls: applied });
       unknown.push(...coerceEmbedded(object, schema.node, applied));
@@ -250,7 +255,8 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
 }
 
 /**
- * Checks the metadata of a patched object. @param isApplied whether the timestamps of a custom object are parsed later
+ * Checks the metadata of a patched object. @param isApplied whether a later step parses the timestamps of a custom
+ * object
  */
 export function checkPatched(object: ApiObject, served: ServedKind, isApplied = false): void {
   checkMeta(object as Record<string, unknown>, served, isApplied);

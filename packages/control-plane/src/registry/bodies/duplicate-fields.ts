@@ -1,6 +1,6 @@
 /** A level of the current path: the name of a field, or the index of an item. */
 interface Level {
-  /** The keys of an object. `keys` is undefined for a list. */
+  /** The keys of the object so far. For a list, `keys` is undefined. */
   readonly keys: Set<string> | undefined;
   /** The current field name or index. */
   step: string;
@@ -18,8 +18,8 @@ interface Key {
 }
 
 /**
- * Whether a text may contain repeated fields. If the text is as long as the JSON of its value, no field is repeated.
- * Most client libraries send bodies of exactly this length.
+ * Returns whether a JSON text may contain repeated fields. If the text has the length of its value in compact JSON, no
+ * field is repeated. Most client libraries send compact JSON.
  */
 function mayRepeat(text: string, value: unknown): boolean {
   try {
@@ -30,7 +30,7 @@ function mayRepeat(text: string, value: unknown): boolean {
   }
 }
 
-/** The keys of a JSON text, in order. */
+/** Yields the keys of a JSON text, in the order of the text. */
 function* keysOf(text: string): Generator<Key> {
   const levels: Level[] = [];
   // Strings, brackets, commas and colons are sufficient to find keys.
@@ -49,18 +49,18 @@ function* keysOf(text: string): Generator<Key> {
   }
 }
 
-/** The paths of repeated fields in a JSON text, in order. @param value the parsed text */
+/** Returns the paths of repeated fields in a JSON text, in the order of the text. @param value the parsed text */
 export const duplicateFields = (text: string, value: unknown): string[] =>
   mayRepeat(text, value) ? [...keysOf(text)].filter(({ isRepeated }) => isRepeated).map(({ path }) => path) : [];
 
-/** The message for a repeated field. */
+/** Returns the message for a repeated field. */
 export const repeatedField = (path: string): string => `duplicate field "${path}"`;
-/** The message for an unknown field. */
+/** Returns the message for an unknown field. */
 export const unknownField = (path: string): string => `unknown field "${path}"`;
 
 /**
- * The problems of a JSON text that Go's decoder for built-in kinds reports, in the order of the text. An unknown field
- * that is repeated is reported once, as unknown. Fields inside an unknown field are not reported.
+ * Returns the problems of a JSON text that Go's decoder for built-in kinds reports, in the order of the text. A
+ * repeated unknown field is reported once, as unknown. Fields inside an unknown field are not reported.
  * @param unknown the paths of unknown fields
  */
 export function problemsInOrder(text: string, unknown: readonly string[]): string[] {

@@ -27,7 +27,7 @@ export function walk(
   }
 }
 
-/** The error for malformed metadata. Go prints a map in the order of its keys. */
+/** Returns the error for malformed metadata. Go prints a map in the order of its keys. */
 export const malformed = (path: string, metadata: unknown, { message }: RangeError): StatusCause =>
   invalidValue(`${path}.metadata`, JSON.parse(sortedJson(metadata)), message);
 

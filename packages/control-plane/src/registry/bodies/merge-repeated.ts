@@ -12,7 +12,7 @@ const parseWord = (word: string): unknown => {
 };
 
 /**
- * Returns the value of a field that has a value first and null later, as Go's decoder reads it. @param holder the
+ * Returns the value that Go's decoder reads from a repeated field, if a null follows the first value. @param holder the
  * schema of the structure with the field
  */
 function readNull(first: unknown, holder: JsonSchema | undefined, key: string): unknown {
@@ -20,7 +20,7 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
-  // The real server computes with zero, but prints the first text of the quantity.
+  // After the null, the real server computes with zero, but prints the first text of the quantity.
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
@@ -29,13 +29,13 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
 }
 
 /**
- * Merges the second value of a repeated field into the first, as Go's decoder does. Objects keep their fields. Lists
- * are merged by index. Objects in a map are replaced. Null clears lists, maps and pointers, and does not change
+ * Merges the second value of a repeated field into the first value, as Go's decoder does. Objects keep their fields.
+ * Lists are merged by index. Objects in a map are replaced. Null clears lists, maps and pointers, and does not change
  * scalars.
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
-    // A null does not change an item, so the item of the first list remains.
+    // A null in the second list does not change an item, so the item of the first list remains.
     return second.map((item, index) =>
       item === null ? (first[index] ?? null) : readInto(first[index], item, schema?.items),
     );
@@ -50,8 +50,8 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
 }
 
 /**
- * The checks of the JSON type of a field. A shared scalar type such as a quantity has several JSON types, so `FITS`
- * does not contain it.
+ * For each JSON type, returns whether a value has the type. A shared scalar type such as a quantity has several JSON
+ * types, so the table does not contain shared scalar types.
  */
 const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isRecord,
@@ -61,7 +61,7 @@ const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: (value) => typeof value === 'number' || typeof value === 'bigint',
 };
 
-/** Whether a value and all values in it have the types of the schema. */
+/** Returns whether a value and all values in it have the types of the schema. */
 function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
   if (value === null || value === undefined || schema === undefined) return true;
   const fits = schema.$id === undefined || schema.type === 'object' ? FITS[String(schema.type)] : undefined;
@@ -74,8 +74,8 @@ function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
 }
 
 /**
- * Merges the values of a repeated field in a structure. Go's decoder refuses a body with a wrong type in any of the
- * values. The function returns a first value of a wrong type, which a later check refuses.
+ * Merges the values of a repeated field in a structure. Go's decoder refuses a body if any of the values has a wrong
+ * type. If the first value has a wrong type, the function returns this value, and a later check refuses the body.
  */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;
@@ -107,7 +107,7 @@ export function parseMerging(text: string, schema: JsonSchema | undefined): unkn
   function object(of: JsonSchema | undefined): Record<string, unknown> {
     const fields: Record<string, unknown> = {};
     const inner = isRecord(of?.additionalProperties) ? (of.additionalProperties as JsonSchema) : undefined;
-    // The last value of a repeated key in a map is used, but an earlier value of a wrong type is refused.
+    // For a repeated key in a map, the last value counts. An earlier value of a wrong type is still an error.
     const again = (first: unknown, second: unknown, key: string): unknown => {
       if (inner === undefined) return readField(first, second, of, key);
       return isReadable(first, inner) ? second : first;

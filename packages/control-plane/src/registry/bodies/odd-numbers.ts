@@ -3,7 +3,7 @@ const NUMBER = /[:[,\s]-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}])/g;
 const INTEGER = /^-?\d+$/;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** An integer with fewer digits than this has at most 64 bits. */
+/** An integer with fewer than `SHORT` digits has at most 64 bits. */
 const SHORT = 19;
 const isOdd = (source: string): boolean =>
   !INTEGER.test(source) || (source.length >= SHORT && BigInt.asIntN(64, BigInt(source)) !== BigInt(source));
@@ -12,9 +12,9 @@ const mayHold = (text: string): boolean =>
   text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
 /**
- * The numbers of a JSON text that are mathematically integers, but that Go does not read as integers. Examples are
- * `1e3`, `5.0`, and numbers with more than 64 bits. Each key is the path without indexes, a space and the value. The
- * values are the texts.
+ * Returns the numbers of a JSON text that are mathematically integers, although Go does not read these numbers as
+ * integers. Examples are `1e3`, `5.0`, and numbers with more than 64 bits. A key of the map consists of the path
+ * without indexes, a space and the value. A value of the map is the text of the number.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;
@@ -36,7 +36,7 @@ export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
     const outer = pathOf(above.holder, above.key);
     return [outer, step].filter((part) => part !== '').join('.');
   };
-  // A map is the path of each quantity in it.
+  // All quantities in a map have the path of the map.
   return new Map(
     found.flatMap(({ holder, key, value, source }) =>
       [key, ''].map((step): [string, string] => [`${pathOf(holder, step)} ${value}`, source]),

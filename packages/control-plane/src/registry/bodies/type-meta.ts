@@ -5,12 +5,12 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import { unrecognized } from './body.ts';
 
-/** Kinds of the API machinery. The scheme knows them in each version. */
+/** Kinds of the API machinery. The Go scheme contains these kinds in each version. */
 const UNVERSIONED = new Set(['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList']);
 
-/** The error for an object of the wrong type, with the text of the scheme. */
+/** Returns the error for an object of the wrong type, with the error text of the Go scheme. */
 export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
-  // The scheme does not know custom kinds.
+  // The Go scheme does not contain custom kinds.
   const isUnversioned = UNVERSIONED.has(name);
   if (!isUnversioned && kinds.byKind(apiVersion, name)?.kind.custom !== false) {
     return `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
@@ -20,9 +20,7 @@ export function unconvertible(apiVersion: string, name: string, { kind }: Served
   return `converting (${version}.${name}) to (${target}): unknown conversion`;
 }
 
-/**
- * Returns the reason why apiVersion and kind cannot be read. `typeMetaProblem` returns undefined if they can be read.
- */
+/** Returns the reason why apiVersion and kind are unreadable, or undefined if both fields are readable. */
 export function typeMetaProblem(body: Record<string, unknown>): string | undefined {
   const field = ['apiVersion', 'kind'].find((each) => typeof (body[each] ?? '') !== 'string');
   if (field === undefined) return undefined;
@@ -37,8 +35,8 @@ export function checkTypeMeta(body: Record<string, unknown>): void {
 }
 
 /**
- * Splits an apiVersion into group and version. Both parts are empty if the text is empty. `parseApiVersion` returns
- * undefined if the text has more than two parts.
+ * Splits an apiVersion into group and version. For an empty text, both parts are empty. For a text with more than two
+ * parts, the result is undefined.
  */
 export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
   if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
@@ -51,8 +49,8 @@ export function parseApiVersion(apiVersion: string): { readonly group: string; r
 const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
 /**
- * Checks that apiVersion and kind match the URL. If a built-in kind may omit apiVersion and kind, the function sets
- * them.
+ * Checks that apiVersion and kind match the URL. Objects of some built-in kinds may omit apiVersion and kind. The
+ * function then sets both fields.
  */
 export function checkType(
   body: Record<string, unknown>,
@@ -108,7 +106,10 @@ function checkCustomVersion(
   }
 }
 
-/** Whether a patched object still belongs to the resource. The group and the kind of the object must not have changed. */
+/**
+ * Returns whether a patched object still belongs to the resource. The group and the kind of the object must not have
+ * changed.
+ */
 export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 

@@ -5,7 +5,9 @@ import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
 import { yamlExcess } from '../../apimachinery/objects/nesting.ts';
 import { goTags, yaml } from '../../apimachinery/objects/yaml.ts';
 
-/** Converts integers as `parseJson` does: only numbers that a double cannot represent are bigints. */
+/**
+ * Converts integers as `parseJson` does: an integer becomes a bigint only if a double cannot represent the integer.
+ */
 function withNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value.toString(), Number(value));
   // When YAML is converted to JSON, a float without a fraction becomes an integer.
@@ -18,8 +20,8 @@ function withNumbers(value: unknown): unknown {
 }
 
 /**
- * The token that Go expects at the end of a flow list or map. The token is the closing bracket, or a value after a
- * separator.
+ * Returns the token that Go expects at the end of an incomplete flow list or map: the closing bracket, or a value after
+ * a separator.
  */
 const expectedOf = (text: string, message: string): string =>
   /[[{,:]$/.test(text.trimEnd()) || !/end with/.test(message)
@@ -37,7 +39,7 @@ function yamlProblem(error: unknown, text: string): string {
   if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
   const said = YAML_WORDS.find(([pattern]) => pattern.test(message))?.[1];
   if (said === undefined) return message;
-  // For a missing key, Go reports the number of the previous line, except at the first line.
+  // For a missing key, Go reports the previous line number, except on the first line.
   const line = said === NO_KEY ? number - 1 : number;
   return line > 1 ? `line ${line}: ${said}` : said;
 }
@@ -54,8 +56,8 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Makes the YAML composer stop at its first error. A text may contain many errors, and each error is expensive to
- * compose.
+ * Makes the YAML composer stop at its first error. A text may contain many errors, and the composer needs much time for
+ * each error.
  */
 function failFast(composer: Composer, text: string): Composer {
   let fault: YamlFault | undefined;
@@ -70,7 +72,7 @@ function failFast(composer: Composer, text: string): Composer {
   return Object.assign(composer, { onError });
 }
 
-/** A text is not valid YAML. */
+/** The error for a text that is not valid YAML. */
 class YamlFault extends Error {}
 
 /** Composes the first YAML document, with the rules of Go's library. */
@@ -90,8 +92,8 @@ function composeYaml(text: string, intAsBigInt: boolean): Document.Parsed | unde
 }
 
 /**
- * Parses the first YAML document as Go's library does. Of a repeated key, the last value counts; documents after the
- * first one are ignored.
+ * Parses the first YAML document as Go's library does. If a key is repeated, the last value counts. All later documents
+ * are ignored.
  */
 function readYaml(text: string, intAsBigInt: boolean): unknown {
   const first = composeYaml(text, intAsBigInt);
@@ -109,10 +111,10 @@ function checkFinite(value: unknown): void {
   if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) checkFinite(each);
 }
 
-/** The YAML is too expensive to parse. */
+/** The error for YAML that is too expensive to parse. */
 class Excess extends Error {}
 
-/** The YAML is valid, but JSON cannot represent its value. */
+/** The error for valid YAML with a value that JSON cannot represent. */
 class NoJson extends Error {}
 
 /** Parses YAML, with the errors of Go's library. @throws StatusError 400 */
@@ -131,8 +133,9 @@ export function parseYamlText(text: string, prefix = ''): unknown {
 }
 
 /**
- * The repeated keys of a valid YAML text, each with the line of its repeated value. As in Go's strict decoder, repeated
- * keys inside a value come before the key of this value. JSON is valid YAML, so the function also accepts JSON.
+ * Returns the repeated keys of a valid YAML text, each with the line of its repeated value. As in Go's strict decoder,
+ * repeated keys inside a value come before the key with this value. The function accepts JSON, because JSON is valid
+ * YAML.
  */
 export function repeatedKeys(text: string): string[] {
   const found: string[] = [];
@@ -156,5 +159,5 @@ export function repeatedKeys(text: string): string[] {
   return found;
 }
 
-/** The text of Go's strict YAML decoder for several errors. */
+/** Returns the lines of several errors as one text, in the format of Go's strict YAML decoder. */
 export const yamlProblems = (lines: readonly string[]): string => ['yaml: unmarshal errors:', ...lines].join('\n  ');

@@ -31,7 +31,7 @@ export const terminatingCrds: AdmissionPlugin = {
 export class CrdCleanup {
   readonly #registry: Registry;
   readonly #crdKind: ServedKind;
-  /** Functions that end the wait for the objects of a CRD, by the name of the CRD. */
+  /** The running clean-ups: for each CRD name, the function that stops the wait for the objects of the CRD. */
   readonly #waits = new Map<string, () => void>();
 
   constructor(registry: Registry, crdKind: ServedKind) {
@@ -49,7 +49,7 @@ export class CrdCleanup {
     for (const name of [...this.#waits.keys()]) this.forget(name);
   }
 
-  /** Deletes the objects of a CRD that is being deleted. A second call for the same CRD is safe, and repeats lost writes. */
+  /** Deletes the objects of a CRD that is being deleted. A second call for a CRD is safe, and repeats lost writes. */
   begin(name: string): void {
     const crd = this.#live(name);
     if (crd === undefined) return;
@@ -63,7 +63,7 @@ export class CrdCleanup {
     const { store } = this.#registry;
     const served = new ServedKind(stored);
     if (!this.#waits.has(name)) {
-      // An object may still be created, if the server admitted it before the deletion of the CRD.
+      // If the server admitted an object before the deletion of the CRD, the server may still create the object.
       const stop = store.subscribe(served.resource, (event) => this.#onEvent(name, served, event));
       this.#waits.set(name, stop);
     }
@@ -103,7 +103,7 @@ export class CrdCleanup {
     this.#registry.put(this.#crdKind, updated);
   }
 
-  /** A CRD that is being deleted and still has the finalizer. */
+  /** Returns the CRD, if the CRD is being deleted and still has the finalizer. */
   #live(name: string): ApiObject | undefined {
     const record = this.#registry.store.get(this.#crdKind.resource, '', name);
     if (record === undefined) return undefined;

@@ -21,7 +21,7 @@ import { putStatus } from '../writes/create.ts';
 import { CLEANUP, CrdCleanup } from './crd-cleanup.ts';
 
 const CRDS = 'apiextensions.k8s.io/customresourcedefinitions';
-/** Marks a CRD at its first delete. The objects of the CRD are deleted next. */
+/** Marks a CRD as terminating at its first delete request. The server deletes the objects of the CRD afterwards. */
 function markCrd(crd: ApiObject, now: Date): void {
   const { metadata } = crd;
   const finalizers = metadata.finalizers ?? [];
@@ -30,7 +30,10 @@ function markCrd(crd: ApiObject, now: Date): void {
   crd.status = terminatingStatus(crd, 'InstanceDeletionPending', now);
 }
 
-/** The strategy of CustomResourceDefinitions, on top of their schema. */
+/**
+ * Adds the strategy of CustomResourceDefinitions to their kind, and returns the result. All other kinds are returned
+ * unchanged.
+ */
 export function withCrdStrategy(kind: KindDefinition): KindDefinition {
   if (`${kind.group}/${kind.plural}` !== CRDS) return kind;
   return {
@@ -57,10 +60,15 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
   };
 }
 
-/** The names in each record. Records never change, and parsing the schemas of a CRD is expensive. */
+/**
+ * The names in each stored CRD. The cache saves parsing the CRD, which is expensive. Records never change, so the
+ * cached names stay correct.
+ */
 const namesKept = new WeakMap<StoredRecord, readonly string[]>();
 
-/** The names that a CRD requests or has, in its group. Two CRDs with the same name conflict. */
+/**
+ * Returns the names that a CRD requests or has, each with the group of the CRD. Two CRDs with a common name conflict.
+ */
 function namesOf(record: StoredRecord): readonly string[] {
   let names = namesKept.get(record);
   if (names === undefined) {
@@ -107,12 +115,12 @@ function withStorageVersion(crd: ApiObject): KindDefinition[] {
  */
 export class CrdLifecycle {
   readonly #registry: Registry;
-  /** The served state of each CRD. Only changes of the served state are processed. */
+  /** The served state of each CRD. The kinds are updated only if the served state changes. */
   readonly #served = new Map<string, unknown>();
   /** Names of CRDs that must be processed. */
   readonly #changed = new Set<string>();
   #scheduled = false;
-  /** Name of the CRD whose status is being written. */
+  /** The name of the CRD whose status this class is writing. */
   #settling: string | undefined;
   #stop: (() => void) | undefined;
   #cleanup: CrdCleanup | undefined;
@@ -143,10 +151,10 @@ export class CrdLifecycle {
     // If a CRD releases a name, another CRD may get the name.
     const words = new Set([record, previous].flatMap((state) => (state === undefined ? [] : namesOf(state))));
     const touched = this.#registry.store.find(CRDS, BY_NAME, words).map(({ name }) => name);
-    // A write of its own status does not mark a CRD as changed.
+    // A status write by this class does not mark the CRD as changed.
     for (const name of [record.name, ...touched]) if (name !== this.#settling) this.#changed.add(name);
     if (this.#changed.size === 0) return;
-    // CRDs are processed after the answer to the write, as in a separate controller.
+    // As in a separate controller, the CRDs are processed after the response to the write.
     if (this.#scheduled) return;
     this.#scheduled = true;
     queueMicrotask(() => {
@@ -155,7 +163,7 @@ export class CrdLifecycle {
     });
   }
 
-  /** Updates the status of every changed CRD, and the served kinds. */
+  /** Updates the status of every changed CRD, and then the served kinds. */
   settle(): void {
     const { kinds, store } = this.#registry;
     const names = [...this.#changed].sort();

@@ -29,14 +29,17 @@ export interface ListResult {
   readonly remainingItemCount: number | undefined;
 }
 
-/** The filter of both selectors, undefined if all records match. */
+/** The combined filter of both selectors, or undefined if all records match. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
   /** Index keys that all matching objects have. */
   readonly where: readonly Demand[];
 }
 
-/** Validates the selectors of a query before its other options are read. @throws StatusError 400 */
+/**
+ * Validates the selectors of a query. This check runs before the other options of the query are read. @throws
+ * StatusError 400
+ */
 export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
   parseLabelSelector(labelSelector);
   parseTerms(fieldSelector);
@@ -62,13 +65,13 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** The namespace of the objects that a target includes. `namespaceOf` returns undefined for all namespaces. */
+/** Returns the namespace of the objects that a target includes. `namespaceOf` returns undefined for all namespaces. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** The smallest suffix. In byte order, a key with this suffix follows directly after the key without it. */
+/** The smallest suffix. In byte order, a key with this suffix follows directly after the key without the suffix. */
 const END_OF_KEY = '\u0000';
 
 interface ContinueToken {
@@ -76,13 +79,13 @@ interface ContinueToken {
   readonly rv: number;
   readonly start: string;
   /**
-   * The number of remaining objects, so that the next page does not count them again. The real server does not have the
-   * field `left`.
+   * The number of remaining objects. With this number, the next page does not count the objects again. The real server
+   * does not have the field `left`.
    */
   readonly left?: number;
   /**
-   * The time at which the version was read, in milliseconds. The storage of the real server compacts versions by time,
-   * so its token has no time.
+   * The time of the first page, in milliseconds. A token of the real server has no time, because the storage of the
+   * real server compacts versions by time.
    */
   readonly at?: number;
 }
@@ -103,9 +106,7 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly left: number | undefined;
-  /**
-   * The time at which the version was read, in milliseconds. `at` is undefined if the token comes from another server.
-   */
+  /** The time of the first page, in milliseconds. In a token from another server, `at` is undefined. */
   readonly at: number | undefined;
 }
 
@@ -121,7 +122,7 @@ function decodeToken(text: string): Place {
   if (namespace === undefined || start === '') {
     throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
   }
-  // The key in a token must not lead to a foreign resource.
+  // The key in a token must not select another resource.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
   const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
   return { rv: Number(rv), namespace, name: name ?? '', left: numberOr(left), at: numberOr(at) };
@@ -208,7 +209,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
-  // Versions are compacted by time, even without changes.
+  // Versions are compacted by time, even if no object changes.
   const now = registry.now().getTime();
   const readAt = token === undefined || token.rv < 0 ? now : token.at;
   if (readAt !== undefined && now - readAt > registry.store.historyMs) {
@@ -228,9 +229,10 @@ export async function listRecords(registry: Registry, target: Target, options: L
   });
   const last = page.records.at(-1);
   const isFull = last !== undefined && page.records.length === limit;
-  // As in the real server, the next page may be empty: the server does not check whether a remaining object matches.
+  // As in the real server, the next page may be empty, because the server does not check whether the remaining objects
+  // match.
   const next = { namespace: namespaceOf(target), revision: at, after: last, limit: 1, left: 1 };
-  // As in the real server, a list of one name has no further page.
+  // As in the real server, a list that selects one name has only one page.
   const isSingle =
     token === undefined && namespaceOf(target) !== undefined && where.some(({ field }) => field === 'metadata.name');
   const more =
@@ -247,7 +249,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
 }
 
 /**
- * Increases the version, as in a real server, which writes a key with each compaction. Clients expect a new version
+ * Increases the version of the store. A real server writes a key at each compaction, so clients expect a new version
  * after a token has expired. No API resource has the name of this key.
  */
 function recordCompaction({ store }: Registry): void {
@@ -279,7 +281,7 @@ function compacted(token: { namespace: string; name: string } | undefined, curre
   return failure;
 }
 
-/** The text of an item in a list. Items of built-in kinds have no apiVersion and kind. */
+/** Returns the text of an item in a list. Items of built-in kinds have no apiVersion and kind. */
 function itemText(served: ServedKind, record: StoredRecord): string {
   const text = served.textOf(record);
   if (served.kind.custom) return text;
@@ -287,7 +289,7 @@ function itemText(served: ServedKind, record: StoredRecord): string {
   return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
 }
 
-/** The metadata of a list, for built-in and custom kinds. */
+/** Returns the metadata of a list, for built-in and custom kinds. */
 export function listMeta(served: ServedKind, result: ListResult): Record<string, unknown> {
   const meta: Record<string, unknown> = { resourceVersion: String(result.resourceVersion) };
   if (result.continue !== '' || served.kind.custom) meta.continue = result.continue;
@@ -295,7 +297,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** The text of a whole list. The text consists of the stored texts of the items, which are not parsed. */
+/** Returns the text of a whole list. The text consists of the stored texts of the items, which are not parsed. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

@@ -17,14 +17,14 @@ const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
 /** The time from the last bookmark of a watch until the timeout of the watch, in milliseconds. */
 const LAST_BOOKMARK_MS = 2_000;
-/** A watch without a timeout ends after a time between this value and twice this value, in milliseconds. */
+/** The minimum duration of a watch without a timeout, in milliseconds. The maximum duration is twice this value. */
 const MIN_TIMEOUT_MS = 1_800_000;
-/** The maximum delay of a Node.js timer (24.8 days). A longer one would fire immediately. */
+/** The maximum delay of a Node.js timer (24.8 days). A timer with a longer delay would fire immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** The reason for the end of a watch at its first event: the server cannot send the objects in the requested format. */
+/** The error that ends a watch at its first event if the server cannot send objects in the requested format. */
 export class WrongFormError extends Error {}
 
 /**
@@ -34,9 +34,9 @@ export class WrongFormError extends Error {}
 export interface WatchFormat {
   /** Watches with equal keys share encoded events. `shareKey` is undefined for a watch that shares no events. */
   readonly shareKey: string | undefined;
-  /** Returns an object in the form. @throws WrongFormError */
+  /** Returns an object in the requested format. @throws WrongFormError */
   object(text: string, first: boolean): string;
-  /** Returns a bookmark in the form. @throws WrongFormError */
+  /** Returns a bookmark in the requested format. @throws WrongFormError */
   bookmark(resourceVersion: string, initialEventsEnd: boolean, first: boolean): string;
   frame(type: EventType, object: string): Uint8Array;
 }
@@ -51,8 +51,8 @@ export const frame = (type: EventType, object: string): Uint8Array =>
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
-  // Only the current event is cached: all watches get it in the same turn. A cache of more events would double the size
-  // of the history.
+  // Only the current event is cached, because all watches get an event in one turn of the event loop. A cache of more
+  // events would double the size of the history.
   if (delivered?.event !== event) delivered = { event, frames: new Map() };
   const { frames } = delivered;
   let bytes = frames.get(key);
@@ -69,7 +69,7 @@ export interface Watch {
 }
 
 /**
- * Prepares a watch. Throws all errors of the request here, before the first byte of the response is sent.
+ * Prepares a watch. All errors of the request are thrown here, before the first byte of the response.
  * @throws StatusError 400, 422 or 500
  */
 export async function openWatch(
@@ -197,7 +197,10 @@ class Watcher {
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
 
-  /** Sends the changes after a version. Ends the watch and returns false if changes are no longer available. */
+  /**
+   * Sends the changes after a version. If the changes are no longer available, the method ends the watch and returns
+   * false.
+   */
   #replay(version: number): boolean {
     const { store } = this.#registry;
     const events = store.since(this.#served.resource, version, this.#where());
@@ -209,8 +212,8 @@ class Watcher {
       return false;
     }
     this.#seen = version;
-    // Replayed events do not count towards the limit of unread events, because a client could otherwise never resume a
-    // watch.
+    // Replayed events do not count towards the limit of unread events. With the limit, a client with many missed events
+    // could never resume its watch.
     for (const event of events) {
       const queued = this.#next(event, false);
       if (queued !== undefined) this.#queue.push(queued);
@@ -224,11 +227,12 @@ class Watcher {
   }
 
   /**
-   * Converts a new event for this watch. @param isLive whether the event happens now. For a live event, the real server
-   * sends the stored form of the object
+   * Converts an event for this watch, or returns undefined if the watch does not send the event. @param isLive whether
+   * the event happens now. For a live event, the real server sends the stored form of the object
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // The store delivers events again when they become durable, but the watch has already sent some of them.
+    // When events become durable, the store delivers the events again. The watch skips the events that it has already
+    // sent.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);
@@ -289,7 +293,10 @@ class Watcher {
     return this.#format.frame('BOOKMARK', shown);
   }
 
-  /** Encodes an event. If the objects cannot be sent in the requested format, the watch ends, as in the real server. */
+  /**
+   * Encodes an event. If the server cannot send the object in the requested format, the watch ends, as in the real
+   * server.
+   */
   #take(queued: Queued | undefined): Uint8Array | undefined {
     try {
       return queued?.();
@@ -342,7 +349,7 @@ class Watcher {
   }
 
   #sendBookmark(): void {
-    // Listeners are called in the order of revisions, so all events up to this one were delivered.
+    // The store calls listeners in the order of revisions, so all events up to this revision were delivered.
     const revision = Math.max(this.#seen, this.#registry.deliveredRevision());
     this.#queue.push(() => this.#bookmark(revision, false));
     this.#pump();

@@ -7,7 +7,7 @@ import { checkLogOptions } from './log-options.ts';
 
 const SCHEMES: ReadonlySet<string> = new Set(['', 'http', 'https']);
 
-/** The object to connect to. @throws StatusError 404 */
+/** Returns the object to connect to. @throws StatusError 404 */
 function targetOf({ registry, target }: SubresourceRequest, name = target.name): ApiObject {
   const record = registry.store.get(target.served.resource, target.namespace, name);
   if (record === undefined) throw notFound(target.served.kind, name);
@@ -17,8 +17,8 @@ function targetOf({ registry, target }: SubresourceRequest, name = target.name):
 const names = (containers: readonly Plain[]): string => containers.map((one) => text(one, 'name')).join(' ');
 
 /**
- * Checks the name of the container. The name is optional if the pod has only one. @throws StatusError 400 with the text of
- * the server
+ * Checks the name of the container. If the pod has only one container, the name is optional. @throws StatusError 400
+ * with the text of the real server
  */
 function checkContainer(pod: ApiObject, wanted: string | null): void {
   const spec = look(pod, 'spec');
@@ -36,7 +36,7 @@ function checkContainer(pod: ApiObject, wanted: string | null): void {
 
 const FLAGS = ['stdin', 'stdout', 'stderr', 'tty'] as const;
 
-/** The options of a connection from the query and the path, as in the server. */
+/** Returns the options of a connection from the query and the path, as the real server reads the options. */
 function optionsOf({ query, target: { served, subresource }, rest }: SubresourceRequest): ApiObject {
   const object: ApiObject = { apiVersion: 'v1', kind: '', metadata: {} };
   if (subresource === 'proxy') {
@@ -82,7 +82,9 @@ async function admitConnection(request: SubresourceRequest): Promise<ApiObject> 
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
-/** The error for a request to the kubelet of a node. If the node does not exist, the error contains its name. */
+/**
+ * Returns the error for a request to the kubelet of a node. If the node does not exist, the error contains its name.
+ */
 function unreached({ registry, target }: SubresourceRequest, node: string): Error {
   const record = registry.store.get('/nodes', '', node);
   if (record === undefined) return notFound(target.served.kind, node);

@@ -26,8 +26,8 @@ import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
 /**
- * The maximum number of evictions that the disruption controller has not processed yet. A larger number indicates a problem of
- * the controller.
+ * The maximum number of evictions that wait for the disruption controller. If more evictions wait, the controller has a
+ * problem.
  */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
@@ -77,14 +77,14 @@ const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
     code: 429,
   });
 
-/** Whether a pod is exempt from budgets, because it does not run or is being deleted. */
+/** Returns whether a pod is exempt from budgets, because it does not run or is being deleted. */
 const isExempt = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '');
 
 const isReady = (pod: Pod): boolean =>
   (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
-/** Handles `pods/NAME/eviction`: deletes a pod, unless its disruption budget refuses this. */
+/** Handles `pods/NAME/eviction`: deletes a pod, unless its disruption budget refuses the eviction. */
 export async function evictPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -119,7 +119,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // No `await` separates the read of the budget from its change, so two evictions never use one allowed disruption.
+  // The budget is read and changed without an `await` in between, so two evictions never use one allowed disruption.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {
@@ -128,7 +128,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   }
   // As in the real server, invalid options are reported after the writes to the budget and the pod.
   check();
-  // The condition is a separate write. The preconditions are already checked.
+  // The condition is written separately. An earlier step has already checked the preconditions.
   const unconditional = { ...options, preconditions: undefined };
   await deleteObject(
     registry,
@@ -200,7 +200,10 @@ function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets:
   return { served, budgets };
 }
 
-/** Uses one disruption of the budget of the pod. @throws StatusError 403, 429 or 500 if no disruption is allowed */
+/**
+ * Takes one allowed disruption from the budget of the pod. @throws StatusError 403, 429 or 500 if no disruption is
+ * allowed
+ */
 function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   const found = budgetsOf(registry, pod);
   if (found === undefined) return;
@@ -234,7 +237,10 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   });
 }
 
-/** Whether an unready pod may be evicted: the budget allows it, or enough other pods are ready. */
+/**
+ * Returns whether an unready pod may be evicted: the policy of the budget allows the eviction, or enough other pods are
+ * ready.
+ */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;

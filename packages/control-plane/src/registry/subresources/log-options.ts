@@ -11,8 +11,8 @@ function integer(query: URLSearchParams, name: string): number | undefined {
 }
 
 /**
- * The `sinceTime` of a query. `sinceTime` returns undefined if it is absent. @throws StatusError 400 with the text of
- * Go's `time.Parse`
+ * Returns the `sinceTime` of a query, or undefined if the query has no `sinceTime`. @throws StatusError 400 with the
+ * text of Go's `time.Parse`
  */
 function sinceTime(query: URLSearchParams): string | undefined {
   const time = query.get('sinceTime') ?? '';
@@ -45,7 +45,7 @@ export function checkLogOptions(query: URLSearchParams, pod: string): void {
     causes.push(invalidValue('limitBytes', limitBytes, 'must be greater than 0'));
   }
   if (sinceSeconds !== undefined && time !== undefined) {
-    // The path of this error is empty, and Go prints an empty path as `[]`.
+    // This error has an empty path, and Go prints an empty path as `[]`.
     causes.push(forbiddenValue('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
   } else if (sinceSeconds !== undefined && sinceSeconds < 1) {
     causes.push(invalidValue('sinceSeconds', sinceSeconds, 'must be greater than 0'));

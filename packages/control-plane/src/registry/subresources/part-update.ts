@@ -6,7 +6,7 @@ import { type PatchType, patchObject } from '../writes/patch.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
 /**
- * Handles subresources that write a part of their object, as `status` does: get, update and patch. `prepareForUpdate`
+ * Handles get, update and patch of subresources that write a part of their object, such as `status`. `prepareForUpdate`
  * of the kind restores all other parts of the object.
  */
 export async function partUpdate(request: SubresourceRequest): Promise<SubresourceAnswer> {

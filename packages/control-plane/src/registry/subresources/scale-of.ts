@@ -4,10 +4,10 @@ import type { ReplicasPath } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** The steps of a path: `.spec.replicas` → `['spec', 'replicas']`. */
+/** Returns the steps of a path: `.spec.replicas` → `['spec', 'replicas']`. */
 export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
 
-/** The value at a path of an object. `read` returns undefined if it is absent. */
+/** Returns the value at a path of an object, or undefined if the value is absent. */
 export function read(object: ApiObject, path: string): unknown {
   let value: unknown = object;
   for (const step of steps(path)) {
@@ -18,7 +18,8 @@ export function read(object: ApiObject, path: string): unknown {
 }
 
 /**
- * API versions of built-in kinds that the server no longer serves. Old entries in managedFields may still contain them.
+ * API versions of built-in kinds that the server no longer serves. Old entries in managedFields may still contain these
+ * versions.
  */
 const LEGACY: Readonly<Record<string, readonly string[]>> = {
   'apps/Deployment': ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
@@ -51,12 +52,14 @@ function selectorText(value: unknown): string {
     else if (operator === 'DoesNotExist') terms.push({ key, term: `!${key}` });
     else terms.push({ key, term: `${key} ${operator === 'In' ? 'in' : 'notin'} (${[...values].sort().join(',')})` });
   }
-  // The terms are sorted by key. The texts of the terms do not affect the order.
+  // As in Go, only the keys of the terms determine the order.
   terms.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return terms.map(({ term }) => term).join(',');
 }
 
-/** The Scale of an object. If the number of replicas is zero, the spec has no replicas, because Go omits a zero. */
+/**
+ * Returns the Scale of an object. If the number of replicas is zero, the spec has no replicas, because Go omits a zero.
+ */
 export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
   const paths = kind.subresources?.scale;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;

@@ -18,7 +18,7 @@ import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../write
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 
-/** The error of Go's decoder for a number of replicas. `replicasProblem` returns undefined if there is none. */
+/** Returns the error of Go's decoder for a number of replicas, or undefined if the number is valid. */
 function replicasProblem(scale: ApiObject): string | undefined {
   const replicas: unknown = (scale.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
   const found = wrongType(replicas);
@@ -46,10 +46,7 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
   return scale;
 }
 
-/**
- * Converts an integer as Go's converter does, which keeps only the last 32 bits. Values that are no integers stay
- * unchanged.
- */
+/** Converts an integer as Go's converter does: only the last 32 bits remain. Other values stay unchanged. */
 function keepLastBits({ spec = {} }: ApiObject): void {
   const given = spec as { replicas?: unknown };
   const { replicas } = given;
@@ -58,7 +55,9 @@ function keepLastBits({ spec = {} }: ApiObject): void {
   if (BigInt.asIntN(64, value) === value) given.replicas = Number(BigInt.asIntN(32, value));
 }
 
-/** Converts an applied number. @throws StatusError 500 for a number with a fraction */
+/**
+ * Converts the number of replicas in an applied configuration. @throws StatusError 500 for a number with a fraction
+ */
 function convertApplied(scale: ApiObject): void {
   keepLastBits(scale);
   if (replicasProblem(scale) === undefined) return;
@@ -70,8 +69,8 @@ function convertApplied(scale: ApiObject): void {
 const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
 
 /**
- * Applies a configuration to the current Scale. The real server cannot convert the Scale of a custom kind, so an apply
- * that changes the Scale fails in the real server.
+ * Applies a configuration to the current Scale. The real server cannot convert the Scale of a custom kind. As in the
+ * real server, an apply that changes this Scale fails.
  * @throws StatusError 400, 409 or 500
  */
 function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject, bytes: Uint8Array): ApiObject {

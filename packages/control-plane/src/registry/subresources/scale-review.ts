@@ -25,7 +25,7 @@ export function managedScale(served: ServedKind, object: ApiObject, pathOf: Repl
   return managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
 }
 
-/** Sets the field manager of a write to a Scale. The field manager of an apply is set elsewhere. */
+/** Sets the field manager of a write to a Scale. For an apply, other code sets the field manager. */
 function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: ApiObject): ApiObject {
   const written = { ...object, metadata: { ...object.metadata, managedFields: old.metadata.managedFields ?? [] } };
   track(registry, CARRIED_SCALE, old, written, options, 'scale');
@@ -36,7 +36,7 @@ function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: 
  * Runs mutating admission for a Scale. @param live the current object
  *
  * @returns the Scale after admission
- * @throws StatusError of a refusal, or 500 for an invalid Scale
+ * @throws StatusError if a plugin refuses the Scale, and StatusError 500 if the Scale is invalid afterwards
  */
 export async function admitScale(review: ScaleReview, live: ApiObject, wanted: ApiObject): Promise<ApiObject> {
   const { registry, target, pathOf } = review;

@@ -23,7 +23,10 @@ import { admitScale, managedScale, type ScaleReview, validateScale } from './sca
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
 
-/** The number that a patch of a Scale reads if the custom object has no number of replicas, as in the real server. */
+/**
+ * The number of replicas in the Scale of a custom object without a number of replicas. As in the real server, only
+ * patches read this number.
+ */
 const UNSET_REPLICAS = -(2 ** 31);
 
 function write(object: ApiObject, path: string, value: number): void {

@@ -118,12 +118,13 @@ function checkExpiration(seconds: number): void {
 }
 
 /**
- * The object to which the token is bound. @throws StatusError 400 for another kind, 404 or 409 if the object does not exist
+ * Returns the object to which the token is bound. @throws StatusError 400 for another kind, 404 or 409 if the object
+ * does not exist
  */
 function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef: ref }: Spec): BoundObject | undefined {
   if (ref === undefined || ref === null) return undefined;
   const { kind = '', apiVersion = '', name = '', uid = '' } = ref;
-  // Only the group in the apiVersion is checked.
+  // As in the real server, only the group in the apiVersion is checked.
   const bindable = Object.hasOwn(BINDABLE, kind) && !apiVersion.includes('/') ? BINDABLE[kind] : undefined;
   if (bindable === undefined) {
     const slash = apiVersion.indexOf('/');
@@ -161,7 +162,7 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
   return { name, ...(uid === undefined ? {} : { uid }) };
 }
 
-/** Returns the body with its defaults, as the attributes of admission contain it. @throws StatusError 400 */
+/** Returns the body with its defaults, in the form of the admission attributes. @throws StatusError 400 */
 function sentRequest(
   { registry, target, call }: SubresourceRequest,
   decoded: ApiObject,

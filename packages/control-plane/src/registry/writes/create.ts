@@ -14,7 +14,10 @@ import { checkCustomType } from '../bodies/type-meta.ts';
 import { dedupOwners, finalizerWarnings, generalPrefixCauses, metaCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** Kinds whose new objects the real server stores without a default, for example claims without a phase. */
+/**
+ * Kinds with a default that the real server does not store in new objects. For example, a new claim is stored without a
+ * phase.
+ */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
 /** Letters of a generated suffix. The letters contain no vowels and no similar digits. */
@@ -55,8 +58,8 @@ export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 
 }
 
 /**
- * Records the manager of a write in the managedFields, even for kinds without a schema. A status that the write keeps
- * gets no manager.
+ * Records the manager of a write in the managedFields, even for kinds without a schema. If the write does not change
+ * the status, the status gets no manager.
  */
 /** Returns a function that finds the kind in the API version of a manager. */
 export const versionsOf = (registry: Registry, kind: KindDefinition): VersionOf =>
@@ -75,7 +78,7 @@ export function track(
   const { kind } = served;
   const ignoresStatus = subresource === '' && kind.subresources?.status === true;
   const seen = (object: ApiObject): ApiObject => {
-    // The endpoint writes the status of other versions of a custom kind.
+    // For a custom kind, the status stays, because the endpoint writes the status in the other versions of the kind.
     if (!ignoresStatus || object.status === undefined || kind.inVersion !== undefined) return object;
     const { status: _status, ...rest } = object;
     return keepEmpties(rest, object);
@@ -97,15 +100,15 @@ export function track(
 }
 
 /**
- * Whether the status in a write of the main resource has valid types. With invalid types, no field gets a manager,
- * although the write ignores the status.
+ * Returns whether the status in a write of the main resource has valid types. With invalid types, no field gets a
+ * manager, although the write ignores the status.
  */
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
 /**
- * Stores the status of an object that the server changes during a request for another object. The real server writes
- * this status with an internal client, which becomes the manager of the new fields.
+ * Stores the status of an object that the server changes during a request for another object. The real server uses an
+ * internal client for this write, so the internal client becomes the manager of the new fields.
  */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
   const updated = { ...live, metadata: { ...live.metadata }, status };
@@ -113,7 +116,7 @@ export function putStatus(registry: Registry, served: ServedKind, live: ApiObjec
   registry.put(served, updated);
 }
 
-/** The inputs of the strategies in a request. */
+/** Returns the input for the strategy functions of the kind. */
 export const strategyContext = (
   registry: Registry,
   { user }: Call,
@@ -128,7 +131,7 @@ export const strategyContext = (
   stored: (resource) => registry.store.list(resource).records.map(({ json }) => JSON.parse(json) as ApiObject),
 });
 
-/** All errors of a new object. */
+/** Returns all errors of a new object. */
 function causesOf(
   registry: Registry,
   call: Call,
@@ -172,7 +175,9 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, 
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 
-/** Whether a new object has a resourceVersion. The store ignores an invalid number. */
+/**
+ * Returns whether a new object has a resourceVersion. The store ignores a resourceVersion that is not a valid number.
+ */
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
@@ -185,7 +190,10 @@ function authorizeCreation(registry: Registry, { user }: Call, { served, namespa
 }
 
 interface CreateWays {
-  /** Whether the managedFields of the object are already up to date, as after a server-side apply. */
+  /**
+   * Whether the managedFields of the object are already up to date. A server-side apply has already updated the
+   * managedFields.
+   */
   readonly managed?: boolean;
   /** Whether the request is an update of a missing object. */
   readonly byUpdate?: boolean;
@@ -255,7 +263,7 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   const gained = kind.defaultsOnRead?.(admitted) === true;
-  // In a creation, only the store removes `selfLink` and `resourceVersion`.
+  // In a creation, the store removes `selfLink` and `resourceVersion`. A dry run does not use the store.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;

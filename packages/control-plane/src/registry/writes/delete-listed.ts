@@ -7,10 +7,10 @@ import { deleteObject } from './delete.ts';
 const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.status.code === 404;
 
 /**
- * Deletes the objects of a list. With a limit, only one page of objects is deleted. A resourceVersion always means this
- * exact version, because the real server lists in pages.
+ * Deletes the objects of a list. With a limit, only one page of objects is deleted. A resourceVersion always selects
+ * the exact version, because the real server lists in pages.
  * @returns the objects in their listed state
- * @throws StatusError of the list, or of the first delete request that is refused
+ * @throws StatusError of the list request, or of the first refused delete request
  */
 export async function deleteListed(
   registry: Registry,

@@ -7,13 +7,13 @@ import type { DeleteOptions } from '../../resources/options.ts';
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
-/** Whether a kind is Namespace. The content of a namespace is deleted before the namespace. */
+/** Returns whether a kind is Namespace. The content of a namespace is deleted before the namespace. */
 export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 
 /**
- * Returns the options for the deletion of a namespace or a CRD, which the server first marks. The UID of the object
- * becomes a precondition, which webhooks can see.
+ * Returns the options for the deletion of a namespace or a CRD. The server first marks the object. The UID of the
+ * object becomes a precondition, and webhooks can see this precondition.
  *
  * @see kubernetes pkg/registry/core/namespace/storage
  * @throws StatusError 409 if a precondition does not match
@@ -30,7 +30,7 @@ export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: 
 }
 
 /**
- * Returns the finalizer for a propagation policy, or undefined to keep the current finalizers. For namespaces and CRDs,
+ * Returns the finalizer for a propagation policy, or undefined if the current finalizers stay. For namespaces and CRDs,
  * the deprecated option `orphanDependents: false` means foreground deletion.
  */
 function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | undefined {

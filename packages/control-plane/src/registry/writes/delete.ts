@@ -13,7 +13,10 @@ import { hasSpecFinalizers } from './update.ts';
 /** The result of a delete. Either the object is deleted, or it is marked for deletion and still stored. */
 export interface Deleted {
   readonly gone: boolean;
-  /** The last or the current state of the object, in the requested version. */
+  /**
+   * The text of the object in the requested version: the last state of a deleted object, or the current state of a
+   * marked object.
+   */
   readonly text: string;
   readonly object: ApiObject;
 }
@@ -26,8 +29,8 @@ const ATTEMPTS = 8;
  * Deletes one object. If the object has finalizers, a grace period (pods), or dependents that are deleted first, the
  * function only marks the object.
  *
- * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the request
- *   is for a collection, so admission gets no name.
+ * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the
+ * request deletes a collection, so admission gets no name.
  * @throws StatusError 403, 404 or 409
  */
 export async function deleteObject(
@@ -113,7 +116,10 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
   }
 }
 
-/** The last step of a delete. The step is synchronous, so no other write happens between its read and its write. */
+/**
+ * Performs the last step of a delete. The step reads and writes the object synchronously, so no other write happens in
+ * between.
+ */
 function finish(
   registry: Registry,
   target: Target,
@@ -141,20 +147,21 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  // For a kind without grace periods, a grace period in the metadata is ignored.
+  // If the kind has no grace periods, a grace period in the metadata is ignored.
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
   if (marked && (!isMarkedSo(object, old) || registry.isWrittenAnyway(served, record)))
     current = registry.put(served, object);
   if (gone) current = registry.remove(served, current);
-  // A deleted object is returned as a response, and a marked object in its stored form.
+  // As in the real server, the response contains a deleted object in its response form, and a marked object in its
+  // stored form.
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
 /**
- * Whether the object already has the marks that this delete request would set. For the first delete request, the result
- * is always false.
+ * Returns whether the object already has the marks that this delete request would set. For the first delete request,
+ * the result is always false.
  */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
@@ -183,8 +190,8 @@ function applyGrace(
     const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
     const now = registry.now().getTime();
     const end = start + asked * 1000;
-    // A new grace period that has already ended becomes the shortest grace period, because the kubelet must notice the
-    // change.
+    // If the new grace period has already ended, the shortest grace period replaces it, because the kubelet must notice
+    // the change.
     metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
     return 'given';
@@ -197,12 +204,15 @@ function applyGrace(
   return 'given';
 }
 
-/** The latest possible time. */
+/** The latest time that the server can print. */
 const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/** The finalizers for the propagation policy. The new finalizers replace those of an earlier policy. */
+/**
+ * Returns the finalizers of an object with the finalizer for the propagation policy. Finalizers of an earlier policy
+ * are removed.
+ */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,
@@ -223,7 +233,7 @@ function finalizersFor(
   return wanted === undefined ? others : [...others, wanted];
 }
 
-/** Marks an object with finalizers as deleted, without a grace period. A second call has no effect. */
+/** Marks an object with finalizers for deletion, without a grace period. A second call has no effect. */
 function markAsDeleting(registry: Registry, object: ApiObject): void {
   const { metadata } = object;
   const now = registry.now();

@@ -9,7 +9,7 @@ import { metaCauses } from './metadata.ts';
 
 const APPLIES_TO_ALL = { group: '', plural: '', custom: true, validateName: pathSegmentProblems } as const;
 
-/** The errors of embedded resources: errors of their type, and errors of their metadata. */
+/** Returns the errors about the types and the metadata of embedded resources. */
 export function embeddedCauses(object: ApiObject, node: SchemaNode): StatusCause[] {
   const causes: StatusCause[] = [];
   walk(object, node, '', (resource, path) => {

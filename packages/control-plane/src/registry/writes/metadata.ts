@@ -39,7 +39,8 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
 }
 
 /**
- * Whether an apiVersion contains a version. The result is true for `v1` and `group/v1`, but not for `group/` and `a/b/c`.
+ * Returns whether an apiVersion contains a version. The result is true for `v1` and `group/v1`, but not for `group/`
+ * and `a/b/c`.
  */
 const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
 
@@ -80,7 +81,9 @@ function finalizerNameCauses(finalizers: readonly string[]): StatusCause[] {
   );
 }
 
-/** The errors of finalizers in built-in kinds. A finalizer must have a domain or be a standard one. */
+/**
+ * Returns the errors of finalizers in built-in kinds. A finalizer must be a standard finalizer, or contain a domain.
+ */
 function finalizerDomainCauses(finalizers: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
@@ -122,7 +125,7 @@ type AssessedKind = Pick<
   'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'assessesMetaLast'
 >;
 
-/** The errors of `generateName` by the kind's rule for names. */
+/** Returns the errors of `generateName` according to the kind's rule for names. */
 function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): StatusCause[] {
   if (generateName === '' || PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`)) return [];
   const { validateName = subdomainProblems } = kind;
@@ -133,13 +136,13 @@ function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): St
 }
 
 /**
- * The errors of `generateName` as the start of a path segment. Every kind has this rule for `generateName`. In a
- * creation, the rule for `generateName` applies after all rules of the kind.
+ * Returns the errors of `generateName` as the start of a path segment. Every kind has this rule for `generateName`. In
+ * a creation, the rule for `generateName` applies after all rules of the kind.
  */
 export const generalPrefixCauses = ({ generateName = '' }: ObjectMeta): StatusCause[] =>
   pathPrefixProblems(generateName).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 
-/** The errors in the metadata of a new object (`ValidateObjectMeta` in apimachinery). */
+/** Returns the errors in the metadata of a new object (`ValidateObjectMeta` in apimachinery). */
 export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] {
   const causes = prefixCauses(kind, meta);
   const nameProblems = kind.validateName ?? subdomainProblems;
@@ -166,7 +169,7 @@ export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] 
   return causes;
 }
 
-/** Groups whose kinds have only the general rules. Finalizers in these groups need no domain. */
+/** Groups whose kinds have only the general rules for metadata. Finalizers in these groups need no domain. */
 const GENERAL_RULES: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -179,12 +182,12 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
 const takesAnyFinalizer = (kind: AssessedKind): boolean =>
   kind.custom === true || kind.assessesMetaLast === true || GENERAL_RULES.has(kind.group);
 
-/** The method by which a kind validates the metadata again in an update: as a change, or as a new object. */
+/** How the strategy of a kind validates the metadata in an update: as a change, or as a new object. */
 type Look = 'change' | 'new';
 
 /**
- * Kinds whose strategy validates the metadata differently or more than once. The key is `group/plural`, with the
- * subresource if the subresource has its own strategy.
+ * The validations of the metadata for kinds whose strategy differs from the default. The key is `group/plural`,
+ * followed by the subresource if the subresource has its own strategy.
  */
 const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
   ...[
@@ -239,7 +242,7 @@ const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Loo
 const looksOf = ({ group, plural }: KindDefinition, subresource: string): readonly Look[] =>
   LOOKS.get(`${group}/${plural}${subresource === '' ? '' : `/${subresource}`}`) ?? ['change'];
 
-/** The errors in any metadata, new or changed. */
+/** Returns the errors that are possible both in new and in changed metadata. */
 const plainCauses = (meta: ObjectMeta): StatusCause[] => [
   ...labelCauses(meta.labels),
   ...annotationCauses(meta.annotations),
@@ -302,7 +305,7 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 }
 
 /**
- * The errors for a change of the metadata. Two steps report their errors separately:
+ * Returns the errors for a change of the metadata. Two steps report their errors separately:
  * - the general step, as a new object and as a change (`ValidateObjectMetaAccessor`,
  *   `ValidateObjectMetaAccessorUpdate`),
  * - the strategy of the kind (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
@@ -340,7 +343,7 @@ export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined)
   return warnings;
 }
 
-/** Removes repeated owners with the same UID. `dedupOwners` returns a warning with their UIDs. Mutates. */
+/** Removes owner references with a repeated UID, and returns a warning with these UIDs. Mutates the metadata. */
 export function dedupOwners(object: ApiObject): string | undefined {
   const owners = object.metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return undefined;

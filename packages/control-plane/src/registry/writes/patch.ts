@@ -30,7 +30,7 @@ export type PatchType =
   | 'application/strategic-merge-patch+json'
   | 'application/apply-patch+yaml';
 
-/** The patch types of a kind, in the order in which the error about other types lists them. */
+/** Returns the patch types of a kind. The error about an unsupported patch type lists the types in this order. */
 export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
   served.kind.custom
     ? ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
@@ -59,7 +59,7 @@ function repeatedInPatch(type: PatchType, bytes: Uint8Array): string[] {
   return duplicateFields(text, parseJsonBody(text)).map((path) => `${prefix}${repeatedField(path)}`);
 }
 
-/** The refusal of a merge patch that is not an object. Only without field validation may a list replace the object. */
+/** Returns the error for a merge patch that is not an object. Without field validation, a list is no error here. */
 function replacingPatch(patch: unknown): StatusError {
   if (!Array.isArray(patch)) return badRequest('Invalid JSON Patch');
   const type = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
@@ -67,7 +67,7 @@ function replacingPatch(patch: unknown): StatusError {
   return invalidPatch(goJson(patch), why);
 }
 
-/** Returns a function that patches the live object. The result of the returned function is not decoded yet. */
+/** Returns a function that patches the live object. The caller must decode the patched object. */
 function patcher(
   type: PatchType,
   bytes: Uint8Array,
@@ -78,7 +78,7 @@ function patcher(
   const patch = parsePatch(bytes, prefix);
   if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
-  // A null strategic merge patch changes nothing.
+  // A strategic merge patch with the value null changes nothing.
   if (patch === null) return (target) => target;
   if (type === 'application/merge-patch+json' && fieldValidation === 'Ignore' && !isPlain(patch)) {
     throw replacingPatch(patch);
@@ -105,10 +105,10 @@ function opened(before: unknown, after: unknown, isTop = false): unknown {
   return Object.fromEntries(fields.map(([key, value]) => [key, opened(before[key], value)]));
 }
 
-/** The text of a patched object, for errors. */
+/** Returns the text of a patched object, for errors. */
 export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
 
-/** The error for an invalid patched object. The error contains the whole object. */
+/** Returns the error for an invalid patched object. The error contains the whole object. */
 export const invalidPatch = (shown: string, why: string): StatusError => {
   const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
   return new StatusError({
@@ -123,7 +123,7 @@ const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadat
 
 /** The inputs of an error about a patched object. */
 interface PatchFacts {
-  /** Returns the text of a strategic merge patch. `strategic` returns undefined for other types. */
+  /** Returns the text of a strategic merge patch. For other patch types, `strategic` is undefined. */
   readonly strategic: (() => string) | undefined;
   /** Messages for repeated fields of the patch. */
   readonly repeated: readonly string[];
@@ -182,7 +182,7 @@ function decodePatched(
   };
   const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
   const found = unknown.map(unknownField);
-  // The converter of strategic merge patches sorts its messages.
+  // For a strategic merge patch, Go's converter sorts the messages.
   const problems = [...repeated, ...(strategic === undefined ? found : found.sort())];
   if (problems.length > 0) {
     if (options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(problems));
@@ -201,8 +201,8 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The error for a patched object without an apiVersion. The real server decodes such an object as the internal version,
- * which has different field names. The decoded object therefore has no name.
+ * Returns the error for a patched object without an apiVersion. The real server decodes an object without an apiVersion
+ * as the internal version. The field names of the internal version differ, so the decoded object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -234,14 +234,17 @@ function unversioned(
   return nameless(live.metadata.name ?? '');
 }
 
-/** Refuses a patch that changes the kind of an object. Errors of the new kind are reported first. */
+/** Refuses a patch that changes the kind or version of an object. Errors of the new kind are reported first. */
 export function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
   if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/** Converts a type error to an error about the patch, with the whole object or (strategic) the patch. */
+/**
+ * Converts a type error to an error about the patch. The error contains the whole object, or the patch for a strategic
+ * merge patch.
+ */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -314,7 +317,7 @@ function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own 
 }
 
 /**
- * The error for an applied configuration with valid types, but with a value that the types of the real server cannot
+ * Returns the error for an applied configuration that matches the schema but contains a value that the Go types cannot
  * store.
  */
 function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
@@ -332,7 +335,8 @@ const isInt64 = (value: unknown): boolean =>
   typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 
 /**
- * Removes numbers of the metadata that are no 64-bit integers. An apply of a custom object ignores malformed numbers.
+ * Removes malformed numbers from the metadata: numbers that are not 64-bit integers. An apply of a custom object
+ * ignores these numbers.
  */
 function dropMalformed(metadata: ApiObject['metadata']): void {
   for (const field of INTEGERS) {
@@ -341,7 +345,7 @@ function dropMalformed(metadata: ApiObject['metadata']): void {
   }
 }
 
-/** Kinds whose objects an apply of the status can create. */
+/** Kinds whose objects can be created by an apply to the subresource `status`. */
 const MADE_BY_STATUS: ReadonlySet<string> = new Set([
   '/services',
   'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -367,8 +371,8 @@ function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions,
 }
 
 /**
- * Whether a text is JSON without repeated fields. Most client libraries send JSON, and this check is much cheaper than
- * parsing YAML.
+ * Returns whether a text is JSON without repeated fields. Most client libraries send JSON, and this check is much
+ * cheaper than parsing YAML.
  */
 function isJsonWithoutRepeats(text: string): boolean {
   if (!text.trimStart().startsWith('{')) return false;
@@ -442,8 +446,8 @@ function applyObject(
 }
 
 /**
- * Whether the metadata of an applied object is stored unchanged. A conversion to another version normalizes the
- * metadata.
+ * Returns whether the server stores the metadata of an applied object unchanged. If the object is stored in another
+ * version, the conversion normalizes the metadata.
  */
 const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
   kind.custom === true && subresource === '' && (kind.storageVersion ?? kind.version) === kind.version;
@@ -452,8 +456,8 @@ const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
 const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
 
 /**
- * Whether metadata contains nulls, empty values or malformed numbers. In a custom object, odd metadata stays until the
- * next write, but responses omit it.
+ * Returns whether metadata contains nulls, empty values or malformed numbers. In a stored custom object, these values
+ * stay until the next write, but responses omit the values.
  */
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {

@@ -5,7 +5,7 @@ import { scaleCauses } from '../../crd/scale.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import { embeddedCauses } from './embedded-causes.ts';
 
-/** Errors after which CEL rules are not evaluated, because the rules need a valid object. */
+/** Reasons of errors that prevent the evaluation of CEL rules, because the rules need a valid object. */
 const BLOCKING = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -21,8 +21,8 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * Returns the errors of a custom object according to its schema. For built-in kinds, the decoder checks the types, and
- * a schema is not used.
+ * Returns the errors of a custom object according to its schema. For built-in kinds, the decoder checks the types, so
+ * the function does not use their schema.
  * @param meta the errors in the metadata of the object
  * @param warn called with errors that are allowed, because the old object already has them
  */
@@ -45,7 +45,8 @@ export function schemaCauses(
 }
 
 /**
- * Returns the path of an error in the status. A separate schema validates the status, so the path starts at the status.
+ * Changes the path of an error in the status. The server validates the status with its own schema, so the path starts
+ * at the status.
  */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;

@@ -30,11 +30,11 @@ export interface Transformation {
    * undefined (only with `create`).
    */
   readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
-  /** Returns the object to create if it does not exist. */
+  /** Returns the object to create if no object with the name exists. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /**
-   * Whether the stored metadata differ from the metadata in responses. A write then creates a version, even without
-   * changes.
+   * Returns whether the stored metadata differ from the metadata in responses. If both differ, a write without changes
+   * still creates a new version.
    */
   readonly isOdd?: () => boolean;
   /** Whether the result of `next` already contains its managedFields. */
@@ -55,7 +55,7 @@ export interface Transformation {
   readonly patched?: boolean;
 }
 
-/** Subresources whose writes do not change the generation. */
+/** Subresources whose writes never change the generation. */
 const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 
 /** The maximum number of attempts of a write with conflicts. */
@@ -85,7 +85,7 @@ export async function updateObject(
       matchNamespace(object, target);
       checkName(object, target);
       if (uid !== '') throw uidConflict(target, uid, '');
-      // The update creates an object, so there is no stored version for a comparison.
+      // The update creates an object, so no stored version exists for a comparison.
       checkVersionText(metadata.resourceVersion ?? '');
       if (!options.dryRun) delete metadata.resourceVersion;
       const { managed = false } = transformation;
@@ -137,14 +137,14 @@ async function attemptUpdate(
   }
   if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
   const isOdd = transformation.isOdd?.() === true;
-  // The preparation has restored all fields that this write cannot change, such as the generation.
+  // `prepare` has restored all fields that this write cannot change, such as the generation.
   if (!isOdd) keepTimes(updated, old);
   await admission?.validate({ ...attributes, object: updated });
   await transformation.validate?.(updated, old);
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
-    // The response contains the last state before the deletion, with the resourceVersion of this state.
+    // The response contains the last state before the deletion, and its resourceVersion.
     updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
     const text = renderObject(updated, undefined);
     if (!options.dryRun) registry.remove(served, record);
@@ -163,11 +163,11 @@ async function attemptUpdate(
   return { text: shown(written), created: false };
 }
 
-/** Returns the fields of an object that are compared. An empty list in the metadata counts as absent. */
+/** Returns the fields of an object for a comparison. An empty list in the metadata counts as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
 /**
- * If a write changes only the timestamps of managers, restores the old timestamps
+ * Restores the old timestamps of managers if a write changes only these timestamps
  * (`IgnoreManagedFieldsTimestampsTransformer`).
  */
 function keepTimes(updated: ApiObject, old: ApiObject): void {
@@ -179,7 +179,7 @@ function keepTimes(updated: ApiObject, old: ApiObject): void {
   }
 }
 
-/** The 400 for an object without a name. */
+/** Returns the 400 error for an object without a name. */
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
@@ -201,7 +201,7 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
   }
 }
 
-/** Checks the form of a version. @throws StatusError 500 for a version that is not a 64-bit number */
+/** Checks the form of a resourceVersion. @throws StatusError 500 if the version is not a 64-bit number */
 function checkVersionText(version: string): void {
   if (version !== '' && !/^\d+$/.test(version)) {
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
@@ -211,7 +211,10 @@ function checkVersionText(version: string): void {
   }
 }
 
-/** Checks that the version in the body matches the object, after mutating admission. Sets a missing version. */
+/**
+ * Checks, after mutating admission, that the resourceVersion in the body matches the stored object. Sets a missing
+ * resourceVersion.
+ */
 function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
   const meta = updated.metadata;
   const version = meta.resourceVersion ?? '';
@@ -238,8 +241,8 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The error for a precondition (`UID` or `ResourceVersion`) that the object does not meet. For a missing object,
- * `actual` is ''.
+ * Returns the error for a precondition (`UID` or `ResourceVersion`) that the object does not meet. For a missing
+ * object, `actual` is ''.
  */
 export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
@@ -248,7 +251,7 @@ export const preconditionConflict = (target: Target, what: string, wanted: strin
     `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
 
-/** The error for an apply with a UID if no object with the name exists. */
+/** Returns the error for an apply with a UID to a name without an object. */
 const absentUid = ({ served, name }: Target, uid: string): StatusError =>
   conflict(
     served.kind,
@@ -256,11 +259,11 @@ const absentUid = ({ served, name }: Target, uid: string): StatusError =>
     `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
   );
 
-/** The error for a UID in the body that differs from the UID of the object. */
+/** Returns the error for a UID in the body that differs from the UID of the object. */
 const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
   preconditionConflict(target, 'UID', wanted, actual);
 
-/** The key in etcd, for errors. */
+/** Returns the key of the object in etcd, for error messages. */
 function storageKey({ served: { kind }, namespace, name }: Target): string {
   const own = OWN_KEYS[`${kind.group}/${kind.plural}`];
   const resource = own ?? (kind.custom ? `${kind.group}/${kind.plural}` : kind.plural);
@@ -284,7 +287,8 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  // An update cannot start or cancel a deletion. The validation reports an attempt as a change of an immutable field.
+  // An update cannot start or cancel a deletion. The validation reports a changed deletionTimestamp as a change of an
+  // immutable field.
   if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
@@ -317,8 +321,8 @@ const METADATA_STAYS: ReadonlySet<string> = new Set([
 const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
 type Kept = (typeof CLIENTS_FIELDS)[number];
 /**
- * Metadata fields of all other kinds that a write of the status does not change (`ResetObjectMetaForStatus`, or code of
- * the kind).
+ * Metadata fields that a write of the status does not change, for kinds outside of `METADATA_STAYS`. The source is
+ * `ResetObjectMetaForStatus` or code of the kind.
  */
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
   ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
@@ -356,15 +360,15 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
   if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
 }
 
-/** Whether a body contains an empty list or map. Stored objects never contain empty lists or maps. */
+/** Returns whether a body contains an empty list or map. Stored objects never contain empty lists or maps. */
 function emptyIsNew(updated: ApiObject): boolean {
   const { metadata: _metadata, status: _status, ...body } = updated;
   return isGivenEmpty(updated) || holdsEmpties(body);
 }
 
 /**
- * Whether a write increments the generation. Changes of the metadata do not increment the generation. In a kind with a
- * status subresource, changes of the status do not increment the generation.
+ * Returns whether a write increments the generation. Changes of the metadata do not increment the generation. In a kind
+ * with a status subresource, changes of the status do not increment the generation.
  */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
@@ -393,8 +397,8 @@ function causesOf(
 }
 
 /**
- * Whether an update completes a deletion, so that no finalizers, no grace period (pods) and no finalizers in the spec
- * (namespaces) remain.
+ * Returns whether an update completes a deletion. After the update, no finalizers, no grace period (pods) and no
+ * finalizers in the spec (namespaces) remain.
  */
 function isFinished(updated: ApiObject, old: ApiObject): boolean {
   const { metadata } = updated;
@@ -403,7 +407,7 @@ function isFinished(updated: ApiObject, old: ApiObject): boolean {
   return !hasSpecFinalizers(updated);
 }
 
-/** Whether an object has finalizers in its spec. Namespaces may have some. */
+/** Returns whether an object has finalizers in its spec. Only namespaces can have finalizers in the spec. */
 export function hasSpecFinalizers(object: ApiObject): boolean {
   if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
   const spec = object.spec as { finalizers?: unknown[] } | undefined;
