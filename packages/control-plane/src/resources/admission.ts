@@ -3,7 +3,7 @@ import { jsonEquals } from '../apimachinery/objects/object-text.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
 import type { ServedKind } from './kind-registry.ts';
 
-/** The kind of a body that is not an object of the requested resource. */
+/** The kind of a request body that is not an object of the requested resource. */
 export interface CarriedKind {
   readonly group: string;
   readonly version: string;
@@ -32,7 +32,7 @@ export interface AdmissionAttributes {
   readonly dryRun: boolean;
   /** The options of the client, without kind and version. */
   readonly options?: JsonObject | undefined;
-  /** Adds a warning to the response. */
+  /** Adds a warning to the response of the request. */
   readonly warn: (message: string) => void;
   /**
    * The state that mutating plugins keep between the two rounds. `reinvocation` is absent if a plugin is called alone.
@@ -50,7 +50,7 @@ export class Reinvocation {
   wanted = false;
   readonly #kept = new Map<object, Repeats>();
 
-  /** The stored state of the plugin `owner`. */
+  /** Returns the stored state of the plugin `owner`. */
   of(owner: object): Repeats {
     let kept = this.#kept.get(owner);
     if (kept === undefined) {
@@ -62,8 +62,8 @@ export class Reinvocation {
 }
 
 /**
- * The webhooks or policies that a plugin calls again: they have a reinvocation policy, and ran before a change of the
- * object.
+ * The webhooks or policies that a plugin calls again. The plugin repeats a webhook or policy with a reinvocation policy
+ * if the object changed after its call.
  */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
@@ -76,22 +76,22 @@ export class Repeats {
   }
 
   /**
-   * `begin` is called at the start of the plugin. If other plugins changed the object, the second round calls all
-   * webhooks of the first round again.
+   * Records the start of the plugin. If other plugins changed the object, the second round calls all webhooks with a
+   * reinvocation policy again.
    */
   begin(object: ApiObject | undefined): void {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }
 
   /**
-   * Whether a webhook or policy is skipped. In the second round, only the webhooks and policies selected for
+   * Returns whether a webhook or policy is skipped. In the second round, only the webhooks and policies selected for
    * reinvocation run.
    */
   isSkipped(one: object): boolean {
     return this.#reinvocation.round > 0 && !this.#again.has(one);
   }
 
-  /** `ran` is called after a webhook or policy has run. */
+  /** Records that a webhook or policy has run. */
   ran(one: object, wantsAgain: boolean, changed: boolean): void {
     if (changed) {
       this.#repeatAll();
@@ -111,9 +111,9 @@ export class Repeats {
 }
 
 /**
- * A step between a request and the store. `admit` may change the object, and `validate` may only refuse it. A
- * StatusError refuses the request. A plugin may return a promise. A change of the object during the promise causes a
- * new attempt of the write.
+ * A step between a request and the store. `admit` may change the object, and `validate` may only refuse the object. A
+ * StatusError refuses the request. A plugin may return a promise. If the stored object changes before the promise
+ * resolves, the server retries the write.
  */
 export interface AdmissionPlugin {
   readonly name: string;

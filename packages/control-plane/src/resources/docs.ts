@@ -16,14 +16,18 @@ let descriptions: Readonly<Record<string, Description>> | undefined;
 let enums: Readonly<Record<string, Enums>> | undefined;
 
 /**
- * The texts of a model. The file has half a megabyte and is rarely needed. The text file is loaded at the first call.
+ * Returns the texts of a model. The file with the texts has half a megabyte and is rarely needed, so the first call
+ * loads the file.
  */
 export function descriptionOf(model: string): Description | undefined {
   descriptions ??= load('../kinds/generated/descriptions.json') as typeof descriptionData;
   return descriptions[model];
 }
 
-/** The allowed values of the fields of a model. The key `name[]` means the items of a list or the values of a map. */
+/**
+ * Returns the allowed values of the fields of a model. The key `name[]` means the items of a list or the values of a
+ * map.
+ */
 export function enumsOf(model: string): Enums {
   enums ??= load('../kinds/generated/enums.json') as typeof enumData;
   return enums[model] ?? {};

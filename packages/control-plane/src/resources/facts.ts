@@ -93,7 +93,7 @@ export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
     const mark = /^[~+]/.exec(field)?.[0] ?? '';
     return [`${owner}.${field.slice(mark.length)}`, listFact(mark, keys)];
   }),
-  // Server-side apply replaces these lists as a whole, but a strategic merge patch merges them.
+  // Server-side apply replaces each of these lists as a whole, but a strategic merge patch merges the lists.
   [
     'core.v1.PodStatus.hostIPs',
     {
@@ -190,7 +190,10 @@ const typed = (table: string, scalar: string): [string, string][] =>
     field.startsWith('{}') ? [`${owner}.${field.slice(2)}`, `{}${scalar}`] : [`${owner}.${field}`, scalar],
   );
 
-/** Fields that are plain strings in the models, with their actual type in the short form of `definitions.json`. */
+/**
+ * Fields with a wrong type in the models, with their actual type in the short form of `definitions.json`. Most of these
+ * fields are plain strings in the models.
+ */
 export const quantityFields: ReadonlyMap<string, string> = new Map([
   ...typed(QUANTITIES, 'quantity'),
   ...typed(BYTES, 'byte'),
@@ -207,7 +210,7 @@ export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 
-/** Defaults in the published schema. The defaults are needed because keys of lists depend on them. */
+/** Defaults in the published schema that the keys of lists need. */
 export const scalarDefaults: ReadonlyMap<string, string | number> = new Map([
   ['core.v1.ContainerPort.protocol', 'TCP'],
   ['core.v1.ServicePort.protocol', 'TCP'],

@@ -15,7 +15,7 @@ export class ServedKind {
   #hasRules: boolean | undefined;
 
   /**
-   * Objects that were stored before this revision have an older schema. A read prunes these objects and sets defaults.
+   * The first revision with the current schema. A read prunes an object from an earlier revision and sets its defaults.
    */
   readonly #since: number;
   /** The stored version, if its schema differs from the schema of this version. */
@@ -45,10 +45,7 @@ export class ServedKind {
     return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
 
-  /**
-   * Returns the text of an object in this version, as responses contain it. The columns of a subresource are computed
-   * from the stored object.
-   */
+  /** Returns the text of an object in this version, in the form of a response. */
   textOf(record: StoredRecord, subresource = ''): string {
     const text = this.storedTextOf(record);
     return subresource === '' ? (this.kind.shownAs?.(text) ?? text) : text;
@@ -100,7 +97,10 @@ function compareVersions(a: string, b: string): number {
 /** Called with the kinds that were added, changed or removed. */
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/** All served kinds: the built-in kinds, and the kinds of CRDs. CRDs may change at any time. */
+/**
+ * All served kinds: the built-in kinds and the kinds of CRDs. The kinds of CRDs change when CRDs are created, changed
+ * or deleted.
+ */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();
@@ -148,7 +148,7 @@ export class KindRegistry {
     return this.#byResource.get(`${group}/${plural}`) ?? [];
   }
 
-  /** One group. `group` returns undefined if it is not served. */
+  /** Returns a group, or undefined if the group is not served. */
   group(name: string): ServedGroup | undefined {
     const versions = this.#byGroup.get(name);
     if (versions === undefined) return undefined;
@@ -172,7 +172,7 @@ export class KindRegistry {
 
   /**
    * Replaces the served kinds of a CRD. An empty list removes the kinds of the CRD. @param since the revision of the
-   * CRD. Objects that are older were written with another schema
+   * CRD. Objects from earlier revisions were written with another schema
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
     const before = this.#custom.get(crdName) ?? [];

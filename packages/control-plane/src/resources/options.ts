@@ -26,7 +26,7 @@ const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
 const MANAGER_LIMIT = 128;
 const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
-/** The errors for unprintable characters in a manager name. As in Go, positions are counted in bytes. */
+/** Returns the errors about unprintable characters in a manager name. As in Go, a position is a number of bytes. */
 function unprintableCauses(manager: string): StatusCause[] {
   const causes: StatusCause[] = [];
   let position = 0;
@@ -47,7 +47,7 @@ function dryRunCauses(values: readonly string[]): StatusCause[] {
 /** Parses a boolean in the query. In a query, only `0`, `false` and an absent value are false. */
 export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
 
-/** Parses an integer in the query. @throws StatusError 400 with the text of strconv. */
+/** Parses an integer in the query. @throws StatusError 400 with the error text of Go's package `strconv` */
 export function parseInteger(value: string | null): number | undefined {
   if (value === null || value === '') return undefined;
   const digits = /^[-+]?\d+$/.test(value);
@@ -152,7 +152,7 @@ const forbiddenCause = (field: string, message: string): StatusCause => ({
   field,
 });
 
-/** Refuses invalid combinations, as `ValidateListOptions` does. @throws StatusError 422 */
+/** Refuses invalid combinations of list options, as `ValidateListOptions` does. @throws StatusError 422 */
 export function checkListOptions(options: ListOptions): void {
   const { resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
   const causes: StatusCause[] = options.watch ? watchCauses(options) : [];
@@ -233,7 +233,7 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
   return given;
 }
 
-/** The preconditions of a delete without a body. For a collection, the version also applies to the list. */
+/** Returns the preconditions of a delete without a body. For a collection, the version also applies to the list. */
 function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
   if (!uid && !resourceVersion) return undefined;
@@ -251,8 +251,8 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
 }
 
 /**
- * Parses the delete options of an eviction, which are validated later. @throws StatusError 400 for values of a wrong
- * type. The returned `check` throws the 422 error
+ * Parses the delete options of an eviction. The caller validates the options later with the returned function `check`,
+ * which throws StatusError 422. @throws StatusError 400 for values of a wrong type
  */
 export function readDeleteOptions(
   query: URLSearchParams,

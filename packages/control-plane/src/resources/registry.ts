@@ -13,7 +13,7 @@ import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 
-/** etcd's limit for a request. The limit includes some space for data around the object. */
+/** The maximum size of a request to etcd in bytes. The request contains the object and some other data. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
 
 /** The user of a request, and the receiver of its warnings. */
@@ -47,7 +47,7 @@ export interface BoundObject {
   readonly kind: 'Pod' | 'Secret' | 'Node';
   readonly name: string;
   readonly uid: string;
-  /** The node of the pod to which the token is bound. */
+  /** The node of the pod, for a token that is bound to a pod. */
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
@@ -85,7 +85,7 @@ export interface RegistryParts {
   readonly authorize: Authorizer;
 }
 
-/** The store, the kinds, admission and authorization. All operations on objects use them. */
+/** The store, the kinds, admission and authorization, for all operations on objects. */
 export class Registry {
   readonly store: Store;
   readonly kinds: KindRegistry;
@@ -95,10 +95,10 @@ export class Registry {
   /** Handlers of kinds whose objects are not stored, by `group/plural`. */
   readonly reviews = new Map<string, ReviewHandler>();
   readonly tokens: TokenSigner;
-  /** Decides about requests, and about checks in expressions. */
+  /** Decides about requests, and about permission checks in CEL expressions. */
   readonly authorize: Authorizer;
 
-  /** Stored objects without a default that they need (see `lacksDefaults`). */
+  /** Stored objects that lack a default (see `lacksDefaults`). */
   readonly #lacking = new WeakSet<StoredRecord>();
 
   constructor(parts: RegistryParts) {
@@ -114,7 +114,7 @@ export class Registry {
     return this.clock.now();
   }
 
-  /** The stored object of a record in the version of `served`. The caller may change the returned object. */
+  /** Returns the stored object of a record in the version of `served`. The caller may change the returned object. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
     return parseJson(served.storedTextOf(record)) as ApiObject;
   }
@@ -135,7 +135,9 @@ export class Registry {
     return record;
   }
 
-  /** Returns the response of a dry run. As in a real write, the object is converted to the stored version and back. */
+  /**
+   * Returns the response text of a dry run. As in a real write, the object is converted to the stored version and back.
+   */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
@@ -150,8 +152,8 @@ export class Registry {
   }
 
   /**
-   * Whether a write without changes creates a new version, because the write adds defaults to the stored object. A
-   * conversion from another version can also change the object.
+   * Returns whether a write without changes creates a new version, because the write adds defaults to the stored
+   * object. A conversion from another version can also change the object.
    */
   isWrittenAnyway(served: ServedKind, record: StoredRecord): boolean {
     const { storedAs } = served.kind;
@@ -163,7 +165,10 @@ export class Registry {
     return storedAs !== undefined && !jsonEquals(parseJson(record.json), storedAs.encode(this.parse(served, record)));
   }
 
-  /** Adds the defaults of the storage version to an object of another version. `gained` is true if there were any. */
+  /**
+   * Adds the defaults of the storage version to an object of another version. `gained` is true if the object lacked a
+   * default.
+   */
   #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly gained: boolean } {
     const { group, plural, version, storageVersion = version } = served.kind;
     if (storageVersion === version) return { object, gained: false };
@@ -191,7 +196,7 @@ export class Registry {
     });
   }
 
-  /** The revision up to which the listeners have received all changes. */
+  /** Returns the revision up to which the listeners have received all changes. */
   deliveredRevision(): number {
     return this.store.deliveredRevision();
   }
@@ -214,8 +219,8 @@ export class Registry {
 }
 
 function limited(text: string): string {
-  // A character has at most three bytes, so only a long text can exceed the limit. The bytes of a text are counted only
-  // if it has enough characters.
+  // A UTF-16 code unit has at most three bytes in UTF-8, so only a long text can exceed the limit. Counting the bytes
+  // of a short text is not necessary.
   if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
     throw internal('etcdserver: request is too large');
   }

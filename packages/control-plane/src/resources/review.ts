@@ -2,8 +2,8 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry, ReviewHandler, ReviewRequest } from './registry.ts';
 
 /**
- * Runs admission for a review, and returns the response. A Binding is an exception, because it runs admission before
- * its validation.
+ * Runs admission for a review, and returns the response. A Binding is an exception: its admission runs before its
+ * validation.
  */
 export async function answerReview(
   registry: Registry,

@@ -56,7 +56,7 @@ function schemaOfType(type: string): JsonSchema {
   return scalars[type] ?? definitionSchema(type);
 }
 
-/** The name of a definition in `facts.ts`: `io.k8s.api.core.v1.Container` → `core.v1.Container`. */
+/** Returns the name of a definition in `facts.ts`: `io.k8s.api.core.v1.Container` → `core.v1.Container`. */
 export const factName = (id: string): string => id.split('.').slice(-3).join('.');
 
 function fieldSchema(model: string, owner: string, field: string, type: string): JsonSchema {
@@ -71,7 +71,7 @@ function fieldSchema(model: string, owner: string, field: string, type: string):
   const value = scalarDefaults.get(path);
   if (value !== undefined) facts.default = value;
   defineLazily(facts, 'description', () => fieldDoc(model, field));
-  // A shared definition must not change, so the properties of a single field are added to a copy.
+  // A shared definition must not change, so a copy gets the properties of this field.
   return Object.defineProperties({}, descriptorsOf(schema, facts));
 }
 
@@ -123,8 +123,8 @@ export function definitionSchema(model: string): JsonSchema {
 }
 
 /**
- * Returns the fields of a model with their types in the short form of `definitions.json`, and the name of the model in
- * `facts.ts`.
+ * Returns two values: the fields of a model with their types in the short form of `definitions.json`, and the name of
+ * the model in `facts.ts`.
  */
 export function fieldsOfModel(model: string): { owner: string; fields: Readonly<Record<string, string>> } {
   const definition = definitions[model];

@@ -9,12 +9,14 @@ import { factName, fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
 /**
- * A body does not match the types of the server. A body with a wrong type causes a response with code 400 (Bad
- * Request). The error of a patch is different, and has Go's text in `why`.
+ * The error for a body that does not match the types of the server. The response has the code 400 (Bad Request). The
+ * error of a patch is different: `why` contains Go's text.
  */
 export class DecodeError extends StatusError {
   readonly why: string;
-  /** The text of Go's converter from untyped objects. The converter decodes the result of a strategic merge patch. */
+  /**
+   * The error text of Go's converter from untyped objects. The converter decodes the result of a strategic merge patch.
+   */
   readonly converterWhy: string;
 
   constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
@@ -29,7 +31,7 @@ export class DecodeError extends StatusError {
   }
 }
 
-/** Thrown during decoding. At the top level, a mismatch becomes a DecodeError with the object. */
+/** The error of a reader during decoding. The top level converts a Mismatch to a DecodeError with the object. */
 class Mismatch extends Error {
   readonly converterMessage: string;
 
@@ -60,11 +62,11 @@ const goKind = (value: unknown): string => {
   return typeof value === 'bigint' ? 'number' : typeof value;
 };
 
-/** Returns the text of a number. The text contains only digits that a double can represent. */
+/** Returns the text of a number, with only the digits that a double can represent. */
 const numberText = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
-/** The Go kind of a value in an untyped object. */
+/** Returns the Go kind of a value in an untyped object. */
 function untypedKind(value: unknown): string {
   if (typeof value === 'bigint') return 'int64';
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
@@ -72,7 +74,7 @@ function untypedKind(value: unknown): string {
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
 }
 
-/** The error of the converter from untyped objects for a value of a wrong Go type. */
+/** Returns the error text of Go's converter from untyped objects for a value of a wrong type. */
 export function converterProblem(value: unknown, type: string): string {
   if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
   if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
@@ -112,8 +114,8 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 }
 
 /**
- * Whether values come from an untyped Go object. Go's converter truncates large integers of untyped objects, and Go's
- * decoder refuses large integers of typed objects.
+ * Whether values come from an untyped Go object. Go's converter truncates large integers in untyped objects. Go's
+ * decoder refuses large integers in JSON.
  */
 let isConverting = false;
 
@@ -139,7 +141,7 @@ let oddNumbers: ReadonlyMap<string, string> = new Map();
 const EMBEDDED_NAMES = /\.(?:VolumeSource|ProbeHandler)(?=\.)/g;
 
 /**
- * Decodes a body that contains numbers such as `1e3`, which Go does not read as integers. `read` must be synchronous.
+ * Decodes a body with numbers such as `1e3`. Go does not read these numbers as integers. `read` must be synchronous.
  */
 export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: () => T): T {
   oddNumbers = numbers;
@@ -155,8 +157,8 @@ export const oddNumber = (value: unknown, path: string): string | undefined =>
   oddNumbers.size === 0 ? undefined : oddNumbers.get(`${path.replace(EMBEDDED_NAMES, '')} ${String(value)}`);
 
 /**
- * Decodes an integer as Go's decoder does. Types with a special JSON decoder (int-or-string) follow the same rules in
- * the converter.
+ * Decodes an integer as Go's decoder does. For types with a special JSON decoder (int-or-string), Go's converter has
+ * these rules too.
  */
 const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
@@ -197,7 +199,7 @@ function readNumber(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'float64');
 }
 
-/** Encodes a list of bytes in base64. Go's decoder accepts such a list too. */
+/** Converts a list of bytes to base64. Go's decoder accepts base64 and a list of bytes. */
 function readByteList(list: readonly unknown[], owner: string, path: string): string {
   const bytes = list.map((item) => {
     const value = item ?? 0;
@@ -277,8 +279,8 @@ export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerRefe
   dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
 
 /**
- * The error for a value of a wrong type in the metadata of a custom object. `metaFieldProblem` returns undefined if all
- * types are right.
+ * Returns the error for a value of a wrong type in the metadata of a custom object. `metaFieldProblem` returns
+ * undefined if all types are right.
  */
 export function metaFieldProblem(field: string, value: unknown): string | undefined {
   try {
@@ -300,7 +302,10 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
   }
 }
 
-/** The error for a time that is not a string. For untyped objects, the converter calls the decoder of times. */
+/**
+ * Returns the error for a time that is not a string. For untyped objects, Go's converter calls the JSON decoder of
+ * times.
+ */
 export const noTime = (value: unknown): string =>
   `json: cannot unmarshal ${goKind(value)} into Go value of type string`;
 
@@ -324,7 +329,7 @@ const readTime =
 const SPACES =
   /^[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+|[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+$/g;
 
-/** The digits of a number. A large double has more digits than its shortest text. */
+/** Returns all digits of a number. A large double has more digits than the shortest text of JavaScript. */
 const digitsOf = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
@@ -467,7 +472,7 @@ function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
   return shapes.get(owner);
 }
 
-/** Whether a field of a structure, such as `io.k8s.api.core.v1.Container`, is a pointer. */
+/** Returns whether a field of a structure, such as `io.k8s.api.core.v1.Container`, is a pointer. */
 export const isPointer = (structure: string, field: string): boolean =>
   (shapeOf(factName(structure))?.get(field) ?? 'optional') === 'optional';
 

@@ -20,13 +20,13 @@ export const notFoundValue = (field: string, value: unknown, message = ''): Stat
   field,
 });
 
-/** Returns the cause for a number outside of a range, and an empty list for other numbers. */
+/** Returns a list with the cause for a number outside of a range. For a number inside the range, the list is empty. */
 export const rangeCauses = (field: string, value: number | bigint, low: number, high: number): StatusCause[] =>
   value >= low && value <= high ? [] : [invalidValue(field, value, `must be between ${low} and ${high}, inclusive`)];
 
 export const portCauses = (field: string, port: number): StatusCause[] => rangeCauses(field, port, 1, 65_535);
 
-/** Returns the cause for a number below zero, and an empty list for other numbers. */
+/** Returns a list with the cause for a number below zero. For any other number, the list is empty. */
 export const negativeCauses = (field: string, value: unknown): StatusCause[] =>
   (typeof value === 'number' || typeof value === 'bigint') && value < 0
     ? [invalidValue(field, value, 'must be greater than or equal to 0')]

@@ -13,7 +13,7 @@ export const qualifiedResource = (kind: Named): string =>
 const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
-/** Returns the details of a Status. The order of fields, and the omitted fields, are those of the real server. */
+/** Returns the details of a Status. The order of fields and the omission of empty fields match the real server. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
   return { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind, ...more };
 }
@@ -54,21 +54,21 @@ export const preconditionFailed = (kind: KindDefinition, name: string, why: stri
     code: 409,
   });
 
-/** Joins several causes to one line: `a: x`, or `[a: x, b: y]`. Equal causes appear once. */
+/** Joins causes to one line, such as `a: x` or `[a: x, b: y]`. Equal causes appear once. */
 export function joinCauses(causes: readonly StatusCause[]): string {
   const lines = [...new Set(causes.map(({ field = '', message = '' }) => `${field}: ${message}`))];
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
 /**
- * Returns the kind for an error message. For a kind that is stored as another kind, the message contains the stored
+ * Returns the kind for an error message. If the server stores a kind as another kind, the message contains the stored
  * kind.
  */
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
 /**
- * Returns a 422 error with its causes. For a kind that is stored as another kind, the error contains the group of the
+ * Returns a 422 error with its causes. If the server stores a kind as another kind, the error contains the group of the
  * stored kind.
  */
 export const invalid = (
@@ -133,7 +133,10 @@ export const notSupported = (kind: Named, verb: string): StatusError =>
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', DELETE: 'delete' };
 
-/** Returns the 405 error for a method of a subresource. The handler of custom kinds names the verb and the kind. */
+/**
+ * Returns the 405 error for an unsupported method of a subresource. For a custom kind, the error contains the verb and
+ * the kind.
+ */
 export const notOfSubresource = (
   kind: Pick<KindDefinition, 'group' | 'plural' | 'custom'>,
   method: string,
@@ -179,7 +182,7 @@ export const tooLargeResourceVersion = (asked: string, current: number): StatusE
 export const unauthorized = (): StatusError =>
   new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 });
 
-/** Formats the value in a cause: a string like `%q` of Go, and any other value as JSON. */
+/** Formats the value in a cause. A string is formatted like `%q` in Go, and any other value as JSON. */
 const shown = (value: unknown): string => (value === undefined ? 'null' : stringifyJson(value));
 
 export const invalidValue = (field: string, value: unknown, message: string): StatusCause => ({
@@ -214,7 +217,7 @@ export const tooLong = (field: string, limit: number): StatusCause => ({
 
 const GO_WORDS: Readonly<Record<string, string>> = { boolean: 'bool', bigint: 'number' };
 
-/** Returns the type of a JSON value, with the name that the decoder of Go uses. */
+/** Returns the type of a JSON value, with the type name from Go's decoder. */
 export const jsonTypeOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : (GO_WORDS[typeof value] ?? typeof value);
 

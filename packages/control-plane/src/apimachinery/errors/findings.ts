@@ -40,12 +40,12 @@ export class Findings {
     this.causes.push(tooLong(field, limit));
   }
 
-  /** Adds several problems of the same value. */
+  /** Adds several problems of one value. */
   problems(field: string, value: unknown, problems: readonly string[]): void {
     for (const problem of problems) this.invalid(field, value, problem);
   }
 
-  /** Checks that a value is one of the supported values. With `needed`, an empty value is reported as missing. */
+  /** Checks that a value is one of the supported values. With `needed`, an empty value is an error, too. */
   oneOf(field: string, value: unknown, supported: readonly string[], needed = false): void {
     if (typeof value === 'string' && supported.includes(value)) return;
     if (needed && (value === '' || value === undefined)) this.required(field);

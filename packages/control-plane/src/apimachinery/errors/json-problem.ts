@@ -1,8 +1,7 @@
 import { deepestBracket } from '../objects/nesting.ts';
 
 /**
- * Returns the error text of Go for invalid JSON. The error texts of V8 are different, so the function parses the JSON
- * again.
+ * Returns Go's error text for invalid JSON. The error texts of V8 are different, so the function parses the JSON again.
  */
 export function jsonProblem(text: string): string {
   const deepest = deepestBracket(text);
@@ -10,7 +9,7 @@ export function jsonProblem(text: string): string {
   const trimmed = text.trimStart();
   if (trimmed === '') return 'unexpected end of JSON input';
   const first = trimmed[0] ?? '';
-  // Go reads bytes, and prints each byte as one character.
+  // Go reads JSON byte by byte, and prints each byte as one character.
   const byte = String.fromCharCode(Buffer.from(trimmed.slice(0, 2))[0] ?? 0);
   if (!/[[{"\-0-9ntf]/.test(first)) return `invalid character '${byte}' looking for beginning of value`;
   for (const literal of ['null', 'true', 'false']) {

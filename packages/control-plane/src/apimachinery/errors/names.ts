@@ -1,4 +1,4 @@
-/** Rules for names, labels and values, with the texts of `validation` in apimachinery. */
+/** Rules for names, labels and values, with the error texts of the package `validation` in apimachinery. */
 
 const DNS1123_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS1123_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -32,11 +32,11 @@ export function labelProblems(name: string): string[] {
   return problems;
 }
 
-/** Returns the errors of a name prefix, for kinds that require only a valid path segment. */
+/** Returns the errors of a name prefix, for kinds whose names only need to be valid path segments. */
 export const pathPrefixProblems = (prefix: string): string[] =>
   ['/', '%'].filter((character) => prefix.includes(character)).map((character) => `may not contain '${character}'`);
 
-/** Returns the errors of a name, for kinds that require only a valid path segment. */
+/** Returns the errors of a name, for kinds whose names only need to be valid path segments. */
 export const pathSegmentProblems = (name: string): string[] =>
   name === '.' || name === '..' ? [`may not be '${name}'`] : pathPrefixProblems(name);
 

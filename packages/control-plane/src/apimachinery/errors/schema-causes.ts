@@ -96,5 +96,5 @@ export const tooMany = (field: string, actual: number, max: number): StatusCause
   field,
 });
 
-/** The field name of a cause without a field. Go prints a nil path as this text. */
+/** The field name of a cause without a field. Go prints a nil path as `<nil>`. */
 export const NO_FIELD = '<nil>';

@@ -3,7 +3,7 @@ import type { Findings } from './findings.ts';
 import { subdomainProblems } from './names.ts';
 
 export function webhookServiceFindings(findings: Findings, service: Plain, at: string): void {
-  // The real server swaps the two fields: the cause for one field names the other field.
+  // The real server swaps the fields `name` and `namespace` of a service in its errors.
   if (text(service, 'namespace') === '') findings.required(`${at}.name`);
   if (text(service, 'name') === '') findings.required(`${at}.namespace`);
   const port = number(service, 'port');

@@ -10,7 +10,7 @@ export interface ServerRequest {
   headerNames(prefix: string): string[];
   /** Reads the whole body of the request. @throws StatusError 413 if the body is larger than 3 MiB */
   body(): Promise<Uint8Array>;
-  /** The signal aborts when the client disconnects. */
+  /** A signal that aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /**
    * Whether the request comes from this process. A request from this process without credentials has the permissions of
@@ -26,7 +26,7 @@ export interface Sink {
   /** Writes a chunk. If `write` returns false, the caller must wait for `onDrain` before the next chunk. */
   write(chunk: Uint8Array): boolean;
   onDrain(listener: () => void): void;
-  /** Calls the listener when the client has disconnected or the stream has ended. */
+  /** Calls the listener after the client disconnects or the stream ends. */
   onClose(listener: () => void): void;
   end(): void;
 }

@@ -9,11 +9,11 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** True if no format was negotiated. The JSON is then indented and has no final line break. */
+  /** Whether the format was not negotiated. In this case, the JSON is indented and has no final line break. */
   readonly bare?: boolean;
   /** The form of the response: a table, or only metadata. If `as` is undefined, the response contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
-  /** Version of `meta.k8s.io` for the converted answer. */
+  /** The version of `meta.k8s.io` in a converted response. */
   readonly version: 'v1' | 'v1beta1';
 }
 
@@ -24,8 +24,8 @@ interface Clause {
 }
 
 /**
- * Whether the clause `a` comes before the clause `b` in the order of Go. A higher quality comes first. For equal
- * qualities, a type without a wildcard comes first.
+ * Returns whether the clause `a` of an Accept header comes before the clause `b`, as Go sorts clauses. A higher quality
+ * comes first. For equal qualities, a type without a wildcard comes first.
  */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
@@ -99,8 +99,8 @@ export const unsupportedBody = (accepted: readonly string[]): StatusError =>
   });
 
 /**
- * Whether the response is indented. The query parameter `pretty` decides. By default, browsers and command line tools
- * get indented JSON.
+ * Returns whether the JSON of the response is indented. The query parameter `pretty` decides. Without the parameter,
+ * browsers and command line tools get indented JSON.
  */
 function isPretty(request: ServerRequest): boolean {
   const pretty = request.query.get('pretty');
@@ -143,7 +143,10 @@ export function plainFormat(request: ServerRequest): Format {
 
 type Conversion = Pick<Format, 'as' | 'version'>;
 
-/** Returns the conversion that a clause requests for a media type, or undefined if the server does not support it. */
+/**
+ * Returns the conversion that a clause requests for a media type, or undefined if the server does not support the
+ * conversion.
+ */
 function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;
@@ -160,7 +163,10 @@ function conversionOf(parameters: Clause['parameters'], type: MediaType, options
   return converted;
 }
 
-/** Whether the router of built-in kinds accepts one of the types. The router does not support `application/*`. */
+/**
+ * Returns whether the router of built-in kinds supports one of the accepted types. The router does not support
+ * `application/*`.
+ */
 const passesRouter = (clauses: readonly Clause[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || MEDIA_TYPES.some((one) => one === type));
 
@@ -169,7 +175,7 @@ const acceptOf = (request: ServerRequest): readonly Clause[] => {
   return parseAccept(header === '' ? '*/*' : header);
 };
 
-/** Whether the router of built-in kinds finds a handler for the accepted types. */
+/** Returns whether the router of built-in kinds finds a handler for the accepted types. */
 export const reachesHandler = (request: ServerRequest): boolean => passesRouter(acceptOf(request));
 
 /** Returns the first format that both the client and the server support. @throws StatusError 406 */
@@ -186,7 +192,7 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
 }
 
 /**
- * Returns the first media type of a path that the client accepts, or undefined. The client's order of media types takes
+ * Returns the first supported media type that the client accepts, or undefined. The client's order of media types takes
  * precedence over the order of the path.
  */
 export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {

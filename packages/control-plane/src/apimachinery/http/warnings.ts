@@ -1,5 +1,6 @@
 /**
- * The maximum number of runes of all warnings together. If all warnings together are longer, each warning is shortened.
+ * The maximum number of runes in all warnings of a response. If the warnings exceed this limit, each warning is
+ * shortened.
  */
 const LIMIT = 4096;
 /** The maximum number of runes of a shortened warning. */
@@ -9,8 +10,8 @@ const runes = (text: string): number => [...text].length;
 const cut = (text: string): string => (text.length > CUT ? [...text].slice(0, CUT).join('') : text);
 
 /**
- * The warnings of one response, without duplicates, empty warnings, and warnings with control characters. Above the
- * limit of the total length, all warnings are shortened.
+ * The warnings of one response. Duplicates, empty warnings, and warnings with control characters are skipped. If the
+ * total length exceeds the limit, all warnings are shortened.
  */
 export class Warnings {
   readonly #seen = new Set<string>();
@@ -18,7 +19,7 @@ export class Warnings {
   #written = 0;
   #cutting = false;
 
-  /** @param out the list of the warnings of the response, which this class keeps up to date */
+  /** @param out the list of warnings in the response. This class keeps the list up to date */
   constructor(out: string[]) {
     this.#out = out;
   }

@@ -40,7 +40,7 @@ function addAll(to: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) addAmount(to, name, quantity);
 }
 
-/** Raises each value of the sum to the amount of an init container, if the init container needs more. */
+/** Raises each amount in the sum to the amount of an init container, if the amount of the init container is larger. */
 function raiseTo(sum: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) {
     const before = sum.get(name);
@@ -49,8 +49,9 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
 }
 
 /**
- * Returns the sum of the requests or limits of the containers in a pod spec. The result is the larger of two sums: all
- * normal containers together, or an init container with the restartable init containers before it.
+ * Returns the total requests or limits of the containers in a pod spec. The total is the larger of two amounts. The
+ * first amount is the sum of all normal containers. The second amount is the maximum of an init container and the
+ * restartable init containers before it.
  */
 function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));

@@ -1,9 +1,9 @@
-/** A timer that can be stopped. To stop a timer twice, or after it fired, has no effect. */
+/** A timer that can be stopped. Stopping a stopped or fired timer has no effect. */
 export interface Timer {
   cancel(): void;
 }
 
-/** A source of time, which code gets as an argument. Only the function `main` of a program creates a clock. */
+/** A source of time. Code gets its clock as an argument, and only the function `main` of a program creates a clock. */
 export interface Clock {
   now(): Date;
   /** Calls `fn` once after `ms` milliseconds. */

@@ -3,8 +3,8 @@ import type { Plain } from './plain.ts';
 
 /**
  * The fields that a request body set to an empty list or map, by object. Stored objects omit empty fields. During a
- * request, error messages and defaults distinguish `[]` and `{}` from absent fields. Kinds without such fields have no
- * extra cost.
+ * request, error messages and defaults distinguish `[]` and `{}` from absent fields. Objects without empty fields have
+ * no extra cost.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
@@ -13,12 +13,12 @@ const NONE: Readonly<Plain> = {};
 /** Returns the fields of an object that the body set to an empty list or map. */
 export const emptiesOf = (record: Plain): Readonly<Plain> => noted.get(record) ?? NONE;
 
-/** Records that the body set this field to an empty list or map. */
+/** Records that the request body set this field to an empty list or map. */
 export function noteEmpty(record: Plain, field: string, empty: unknown): void {
   noted.set(record, { ...noted.get(record), [field]: empty });
 }
 
-/** Removes the entry for a field that the server resets. */
+/** Removes the record of an empty field that the server resets. */
 export function forgetEmpty(record: Plain, field: string): void {
   const notes = noted.get(record);
   if (notes === undefined) return;
@@ -33,14 +33,14 @@ export function forgetEmpty(record: Plain, field: string): void {
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;
 
-/** Copies the entries of an object to a shallow copy of the object. */
+/** Copies the records of empty fields from an object to its shallow copy. */
 export function keepEmpties<T extends Plain>(copy: T, source: Plain): T {
   const notes = noted.get(source);
   if (notes !== undefined) noted.set(copy, notes);
   return copy;
 }
 
-/** Returns a deep copy of a value. */
+/** Returns a deep copy of a value, including the records of its empty fields. */
 export function copyWithEmpties<T>(value: T): T {
   const copy = cloneJson(value);
   carryNotes(value, copy);
@@ -57,11 +57,11 @@ function carryNotes(from: unknown, to: unknown): void {
   for (const key of Object.keys(from)) carryNotes(from[key], to[key]);
 }
 
-/** Whether the body set a field of an object to an empty list or map, and the field has no default. */
+/** Returns whether the body set a field of an object to an empty list or map, and the field has no default. */
 export const isGivenEmpty = (record: Plain): boolean =>
   Object.keys(emptiesOf(record)).some((field) => (record[field] ?? null) === null);
 
-/** Whether the body set any part of a value to an empty list or map. */
+/** Returns whether the body set any part of a value to an empty list or map. */
 export function holdsEmpties(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsEmpties);
   if (!isRecord(value)) return false;

@@ -21,11 +21,14 @@ function quote(text: string): string {
 }
 
 /**
- * The text does not match the layout. The reader throws `Misfit` at the invalid part, and the caller creates a message
- * with the whole text.
+ * The error for a text that does not match the layout. The reader throws `Misfit` at the invalid part, and the caller
+ * creates a message with the whole text.
  */
 class Misfit extends Error {
-  /** The expected part of the layout, undefined if the text matches the layout but is no valid time. */
+  /**
+   * The part of the layout that does not match. If the text matches the layout but is not a valid time, `part` is
+   * undefined.
+   */
   readonly part: string | undefined;
 
   constructor(message: string, part?: string) {
@@ -79,7 +82,7 @@ class Reader {
     return Number(digits.slice(0, 9).padEnd(9, '0'));
   }
 
-  /** Reads six digits. Go reads a number here, so the first character may be a sign. */
+  /** Reads six digits of microseconds. Go reads the microseconds as a number, so the first character may be a sign. */
   micros(): number {
     const digits = /^[.,]([-+]?\d+)$/.exec(this.rest.slice(0, 7))?.[1];
     if (digits === undefined || Buffer.byteLength(this.rest) < 7 || digits.length !== 6) {
@@ -91,7 +94,7 @@ class Reader {
     return value * 1000;
   }
 
-  /** Reads a time zone. `zone` returns the minutes east of UTC. */
+  /** Reads a time zone, and returns its minutes east of UTC. */
   zone(): number {
     if (this.rest.startsWith('Z')) {
       this.rest = this.rest.slice(1);
@@ -132,9 +135,9 @@ function read(text: string, micro: boolean): GoTime {
 }
 
 /**
- * Reads a time as Go's `time.Parse` does. The layout is RFC 3339 with an optional fraction. With `micro`, the fraction
+ * Parses a time as Go's `time.Parse` does. The layout is RFC 3339 with an optional fraction. With `micro`, the fraction
  * must have six digits.
- * @throws RangeError with the message of Go
+ * @throws RangeError with the error text of Go's `time.Parse`
  */
 export function parseGoTime(text: string, micro: boolean): GoTime {
   try {

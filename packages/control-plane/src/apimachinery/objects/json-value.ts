@@ -1,4 +1,4 @@
-/** Whether a value is a JSON object. Arrays and null are not objects. */
+/** Returns whether a value is a JSON object. Arrays and null are not objects. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -15,7 +15,7 @@ export const put = (object: Record<string, unknown>, key: string, value: unknown
   }
 };
 
-/** A deep copy of a JSON value. */
+/** Returns a deep copy of a JSON value. */
 export function cloneJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map(cloneJson) as T;
   if (!isRecord(value)) return value;
@@ -24,13 +24,13 @@ export function cloneJson<T>(value: T): T {
   return copy as T;
 }
 
-/** Compares two numbers. A large integer may be a bigint, or a double if the JSON contained a double. */
+/** Compares two numbers. A large integer is a bigint, or a double if its text was a double. */
 const sameNumber = (a: unknown, b: unknown): boolean => {
   const [large, other] = typeof a === 'bigint' ? [a, b] : [b, a];
   return typeof other === 'number' && Number.isInteger(other) && BigInt(other) === large;
 };
 
-/** Whether two JSON values are deeply equal. The order of keys has no effect. */
+/** Returns whether two JSON values are deeply equal. The order of keys has no effect. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a === 'bigint' || typeof b === 'bigint') return sameNumber(a, b);
@@ -62,7 +62,7 @@ export function sortedJson(value: unknown): string {
 export const goJson = (value: unknown): string =>
   sortedJson(value).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Returns the number of UTF-8 bytes of `goJson(value)`. The computation is cheaper than the creation of the text. */
+/** Returns the number of UTF-8 bytes in `goJson(value)`, without the cost of creating this text. */
 export function goJsonBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(goJson(value));
   if (Array.isArray(value)) {

@@ -9,24 +9,24 @@ const { rawJSON } = JSON;
 
 /**
  * Matches texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start.
- * Only these few texts need the slower JSON parser.
+ * Only a text that matches needs the slower JSON parser.
  */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 /**
- * The maximum number of characters of a 64-bit integer, with its sign. An integer with more characters becomes a
- * double, because the creation of large bigints is slow.
+ * The maximum number of characters in a 64-bit integer, including its sign. The creation of large bigints is slow, so
+ * an integer with more characters becomes a double.
  */
 const MAX_DIGITS = 20;
 
-/** Whether a JSON text may contain integers beyond 2^53. */
+/** Returns whether a JSON text may contain integers beyond 2^53. */
 export const mayHoldLarge = (text: string): boolean => MAYBE_LARGE.test(text);
 
 /**
- * Returns an integer in the form that the server uses: a bigint beyond 2^53, and a double beyond 64 bits. Go reads
- * untyped JSON in the same form.
+ * Returns an integer in the form that the server uses: a bigint beyond 2^53, and a double beyond 64 bits. In Go,
+ * untyped JSON has this form.
  */
 export function exactInteger(digits: string, rounded: number): number | bigint {
   if (Number.isSafeInteger(rounded) || digits.length > MAX_DIGITS) return rounded;
@@ -41,7 +41,7 @@ function exact(_key: string, value: unknown, context?: { readonly source?: strin
 }
 
 /**
- * Like `JSON.parse`, but keeps all digits of 64-bit integers: an integer beyond 2^53 becomes a bigint.
+ * Parses JSON like `JSON.parse`, but keeps all digits of 64-bit integers: an integer beyond 2^53 becomes a bigint.
  * @throws SyntaxError
  */
 export const parseJson = (text: string): unknown =>

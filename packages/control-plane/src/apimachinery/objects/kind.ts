@@ -29,7 +29,8 @@ export interface JsonSchema {
 /** A column of `kubectl get`. A column of a custom kind has a JSON path, and a column of a built-in kind has a function. */
 export interface PrinterColumn {
   /**
-   * If true, rows have a cell for the column, but the Table does not define the column. The real server does the same.
+   * Whether the definitions of a Table omit this column. As in the real server, each row still has a cell for the
+   * column.
    */
   readonly hidden?: boolean;
   readonly name: string;
@@ -53,7 +54,7 @@ export interface StrategyContext {
   readonly userName: string;
   /** Whether the request is a dry run, which does not store the object. */
   readonly dryRun?: boolean;
-  /** The stored objects of a resource, such as `networking.k8s.io/servicecidrs`. */
+  /** Returns the stored objects of a resource, such as `networking.k8s.io/servicecidrs`. */
   readonly stored?: (resource: string) => readonly ApiObject[];
   readonly newUid: () => string;
 }
@@ -88,7 +89,7 @@ export interface KindDefinition {
   /** Whether this is a custom kind. For custom kinds, the schema prunes unknown fields, and some responses differ. */
   readonly custom: boolean;
   /**
-   * Whether the server sets `metadata.generation`, and increments the number at each change outside of metadata and
+   * Whether the server sets `metadata.generation` and increments the generation at each change outside of metadata and
    * status.
    */
   readonly hasGeneration?: boolean;
@@ -104,16 +105,28 @@ export interface KindDefinition {
       readonly labelSelectorPath?: string;
     };
   };
-  /** Whether the generation distinguishes empty and absent lists and maps (`reflect.DeepEqual` in Kubernetes). */
+  /**
+   * Whether a change between an absent field and an empty list or map increments the generation (`reflect.DeepEqual` in
+   * Kubernetes).
+   */
   readonly generationTellsEmpty?: boolean;
-  /** Metadata fields of Deployments and EndpointSlices that also increment the generation when they change. */
+  /**
+   * The metadata field whose changes increment the generation: annotations of Deployments, and labels of
+   * EndpointSlices.
+   */
   readonly generationCounts?: 'annotations' | 'labels';
-  /** Whether the generation changes even if the server drops the changed field. */
+  /** Whether a change of a field that the server drops increments the generation. */
   readonly generationCountsDropped?: boolean;
-  /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresources/find.ts. */
+  /**
+   * The names of other subresources (binding, eviction, token, approval, …). The handlers are in
+   * registry/subresources/find.ts.
+   */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
-  /** Annotations that are fields in the internal form of the object. Tables and metadata-only answers omit them. */
+  /**
+   * Annotations that are fields in the internal form of the object. Tables and metadata-only responses omit these
+   * annotations.
+   */
   readonly innerAnnotations?: readonly string[];
   /** Returns the conditions of an object's row in a Table. Without this function, a row has no conditions. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
@@ -134,13 +147,16 @@ export interface KindDefinition {
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
   };
-  /** For a deprecated version: the warning that every response contains. */
+  /** The warning in every response of a deprecated version. */
   readonly deprecationWarning?: string;
   /** The versions of a custom kind, including versions that the server does not serve. */
   readonly versions?: readonly string[];
   /** Finds another version of a custom kind by its apiVersion, including versions that the server does not serve. */
   readonly inVersion?: (apiVersion: string) => KindDefinition | undefined;
-  /** The version in which objects of a custom kind are stored. The field is absent if this version has the same schema. */
+  /**
+   * The kind in the storage version of a custom kind. If the storage version has the schema of this version, `stored`
+   * is absent.
+   */
   readonly stored?: KindDefinition;
   /** The storage version of a custom kind, if it differs from this version. */
   readonly storageVersion?: string;
@@ -149,8 +165,8 @@ export interface KindDefinition {
   /** Whether a PUT creates an object that does not exist (leases). */
   readonly createOnUpdate?: boolean;
   /**
-   * The default grace period of a delete in seconds. With a grace period of 0, the object is deleted at once. Pods have
-   * a grace period of 30 seconds, or the period in their spec.
+   * Returns the default grace period of a delete in seconds. If the grace period is 0, the server deletes the object at
+   * once. For a pod, the default is the period in its spec, or 30 seconds.
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
@@ -158,11 +174,14 @@ export interface KindDefinition {
    * A delete of a collection does not call this function. Mutates the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
-  /** Whether the CRD of a custom kind is being deleted. No object may then be created. */
+  /** Whether the CRD of a custom kind is being deleted. During the deletion, the server refuses new objects. */
   readonly terminating?: boolean;
   /** The warning for a delete without a propagationPolicy. */
   readonly propagationWarning?: string;
-  /** The default propagationPolicy for dependents; `Background` if absent. `Unsupported`: the kind has no dependents. */
+  /**
+   * The default propagationPolicy for dependents; `Background` if absent. `Unsupported` means that the kind has no
+   * dependents.
+   */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
    * Sets defaults that depend on other fields. All other defaults are in the schema. Built-in kinds also make
@@ -173,8 +192,8 @@ export interface KindDefinition {
   /** Changes the stored JSON text of an object for responses. A write uses the unchanged text. */
   readonly shownAs?: (text: string) => string;
   /**
-   * Sets defaults when an object is stored or read. Validation does not see these defaults. Mutates the object.
-   * `defaultsOnRead` returns whether it set a default.
+   * Sets defaults when an object is stored or read, and returns whether the object lacked a default. Validation does
+   * not see these defaults. Mutates the object.
    */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
   /**
@@ -191,8 +210,8 @@ export interface KindDefinition {
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
   /**
-   * Whether the metadata of a new object is validated last, with only the general rules, and only if `validate` finds
-   * no cause.
+   * Whether the metadata of a new object is validated last. This validation uses only the general rules, and runs only
+   * if `validate` finds no cause.
    */
   readonly assessesMetaLast?: boolean;
 }

@@ -1,8 +1,13 @@
 import { yaml } from './yaml.ts';
 
-/** The maximum depth of a body. Recursive functions need only a small part of the stack at this depth. */
+/**
+ * The maximum nesting depth of a request body. At this depth, recursive functions need only a small part of the stack.
+ */
 export const MAX_DEPTH = 1000;
-/** The maximum number of aliases of a YAML text. Each alias causes a search of all anchors, and a merge copies all keys. */
+/**
+ * The maximum number of aliases in a YAML text. Aliases are expensive: each alias causes a search of all anchors, and a
+ * merge copies all keys.
+ */
 export const MAX_ALIASES = 200;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [...'"\\[]{}'].map((c) => c.charCodeAt(0));
@@ -24,14 +29,15 @@ export function deepestBracket(text: string): string | undefined {
   return undefined;
 }
 
-/** Tokens that start another level of a block on the same line. */
+/** Tokens that start a nested block on the current line. */
 const NESTING: ReadonlySet<string> = new Set(['-', '?']);
 const TAB = 9;
 const BLANK = 32;
 const BYTE_ORDER_MARK = 0xfeff;
 
 /**
- * Whether a token of the lexer does not affect the structure: a mark of a document, of a plain text, or of an empty value.
+ * Returns whether a token of the lexer leaves the structure unchanged. Examples are the marks of a document, of a plain
+ * text, and of an empty value.
  */
 function isMark(token: string): boolean {
   const code = token.charCodeAt(0);
@@ -45,8 +51,8 @@ class Levels {
   #flow = 0;
   #column = 0;
   /**
-   * Whether a block may start at the current position. Before a block, the line may contain only indentation and the
-   * signs of lists and keys.
+   * Whether a block may start at the current position. The line before the position may contain only indentation and
+   * the tokens in `NESTING`.
    */
   #fresh = true;
 

@@ -1,7 +1,7 @@
 import { parseJson, stringifyJson } from './json.ts';
 import type { ApiObject, ObjectMeta } from './object.ts';
 
-/** Metadata in the order of the Go struct, without empty fields. */
+/** The metadata fields, in the order of the Go struct. */
 const META_ORDER: readonly (keyof ObjectMeta)[] = [
   'name',
   'generateName',
@@ -40,8 +40,8 @@ export function tidyMeta(meta: ObjectMeta): ObjectMeta {
 }
 
 /**
- * Returns the text of an object for the store: apiVersion, kind and metadata come first. The metadata contains the given
- * revision.
+ * Returns the text of an object for the store. apiVersion, kind and metadata come first, and the metadata contains the
+ * given revision.
  */
 export function renderObject(object: ApiObject, revision: number | undefined): string {
   const { apiVersion, kind, metadata, ...body } = object;
@@ -50,7 +50,7 @@ export function renderObject(object: ApiObject, revision: number | undefined): s
   return stringifyJson({ apiVersion, kind, metadata: meta, ...body });
 }
 
-/** Whether two values of plain JSON are equal. A member with the value `undefined` counts as absent. */
+/** Returns whether two values of plain JSON are equal. A member with the value `undefined` counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -71,8 +71,8 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
   return count === others;
 }
 
-/** A deep copy of plain JSON. */
+/** Returns a deep copy of plain JSON. */
 export const copyJson = <T>(value: T): T => (value === undefined ? value : (parseJson(stringifyJson(value)) as T));
 
-/** A time in the format of objects: RFC 3339 in whole seconds. */
+/** Returns a time in the format of objects: RFC 3339 in whole seconds. */
 export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

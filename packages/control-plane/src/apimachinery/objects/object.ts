@@ -1,4 +1,4 @@
-/** A JSON value, as sent in requests and answers. */
+/** A JSON value in a request or a response. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
 /** A JSON object. Code that creates an object from user input must handle keys such as `__proto__`. */
@@ -46,8 +46,8 @@ export interface ObjectMeta {
 }
 
 /**
- * Any Kubernetes object. Everything except the metadata is plain JSON without a TypeScript type. The schema of the kind
- * defines it.
+ * Any Kubernetes object. All fields except the metadata are plain JSON without a TypeScript type. The schema of the
+ * kind defines these fields.
  */
 export interface ApiObject {
   apiVersion: string;

@@ -17,21 +17,21 @@ const SUFFIX = new Map(Object.entries(DECIMAL).map(([suffix, exponent]) => [expo
 export const QUANTITY_ERROR =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** Divides and rounds away from zero, as the original does for quantities below a nano. */
+/** Divides, and rounds the result away from zero. Go rounds quantities below a nano in this way. */
 function divideUp(value: bigint, by: bigint): bigint {
   const quotient = value / by;
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
-/** The largest binary quantity. A larger binary quantity is reduced to this limit. */
+/** The maximum of a binary quantity. The parser reduces a larger binary quantity to this maximum. */
 const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 
-/** Whether a suffix is an exponent such as `e3`. The suffix `E` alone means exa. */
+/** Returns whether a suffix is an exponent such as `e3`. The suffix `E` alone means exa. */
 const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
 
 const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
 
-/** Parses a quantity such as `100m`, `1.5Gi` or `1e3`. `parseQuantity` returns undefined if the text is invalid. */
+/** Parses a quantity such as `100m`, `1.5Gi` or `1e3`. For an invalid text, the result is undefined. */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
@@ -69,7 +69,7 @@ function formatDecimal(nanos: bigint, format: QuantityFormat): string {
   return `${mantissa}${SUFFIX.get(exponent) ?? ''}`;
 }
 
-/** Returns the canonical text of a quantity. The text has the largest suffix with which it needs no fraction. */
+/** Returns the canonical text of a quantity: the text with the largest suffix that needs no fraction. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   const whole = nanos / NANO;
   const small = whole > -1024n && whole < 1024n;
@@ -108,8 +108,8 @@ export const quantityNanos = (text: unknown): bigint =>
 const SMALL_DIGITS = 18;
 
 /**
- * Returns a quantity that Go stores as a 64-bit integer with a power of ten. `smallOf` returns undefined if Go stores
- * it as a long decimal.
+ * Returns a quantity in the form of Go: a 64-bit integer with a power of ten. If Go stores the quantity as a long
+ * decimal, the result is undefined.
  */
 function smallOf(text: string): { readonly value: bigint; readonly power: number } | undefined {
   const [, sign = '', digits = '0', suffix = ''] = PATTERN.exec(text) ?? [];
@@ -154,7 +154,7 @@ export const quantityMilli = (amount: unknown): bigint => scaledValue(amount, 3)
 
 const MICRO = 1_000_000n;
 
-/** Rounds amounts of resources up to thousandths. Mutates the amounts. */
+/** Rounds the amounts of a resource list up to thousandths. Mutates the list. */
 export function roundAmounts(amounts: unknown): void {
   if (typeof amounts !== 'object' || amounts === null) return;
   const list = amounts as Record<string, unknown>;

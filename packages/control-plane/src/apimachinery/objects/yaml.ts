@@ -16,7 +16,7 @@ export function yaml(): Yaml {
 
 const CORE = 'tag:yaml.org,2002:';
 /**
- * YAML tags that the library of Go does not support: times, sets, ordered maps and pairs. The parser ignores an unknown
+ * YAML tags that Go's library does not support: times, sets, ordered maps and pairs. The parser ignores an unsupported
  * tag.
  */
 const UNKNOWN: ReadonlySet<string> = new Set(['timestamp', 'set', 'omap', 'pairs', 'binary'].map((tag) => CORE + tag));

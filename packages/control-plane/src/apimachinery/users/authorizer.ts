@@ -1,11 +1,13 @@
 import type { UserInfo } from './user.ts';
 import { MASTERS } from './user.ts';
 
-/** A request for access. An authorizer allows or refuses it. */
+/** A request for access. An authorizer allows or refuses the request. */
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
-  /** The path of a request without a resource, for example `/healthz`. The path is empty for a resource. */
+  /**
+   * The path of a request without a resource, for example `/healthz`. For a request with a resource, the path is empty.
+   */
   readonly path: string;
   readonly group: string;
   readonly version?: string;
@@ -20,7 +22,10 @@ export interface Access {
   readonly fields?: readonly FieldDemand[];
 }
 
-/** A requirement of a field selector. The field must have this value, or a different value with `equal: false`. */
+/**
+ * A requirement of a field selector. The field must have this value. With `equal: false`, the field must have a
+ * different value.
+ */
 export interface FieldDemand {
   readonly field: string;
   readonly equal: boolean;
@@ -37,7 +42,8 @@ export interface Verdict {
 export type Authorizer = (access: Access) => Verdict;
 
 /**
- * Allows an access or has no opinion. Without an opinion, an authorizer returns undefined, or a verdict with a reason.
+ * An authorizer that allows an access or has no opinion. Without an opinion, the result is undefined, or a verdict with
+ * a reason.
  */
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
@@ -48,8 +54,8 @@ export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
 
 /**
- * Calls the authorizers in order. The first authorizer that allows the access decides. If no authorizer allows the
- * access, the refusal contains all reasons.
+ * Combines authorizers. An access is allowed if one of the authorizers allows the access. The authorizers are called in
+ * order. The refusal contains the reasons of all authorizers.
  */
 export function anyOf(...parts: readonly PartialAuthorizer[]): Authorizer {
   return (access) => {
