@@ -119,8 +119,8 @@ export interface ControlPlane {
    */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
   /**
-   * A kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a socket, the
-   * kubeconfig contains the server `https://127.0.0.1`.
+   * Returns a kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a
+   * socket, the kubeconfig contains the server `https://127.0.0.1`.
    */
   kubeconfig(): string;
   /** The URL of the server, `https://127.0.0.1:PORT`. `url` is undefined without a socket. */

@@ -2,7 +2,7 @@
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * The error for a version of Node.js that is too old. `oldNode` returns undefined for a supported version.
+ * Returns the error for a version of Node.js that is too old. `oldNode` returns undefined for a supported version.
  * @param version such as `20.20.2`
  */
 function oldNode(name: string, version: string): string | undefined {

@@ -111,7 +111,7 @@ export async function startTestPlane(options: ControlPlaneOptions = {}) {
   return { clock, plane, client: new TestClient(plane) };
 }
 
-/** A CRD of `things.x.dev` (kind Thing, version v1) with this schema. */
+/** Returns a CRD of `things.x.dev` (kind Thing, version v1) with this schema. */
 export const thingCrd = (openAPIV3Schema: object = { type: 'object' }) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

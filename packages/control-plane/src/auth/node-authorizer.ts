@@ -148,7 +148,7 @@ export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   return divided({ ...access, node, related });
 }
 
-/** Whether a pod of the node refers to the object. */
+/** Returns whether a pod of the node refers to the object. */
 function isRelated(store: Store, node: string, id: string, namespace: string, name: string): boolean {
   if (id === 'storage.k8s.io/volumeattachments') {
     const record = store.get(id, '', name);

@@ -43,7 +43,7 @@ function refuse(broken: boolean, why: string): void {
   if (broken) throw new RefusedRequest(why);
 }
 
-/** Whether a request has exactly the usages of its purpose. Key encipherment is optional. */
+/** Returns whether a request has exactly the usages of its purpose. Key encipherment is optional. */
 const hasUsages = (usages: readonly string[], purpose: string): boolean =>
   ['digital signature', purpose].every((usage) => usages.includes(usage)) &&
   usages.every((usage) => ['digital signature', 'key encipherment', purpose].includes(usage));

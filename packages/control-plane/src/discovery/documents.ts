@@ -176,8 +176,8 @@ export function apiResourceList(
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /**
- * Whether an Accept header contains the media type of the aggregated document. This media type takes precedence at any
- * position of the Accept header.
+ * Returns whether an Accept header contains the media type of the aggregated document. This media type takes precedence
+ * at any position of the Accept header.
  */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {

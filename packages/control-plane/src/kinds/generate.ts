@@ -47,11 +47,14 @@ const PACKAGES: Readonly<Record<string, string>> = {
   meta: 'io.k8s.apimachinery.pkg.apis.meta.v1',
 };
 
-/** The package of a group: `policy` → `io.k8s.api.policy.v1`, `coordination.k8s.io` → `io.k8s.api.coordination.v1`. */
+/**
+ * Returns the package of a group: `policy` → `io.k8s.api.policy.v1`, `coordination.k8s.io` →
+ * `io.k8s.api.coordination.v1`.
+ */
 const packageOf = (group: string, version: string): string =>
   PACKAGES[group] ?? `io.k8s.api.${group.replace(/\..*$/, '')}.${version}`;
 
-/** The name of a model without its version: `V1PodSpec` → `PodSpec`, `CoreV1Event` → `Event`. */
+/** Returns the name of a model without its version: `V1PodSpec` → `PodSpec`, `CoreV1Event` → `Event`. */
 const plainName = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
 const SCALARS: Readonly<Record<string, string>> = {
@@ -78,7 +81,7 @@ function shortType(type: string, format: string): string {
 
 const modelIn = (type: string): string | undefined => /^(?:\[\]|\{\})*([A-Z].*)$/.exec(type)?.[1];
 
-/** The required fields, from the declaration of a class. */
+/** Returns the required fields, from the declaration of a class. */
 const readRequired = (source: string): string[] =>
   [...source.matchAll(/^ {4}'(.+?)': /gm)].map(([, name = '']) => name);
 

@@ -24,7 +24,7 @@ export interface Published {
 
 const isTrue = (schema: JsonObject, word: string): boolean => schema[word] === true;
 
-/** Whether objects with this schema keep unknown fields. */
+/** Returns whether objects with this schema keep unknown fields. */
 export const isOpen = (schema: JsonObject): boolean => isTrue(schema, 'x-kubernetes-preserve-unknown-fields');
 
 function saysEither(schema: JsonObject): boolean {
@@ -71,7 +71,7 @@ const V3_WORDS = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default
 
 const isNullable = (schema: unknown): boolean => isRecord(schema) && schema.nullable === true;
 
-/** The required fields of a schema in OpenAPI v2. Fields that may be null are not required. */
+/** Returns the required fields of a schema in OpenAPI v2. Fields that may be null are not required. */
 function requiredInV2({ required, properties, additionalProperties }: JsonObject): Json[] {
   if (!Array.isArray(required) || isNullable(additionalProperties)) return [];
   const fields = isRecord(properties) ? properties : {};

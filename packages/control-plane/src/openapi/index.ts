@@ -33,8 +33,8 @@ export interface GroupVersionEntry {
 }
 
 /**
- * The index of `/openapi/v3`. There is one document for each group version. The URL of a document contains a hash for
- * the caches of clients.
+ * Returns the index of `/openapi/v3`. There is one document for each group version. The URL of a document contains a
+ * hash for the caches of clients.
  */
 export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
   const hashes = new Map(entries.map(({ group, version, hash }) => [rootPath(group, version).slice(1), hash]));
@@ -55,7 +55,7 @@ function build(kinds: readonly KindDefinition[], dialect: Dialect): { paths: Jso
   return { paths: operations.paths, schemas: components.schemas };
 }
 
-/** The OpenAPI v3 document of one group version: the paths and all schemas of its kinds. */
+/** Returns the OpenAPI v3 document of one group version: the paths and all schemas of its kinds. */
 export function openApiV3(kinds: readonly KindDefinition[]): Json {
   const { paths, schemas } = build(kinds, V3);
   return { openapi: '3.0.0', info: INFO, paths, components: { schemas, securitySchemes: SECURITY } };
@@ -71,7 +71,7 @@ export interface V2Piece {
   readonly shared: ReadonlyMap<string, string>;
 }
 
-/** The part of one group version in the OpenAPI v2 document. */
+/** Returns the part of one group version in the OpenAPI v2 document. */
 export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   const { paths, schemas } = build(kinds, V2);
   const names = new Set(kinds.map(schemaName));
@@ -84,7 +84,8 @@ export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
 }
 
 /**
- * The text of the OpenAPI v2 document, from the texts of all group versions. A shared definition is equal in each text.
+ * Returns the text of the OpenAPI v2 document, from the texts of all group versions. A shared definition is equal in
+ * each text.
  */
 export function openApiV2(pieces: readonly V2Piece[]): string {
   const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));

@@ -20,7 +20,10 @@ const path = (dialect: Dialect, name: string, description: string): JsonObject =
   ...(dialect === V2 ? { type: 'string', uniqueItems: true } : { schema: { type: 'string', uniqueItems: true } }),
 });
 
-/** The parameters of writes. With these parameters, kubectl detects the support of dry runs and field validation. */
+/**
+ * Returns the parameters of writes. With these parameters, kubectl detects the support of dry runs and field
+ * validation.
+ */
 const writeParameters = (dialect: Dialect): JsonObject[] => [
   query(dialect, 'dryRun', 'string', 'When present, indicates that modifications should not be persisted.'),
   query(

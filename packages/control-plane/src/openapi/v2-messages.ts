@@ -46,7 +46,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** The fields of a simple value. Each message has these fields with different numbers. */
+/** Returns the fields of a simple value. Each message has these fields with different numbers. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',

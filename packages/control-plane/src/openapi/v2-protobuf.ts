@@ -54,7 +54,9 @@ function writeStruct(
 
 const SCALARS: ReadonlySet<FieldType> = new Set(['string', 'bool', 'double', 'int64']);
 
-/** Whether a value is the zero value of a scalar. The encoder writes a zero value only if its presence matters. */
+/**
+ * Returns whether a value is the zero value of a scalar. The encoder writes a zero value only if its presence matters.
+ */
 const isZero = (type: FieldType, value: unknown): boolean =>
   SCALARS.has(type) && (value === '' || value === 0 || value === false);
 

@@ -20,7 +20,7 @@ function varint(value: bigint): number[] {
   return out;
 }
 
-/** A field with bytes, a text or a message. */
+/** Returns a field with bytes, a text or a message. */
 const field = (number: number, value: string | Uint8Array): Uint8Array => {
   const body = bytes(value);
   return bytes(varint(BigInt((number << 3) | 2)), varint(BigInt(body.length)), body);

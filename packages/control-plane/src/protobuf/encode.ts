@@ -146,7 +146,7 @@ function writeList(writer: WireWriter, item: string, value: Fields): void {
   writer.head(1, mark);
 }
 
-/** Whether a kind has a protobuf form: built-in kinds, their lists, Status and similar kinds. */
+/** Returns whether a kind has a protobuf form: built-in kinds, their lists, Status and similar kinds. */
 export const hasProtobuf = (apiVersion: string, kind: string): boolean => formOf(apiVersion, kind) !== undefined;
 
 /** Writes `runtime.Unknown`: the type of the object and its bytes. @returns the number of bytes */

@@ -3,7 +3,7 @@ import { messageFields } from './messages.ts';
 /** The prefix of every body of `application/vnd.kubernetes.protobuf`. */
 export const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
 
-/** The error for a body without this prefix. `envelopeProblem` returns undefined if the body has it. */
+/** Returns the error for a body without this prefix. `envelopeProblem` returns undefined if the body has it. */
 export function envelopeProblem(body: Uint8Array): string | undefined {
   if (body.length === 0) return 'empty data';
   if (MAGIC.every((byte, at) => body[at] === byte)) return undefined;
@@ -14,8 +14,8 @@ export function envelopeProblem(body: Uint8Array): string | undefined {
 const SHARED = /Options$|^(Status|PartialObjectMetadata(List)?|API(Versions|Group|GroupList|ResourceList))$/;
 
 /**
- * The name of a message: `apps/v1` and `Deployment` → `apps.v1.Deployment`. A group is shortened to its first word, and the
- * core group is `core`. PartialObjectMetadata is the same message in each version of meta.k8s.io.
+ * Returns the name of a message: `apps/v1` and `Deployment` → `apps.v1.Deployment`. A group is shortened to its first
+ * word, and the core group is `core`. PartialObjectMetadata is the same message in each version of meta.k8s.io.
  */
 function messageOf(apiVersion: string, kind: string): string {
   if (SHARED.test(kind)) return `meta.v1.${kind}`;
@@ -23,7 +23,7 @@ function messageOf(apiVersion: string, kind: string): string {
   return `${(group ?? '').split('.')[0]}.${version}.${kind}`;
 }
 
-/** The message of a kind, or of the items of a list kind. `formOf` returns undefined if it has none. */
+/** Returns the message of a kind, or of the items of a list kind. `formOf` returns undefined if it has none. */
 export function formOf(apiVersion: string, kind: string): { message: string; isList: boolean } | undefined {
   const message = messageOf(apiVersion, kind);
   if (messageFields(message) !== undefined) return { message, isList: false };

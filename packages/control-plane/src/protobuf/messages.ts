@@ -32,7 +32,10 @@ function parseField(word: string): MessageField {
   return { name: word.slice(0, colon), type: shape === 'single' ? type : type.slice(2), shape, inline, always };
 }
 
-/** The fields of a message such as `core.v1.Pod`. `messageFields` returns undefined if the message does not exist. */
+/**
+ * Returns the fields of a message such as `core.v1.Pod`. `messageFields` returns undefined if the message does not
+ * exist.
+ */
 export function messageFields(message: string): Message | undefined {
   let fields = known.get(message);
   if (fields === undefined && Object.hasOwn(table, message)) {

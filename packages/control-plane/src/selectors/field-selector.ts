@@ -79,8 +79,8 @@ export const parseTerms = (text: string): Term[] =>
     .filter(({ field, value }) => field !== '' || value !== '');
 
 /**
- * The requirements of a selector, for authorizers. The field of a requirement may be unknown to the server. For an
- * empty or invalid selector, the list is empty.
+ * Returns the requirements of a selector, for authorizers. The field of a requirement may be unknown to the server. For
+ * an empty or invalid selector, the list is empty.
  */
 export function fieldDemands(text: string): readonly Term[] {
   try {
@@ -100,8 +100,8 @@ const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a kind supports field selectors for the namespace. All built-in kinds without an entry support the namespace,
- * including cluster-scoped kinds.
+ * Returns whether a kind supports field selectors for the namespace. All built-in kinds without an entry support the
+ * namespace, including cluster-scoped kinds.
  */
 const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));

@@ -260,7 +260,7 @@ const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = 
   DoesNotExist: '!',
 };
 
-/** The requirements of a selector. `requirementsOf` returns undefined if one has an unknown operator. */
+/** Returns the requirements of a selector. `requirementsOf` returns undefined if one has an unknown operator. */
 function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requirement[] | undefined {
   const requirements: Requirement[] = [];
   for (const [key, value] of Object.entries(matchLabels ?? {})) {

@@ -24,7 +24,7 @@ export function wordsOfSelector(namespace: string, selector: SelectorObject | nu
   return sets.length === 0 ? [[`${namespace}/${ANY}`]] : sets;
 }
 
-/** All index keys of objects whose selector may match these labels. */
+/** Returns all index keys of objects whose selector may match these labels. */
 export const wordsOfLabels = (namespace: string, labels: Readonly<Record<string, string>> | undefined): string[] => [
   `${namespace}/${ANY}`,
   ...Object.entries(labels ?? {}).map(([key, value]) => word(namespace, key, value)),

@@ -90,8 +90,8 @@ export class ApiDocuments {
   }
 
   /**
-   * The ETag of the OpenAPI v2 document, with its quotes. The JSON and the protobuf form share this ETag. Caches
-   * distinguish the two forms by `Vary`.
+   * Returns the ETag of the OpenAPI v2 document, with its quotes. The JSON and the protobuf form share this ETag.
+   * Caches distinguish the two forms by `Vary`.
    */
   openApiV2Etag(): string {
     return this.#all('v2 etag', () => `"${createHash('sha512').update(this.openApiV2()).digest('hex').toUpperCase()}"`);
@@ -104,7 +104,7 @@ export class ApiDocuments {
     });
   }
 
-  /** The OpenAPI v3 document of a group version. `openApiV3` returns undefined if it is not served. */
+  /** Returns the OpenAPI v3 document of a group version. `openApiV3` returns undefined if it is not served. */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

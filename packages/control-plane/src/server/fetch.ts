@@ -4,7 +4,7 @@ import { queryOf } from '../apimachinery/http/query.ts';
 import { warningHeader } from '../apimachinery/http/warnings.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 
-/** The 413 for a body above the limit. */
+/** Returns the 413 for a body above the limit. */
 export const tooLarge = (): StatusError =>
   new StatusError({
     message: `Request entity too large: limit is ${BODY_LIMIT}`,

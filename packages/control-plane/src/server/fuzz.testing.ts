@@ -100,8 +100,8 @@ function rename(root: unknown, name: string): void {
 }
 
 /**
- * The text of a value after mutations. Placeholders are replaced in the text, because many replacements are not JavaScript
- * values.
+ * Returns the text of a value after mutations. Placeholders are replaced in the text, because many replacements are not
+ * JavaScript values.
  */
 function mutate(base: unknown, mutations: readonly Mutation[]): string {
   const holder = { root: structuredClone(base) };

@@ -160,7 +160,7 @@ export class Handler {
   }
 }
 
-/** The Status of a failed request. An unexpected error becomes a 500 that names the error. */
+/** Returns the Status of a failed request. An unexpected error becomes a 500 that names the error. */
 function statusOf(error: unknown): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof RangeError && /call stack/.test(error.message)) {

@@ -45,6 +45,6 @@ export function answerHealth(request: ServerRequest, [first = '', ...rest]: read
   return answerPlain(`${lines.join('\n')}\n${first} check passed\n`);
 }
 
-/** All paths of the health checks, for the index of the server. */
+/** Returns all paths of the health checks, for the index of the server. */
 export const healthPaths = (): string[] =>
   Object.entries(CHECKS).flatMap(([first, checks]) => [`/${first}`, ...checks.map((check) => `/${first}/${check}`)]);

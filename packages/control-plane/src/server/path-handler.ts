@@ -85,7 +85,7 @@ function rootPaths({ kinds }: Registry): string[] {
   return [...new Set([...groups, ...others, ...healthPaths()])].sort();
 }
 
-/** The format of a JSON response. @throws StatusError 406 if the client does not accept JSON */
+/** Returns the format of a JSON response. @throws StatusError 406 if the client does not accept JSON */
 function onlyJson(request: ServerRequest): Format {
   const accept = request.header('accept') ?? '';
   if (accept !== '' && !/application\/json|\*\/\*/.test(accept))
@@ -150,7 +150,7 @@ function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
   return { ...answer, headers: { ...answer.headers, etag, vary } };
 }
 
-/** The document as JSON, or as the protobuf message that Go clients request. */
+/** Returns the document as JSON, or as the protobuf message that Go clients request. */
 function openApiV2(request: ServerRequest, all: ApiDocuments): ServerResponse {
   const mediaType = pickMediaType(request, ['application/json', ...V2_PROTOBUF_NAMES]);
   if (mediaType === undefined) return { status: 406, headers: { vary: 'Accept' }, body: '' };

@@ -46,7 +46,7 @@ export async function readPlain(
   }
 }
 
-/** The options of a delete, from its query and its body. @throws StatusError 400, 413 or 415 */
+/** Returns the options of a delete, from its query and its body. @throws StatusError 400, 413 or 415 */
 export async function deleteOptionsOf(request: ServerRequest): Promise<DeleteOptions> {
   const bytes = await request.body();
   if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
@@ -84,7 +84,7 @@ function jsonOptions(text: string): Record<string, unknown> {
   );
 }
 
-/** The patch type of a body. @throws StatusError 415 with the text of the router or of the handler */
+/** Returns the patch type of a body. @throws StatusError 415 with the text of the router or of the handler */
 export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchType {
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));

@@ -88,13 +88,13 @@ const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'port
  */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
-/** The options of a write. In a creation, the type of the body is checked before the options. */
+/** Returns the options of a write. In a creation, the type of the body is checked before the options. */
 function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying = false): WriteOptions {
   if (kind === 'CreateOptions') formOf(request);
   return parseWriteOptions(kind, request.query, call.userAgent, applying);
 }
 
-/** The error for a method that a path does not support. Handlers of custom kinds send a different error. */
+/** Returns the error for a method that a path does not support. Handlers of custom kinds send a different error. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 

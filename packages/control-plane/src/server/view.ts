@@ -113,7 +113,7 @@ export const scaleView = (options: ViewOptions): ViewOptions =>
     ? { ...options, served: CUSTOM_SCALE, typeName: '*v1.Scale' }
     : { ...options, served: CARRIED_SCALE };
 
-/** A list in the negotiated form, as JSON text. @throws StatusError 406 */
+/** Returns a list in the negotiated form, as JSON text. @throws StatusError 406 */
 export function viewList(result: ListResult, options: ViewOptions): string {
   const { served, format } = options;
   if (format.as === undefined) return listText(served, result);
@@ -149,11 +149,13 @@ const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
   'apps/StatefulSet': { spec: { replicas: 0, selector: null } },
 };
 
-/** The annotations of an empty object that the conversion creates from its fields. */
+/** Returns the annotations of an empty object that the conversion creates from its fields. */
 const zeroAnnotations = ({ kind }: ServedKind): Readonly<Record<string, string>> =>
   kind.group === 'apps' ? Object.fromEntries((kind.innerAnnotations ?? []).map((name) => [name, '0'])) : {};
 
-/** The fields of an empty object in Go, for bookmarks. Type and metadata of the empty object are not included. */
+/**
+ * Returns the fields of an empty object in Go, for bookmarks. Type and metadata of the empty object are not included.
+ */
 function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   if (kind.custom || kind.model === undefined) return {};
   const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };

@@ -17,7 +17,7 @@ const NUMBER =
 const BASE_60 = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;
 const TIME = /^\d{4}-\d{1,2}-\d{1,2}(?:[Tt ]\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d*)?(?: ?(?:[Zz]|[-+]\d{1,2}:?\d{0,2}))?)?$/;
 
-/** Whether a YAML 1.1 parser would read an unquoted text as another type. */
+/** Returns whether a YAML 1.1 parser would read an unquoted text as another type. */
 const isAmbiguous = (text: string): boolean =>
   WORDS.test(text) || NUMBER.test(text) || BASE_60.test(text) || TIME.test(text);
 

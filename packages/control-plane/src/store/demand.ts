@@ -31,14 +31,15 @@ export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
 /**
- * The only value that a requirement allows. `onlyValueOf` returns undefined if the requirement allows several values.
+ * Returns the only value that a requirement allows. `onlyValueOf` returns undefined if the requirement allows several
+ * values.
  */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
 }
 
-/** The value of a field. The value is empty for an empty field, and `ABSENT` for an absent label. */
+/** Returns the value of a field. The value is empty for an empty field, and `ABSENT` for an absent label. */
 export function fieldOf(record: StoredRecord, field: string): string {
   if (field === 'metadata.name') return record.name;
   if (field === 'metadata.namespace') return record.namespace;
@@ -58,8 +59,8 @@ export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =
   where.every((demand) => meetsOne(record, demand));
 
 /**
- * The only value of a field that all requirements allow. `pinned` returns undefined if the requirements allow several
- * values or no value.
+ * Returns the only value of a field that all requirements allow. `pinned` returns undefined if the requirements allow
+ * several values or no value.
  */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {

@@ -114,8 +114,8 @@ export class History {
   }
 
   /**
-   * The changes after a revision that may meet the requirements, undefined if some of these changes are no longer
-   * available.
+   * Returns the changes after a revision that may meet the requirements, undefined if some of these changes are no
+   * longer available.
    */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;

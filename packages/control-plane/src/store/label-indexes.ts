@@ -33,7 +33,7 @@ export class LabelIndexes {
     for (const label of Object.keys(record.labels ?? NONE)) this.#leave(label, key, record);
   }
 
-  /** The index of a label. @param recordOf returns the record of a key, and is called once for each record */
+  /** Returns the index of a label. @param recordOf returns the record of a key, and is called once for each record */
   index(label: string, recordOf: (key: string) => StoredRecord | undefined): RecordIndex {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;

@@ -82,7 +82,7 @@ export class Listeners {
     return label === undefined ? this.#fields : this.#labels.get(label);
   }
 
-  /** The index value with the fewest listeners. */
+  /** Returns the index value with the fewest listeners. */
   #leastAsked(pins: readonly Pin[]): Pin | undefined {
     const share = (pin: Pin): number => this.#asked(pin)?.get(questionOf(pin))?.groups.get(pin.value)?.size ?? 0;
     const [first, ...others] = pins;

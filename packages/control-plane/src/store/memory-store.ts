@@ -108,7 +108,7 @@ export class MemoryStore implements Store {
     for (const resource of this.#resources.values()) resource.listeners.clear();
   }
 
-  /** All objects and the revision, like a backup of etcd. */
+  /** Returns all objects and the revision, like a backup of etcd. */
   snapshot(): StoreSnapshot {
     const objects = [...this.#resources].flatMap(([resource, { table }]) =>
       table.page({}).records.map((record) => ({ resource, record })),

@@ -35,7 +35,7 @@ const firstOf = (node: Node): string => {
   return at.keys[0] ?? '';
 };
 
-/** The index of the first key that is not less than `key`. */
+/** Returns the index of the first key that is not less than `key`. */
 function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
@@ -47,7 +47,7 @@ function lowerBound(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** The index of the node that contains a key, or would contain it. */
+/** Returns the index of the node that contains a key, or would contain it. */
 function nodeAt(nodes: readonly Node[], key: string): number {
   let low = 1;
   let high = nodes.length;
@@ -165,7 +165,7 @@ export class OrderedKeys {
     return rank + lowerBound(node.keys, key);
   }
 
-  /** The key at a position. `at` returns undefined if there are not that many keys. */
+  /** Returns the key at a position. `at` returns undefined if there are not that many keys. */
   at(rank: number): string | undefined {
     let left = rank;
     let node = this.#root;

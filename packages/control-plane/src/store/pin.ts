@@ -15,11 +15,11 @@ export interface Pin {
   readonly value: string;
 }
 
-/** The key of a record: `namespace/name`. The namespace and the name contain no slash. */
+/** Returns the key of a record: `namespace/name`. The namespace and the name contain no slash. */
 export const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 
-/** The value of a record in an index. */
+/** Returns the value of a record in an index. */
 export function answerOf(record: StoredRecord, { field, scoped, choice }: Omit<Pin, 'value'>): string {
   if (field === KEY) return keyOf(record);
   const value = choice === undefined ? fieldOf(record, field) : meetsOne(record, choice) ? MEETS : '';
@@ -48,14 +48,16 @@ export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   return others.map((one) => ({ ...one, scoped: true, value: `${namespace}/${one.value}` }));
 }
 
-/** The label that all matching records have. `labelOf` returns undefined if a record without a label may match. */
+/**
+ * Returns the label that all matching records have. `labelOf` returns undefined if a record without a label may match.
+ */
 export function labelOf({ field, choice }: Pin): string | undefined {
   if (!field.startsWith(LABEL)) return undefined;
   const needsIt = choice === undefined || choice.values.includes(ABSENT) === choice.not;
   return needsIt ? field.slice(LABEL.length) : undefined;
 }
 
-/** The key of an index. Each index has a different key. */
+/** Returns the key of an index. Each index has a different key. */
 export const questionOf = ({ field, scoped, choice }: Omit<Pin, 'value'>): string => {
   const asked = `${scoped ? 'n' : 'a'} ${field}`;
   return choice === undefined ? asked : `${asked} ${choice.not ? 'not' : 'in'} ${JSON.stringify(choice.values)}`;

@@ -66,8 +66,8 @@ export class RecordIndex {
 }
 
 /**
- * The first key of a set that is not less than `from`. `seek` returns undefined if no such key exists. @param all the
- * keys of all records
+ * Returns the first key of a set that is not less than `from`. `seek` returns undefined if no such key exists. @param
+ * all the keys of all records
  */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);

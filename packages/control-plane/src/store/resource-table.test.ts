@@ -75,7 +75,7 @@ const not = (field: string, ...values: string[]) => ({ field, values, not: true 
 const NAME = { field: 'metadata.name', value: 'pod-1' };
 const NAMESPACE = { field: 'metadata.namespace', value: 'mine' };
 
-/** The number of reads for each query. @param others number of other records, each of which has changed */
+/** Returns the number of reads for each query. @param others number of other records, each of which has changed */
 function cost(others: number): Record<string, number> {
   const looked = { at: 0 };
   const state = new State();

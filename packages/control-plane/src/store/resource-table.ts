@@ -33,7 +33,7 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
-/** The first matching records. If further records match, `remaining` is 1. */
+/** Returns the first matching records. If further records match, `remaining` is 1. */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
   const chosen: StoredRecord[] = [];
   for (const record of records) {
@@ -223,7 +223,7 @@ export class ResourceTable {
     return record !== undefined && meets(record, where);
   }
 
-  /** The first key from `from` on that may meet all requirements. */
+  /** Returns the first key from `from` on that may meet all requirements. */
   #leap(where: readonly Demand[], from: string): string | undefined {
     let at = from;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
@@ -234,7 +234,7 @@ export class ResourceTable {
     return at;
   }
 
-  /** The keys for a search: the keys of the smallest index, or all keys. */
+  /** Returns the keys for a search: the keys of the smallest index, or all keys. */
   #source(where: readonly Demand[], range: KeyRange): (range: KeyRange) => Iterable<string> {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
@@ -251,8 +251,8 @@ export class ResourceTable {
   }
 
   /**
-   * The index of a field. The index of a field is created at its first use. A kind has only a few selectable fields,
-   * and labels have their own indexes.
+   * Returns the index of a field. The index of a field is created at its first use. A kind has only a few selectable
+   * fields, and labels have their own indexes.
    */
   #index(field: string): RecordIndex {
     if (field.startsWith(LABEL)) return this.#labels.index(field.slice(LABEL.length), (key) => this.#records.get(key));

@@ -69,11 +69,11 @@ export interface PageOptions {
 export interface Store {
   /** How long changes are available, in milliseconds. */
   readonly historyMs: number;
-  /** The revision of the last write. */
+  /** Returns the revision of the last write. */
   revision(): number;
-  /** The revision up to which all changes are durable and were delivered to the listeners. */
+  /** Returns the revision up to which all changes are durable and were delivered to the listeners. */
   deliveredRevision(): number;
-  /** The oldest revision after which all changes of this resource are available. */
+  /** Returns the oldest revision after which all changes of this resource are available. */
   compactedRevision(resource: string): number;
   /** Removes all earlier changes, like a compaction of etcd. Pages and replays from an older revision are then refused. */
   compact(): void;

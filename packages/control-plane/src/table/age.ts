@@ -27,8 +27,8 @@ const pair = (big: number, bigUnit: string, small: number, smallUnit: string): s
   small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
 
 /**
- * The age of an RFC 3339 time at `now`. If the time is absent, the result is `<unknown>`. If the time is invalid, the
- * result is `<invalid>`.
+ * Returns the age of an RFC 3339 time at `now`. If the time is absent, the result is `<unknown>`. If the time is
+ * invalid, the result is `<invalid>`.
  */
 export function ageOf(time: unknown, now: Date): string {
   if (time === undefined || time === null || time === '') return '<unknown>';

@@ -105,7 +105,7 @@ function builtinColumn(column: PrinterColumn): TableColumn {
 }
 
 /**
- * The name column of a kind, with a special cell, format and priority. For example, the cell of a default class
+ * Returns the name column of a kind, with a special cell, format and priority. For example, the cell of a default class
  * contains a mark.
  */
 const nameColumn = ({ value, format = 'name', priority = 0 }: PrinterColumn): TableColumn => ({
@@ -136,8 +136,8 @@ function buildColumns(kind: KindDefinition): readonly TableColumn[] {
 const known = new WeakMap<KindDefinition, readonly TableColumn[]>();
 
 /**
- * The columns of a kind. Custom kinds have Name and then their declared columns. A kind without columns has Name, and Age
- * (custom) or Created At (built-in).
+ * Returns the columns of a kind. Custom kinds have Name and then their declared columns. A kind without columns has
+ * Name, and Age (custom) or Created At (built-in).
  */
 export function columnsOf(kind: KindDefinition): readonly TableColumn[] {
   let columns = known.get(kind);

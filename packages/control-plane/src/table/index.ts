@@ -48,8 +48,8 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
 };
 
 /**
- * Whether the Table has no list of rows. For built-in kinds without columns, the printer of the real server omits the
- * list.
+ * Returns whether the Table has no list of rows. For built-in kinds without columns, the printer of the real server
+ * omits the list.
  */
 const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
   objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;

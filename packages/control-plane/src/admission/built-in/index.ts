@@ -7,8 +7,8 @@ import { serviceAddresses } from './service.ts';
 import { topologyLabels } from './topology-labels.ts';
 
 /**
- * The admission plugins of built-in kinds in the order of kube-apiserver. The plugins run after NamespaceLifecycle and
- * before webhooks.
+ * Returns the admission plugins of built-in kinds in the order of kube-apiserver. The plugins run after
+ * NamespaceLifecycle and before webhooks.
  */
 export const builtinAdmission = (registry: Registry): readonly AdmissionPlugin[] => [
   serviceAccountAdmission(registry),

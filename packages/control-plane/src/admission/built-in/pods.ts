@@ -9,7 +9,7 @@ import { lookup, lookupMarked, markedBy } from './lookup.ts';
 
 const PODS = '/pods';
 
-/** Whether the request writes a pod. Writes of subresources, such as the status of a pod, do not count. */
+/** Returns whether the request writes a pod. Writes of subresources, such as the status of a pod, do not count. */
 const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...operations: string[]): boolean =>
   served.resource === PODS && subresource === '' && operations.includes(operation);
 

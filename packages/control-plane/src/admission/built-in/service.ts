@@ -64,7 +64,7 @@ class Claims {
     return true;
   }
 
-  /** Whether an IPAddress reserves the address for an object other than a service. */
+  /** Returns whether an IPAddress reserves the address for an object other than a service. */
   #isForeign(thing: string): boolean {
     const record = this.#registry.store.get(IP_ADDRESSES, '', thing);
     if (record === undefined) return false;
@@ -132,7 +132,7 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Whether the server may have chosen this node port, and not the client. */
+/** Returns whether the server may have chosen this node port, and not the client. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 

@@ -53,7 +53,7 @@ function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
   };
 }
 
-/** Whether limits apply to a request: the creation of a pod, or any write of a claim. */
+/** Returns whether limits apply to a request: the creation of a pod, or any write of a claim. */
 const isLimited = ({ served, subresource, operation }: AdmissionAttributes): boolean =>
   subresource === '' &&
   ((served.resource === PODS && operation === 'CREATE') ||

@@ -77,8 +77,8 @@ const step = fc.record({
 });
 
 /**
- * Whether a guard applies to a request. The test checks every guard, as the real server does, and compares the result with
- * the index.
+ * Returns whether a guard applies to a request. The test checks every guard, as the real server does, and compares the
+ * result with the index.
  */
 const concerns = (registry: Registry, { rules, namespaceSelector, objectSelector }: About, of: AdmissionAttributes) =>
   (rules.length === 0 ||

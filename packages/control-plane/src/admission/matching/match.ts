@@ -20,8 +20,8 @@ const ANY = '*';
 const has = (list: readonly string[] = [], value: string): boolean => list.includes(ANY) || list.includes(value);
 
 /**
- * Whether the patterns contain a resource. A pattern is `pods` or `pods/status`, where each part may be `*`. A pattern
- * without a slash matches no subresource.
+ * Returns whether the patterns contain a resource. A pattern is `pods` or `pods/status`, where each part may be `*`. A
+ * pattern without a slash matches no subresource.
  */
 function coversResource(patterns: readonly string[] = [], plural: string, subresource: string): boolean {
   return patterns.some((pattern) => {
@@ -30,7 +30,7 @@ function coversResource(patterns: readonly string[] = [], plural: string, subres
   });
 }
 
-/** Whether a rule matches the operation and the kind. The caller checks resource names. */
+/** Returns whether a rule matches the operation and the kind. The caller checks resource names. */
 export function ruleMatches(
   rule: MatchRule,
   { kind }: ServedKind,
@@ -89,7 +89,7 @@ export function namespaceLabelsOf(
   return store.get(NAMESPACES, '', namespace)?.labels ?? {};
 }
 
-/** Whether the namespace of an object matches a selector. Objects without a namespace always match. */
+/** Returns whether the namespace of an object matches a selector. Objects without a namespace always match. */
 export function namespacePasses(
   selector: LabelSelector | undefined,
   registry: Registry,
@@ -100,7 +100,7 @@ export function namespacePasses(
   return labels === 'none' || selector(labels);
 }
 
-/** Whether the new or the old object matches a selector. */
+/** Returns whether the new or the old object matches a selector. */
 export const objectPasses = (
   selector: LabelSelector | undefined,
   { object, old }: Pick<AdmissionAttributes, 'object' | 'old'>,
@@ -108,16 +108,16 @@ export const objectPasses = (
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
 /**
- * Whether a kind is exempt from webhooks and policies. The configurations of webhooks and policies are exempt, so users
- * can always repair a wrong configuration.
+ * Returns whether a kind is exempt from webhooks and policies. The configurations of webhooks and policies are exempt,
+ * so users can always repair a wrong configuration.
  */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 
 const REVIEW_GROUPS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
 /**
- * Whether a kind is exempt from policies. Reviews are exempt from policies, because a wrong policy for reviews could
- * break the whole cluster.
+ * Returns whether a kind is exempt from policies. Reviews are exempt from policies, because a wrong policy for reviews
+ * could break the whole cluster.
  */
 export const isExemptFromPolicies = (served: ServedKind): boolean =>
   isExempt(served) || REVIEW_GROUPS.has(served.kind.group);

@@ -25,7 +25,7 @@ const WITH_SECRETS = ['cephfs', 'cinder', 'flexVolume', 'rbd', 'scaleIO', 'iscsi
 const find = (holder: Plain, fields: readonly (readonly [string, string])[]): string | undefined =>
   fields.find(([field]) => isPlain(holder[field]))?.[1];
 
-/** Whether an object of this kind provides environment variables of a container. */
+/** Returns whether an object of this kind provides environment variables of a container. */
 const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): boolean =>
   containers.some(
     (container) =>

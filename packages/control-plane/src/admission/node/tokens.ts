@@ -39,7 +39,7 @@ function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   return text(look(volume, 'csi'), 'driver');
 }
 
-/** Whether the pod requests tokens for this audience, directly or through the driver of a volume. */
+/** Returns whether the pod requests tokens for this audience, directly or through the driver of a volume. */
 function wants(
   registry: Registry,
   pod: ApiObject,

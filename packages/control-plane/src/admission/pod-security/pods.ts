@@ -28,8 +28,8 @@ export function templateOf(resource: string, object: ApiObject): PodLike | undef
 }
 
 /**
- * Whether an update changes fields that the standards check. Significant changes are an added or removed container, or
- * a changed image.
+ * Returns whether an update changes fields that the standards check. Significant changes are an added or removed
+ * container, or a changed image.
  */
 export function isSignificant(pod: ApiObject, old: ApiObject): boolean {
   const [next, before] = [look(pod, 'spec'), look(old, 'spec')];

@@ -32,7 +32,7 @@ export const context = (holder: Plain): Plain => look(holder, 'securityContext')
 
 export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name') === 'windows';
 
-/** Whether a pod has its own user namespace. A pod with a user namespace may run as root within it. */
+/** Returns whether a pod has its own user namespace. A pod with a user namespace may run as root within it. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
 /** Returns the violators of a rule: the pod, its containers, or both. Without a violation, returns ''. */
@@ -40,7 +40,7 @@ export function setters(podDoes: boolean, containers: readonly Plain[]): string 
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }
 
-/** Whether a field is set. Null counts as absent, because Go does not distinguish null and absent fields. */
+/** Returns whether a field is set. Null counts as absent, because Go does not distinguish null and absent fields. */
 export const has = (holder: Plain, field: string): boolean => holder[field] !== undefined && holder[field] !== null;
 
 /** Returns the security contexts of the pod and of its containers that contain this field. */

@@ -16,7 +16,7 @@ const NAMED = new Set([
 /** Resources of pod requests. A quota may name them without the prefix `requests.`. */
 const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
-/** Whether a pod has finished. A finished pod uses no quota. */
+/** Returns whether a pod has finished. A finished pod uses no quota. */
 const isOver = (pod: ApiObject): boolean => ['Succeeded', 'Failed'].includes(text(look(pod, 'status'), 'phase'));
 
 function addPod(usage: Amounts, pod: ApiObject): void {

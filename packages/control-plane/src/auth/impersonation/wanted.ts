@@ -27,13 +27,13 @@ export interface Wanted {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Whether the request names only a user, without groups, UID and extras. */
+/** Returns whether the request names only a user, without groups, UID and extras. */
 export const isNameAlone = ({ uid, groups, extra }: Wanted): boolean =>
   uid === '' && groups.length === 0 && extra.size === 0;
 
 const quoteList = (list: readonly string[]): string => `{${list.map((item) => JSON.stringify(item)).join(', ')}}`;
 
-/** The requested user in the format `%#v` of Go. */
+/** Returns the requested user in the format `%#v` of Go. */
 function dump({ name, uid, groups, extra }: Wanted): string {
   const shownGroups = groups.length === 0 ? '[]string(nil)' : `[]string${quoteList(groups)}`;
   const entries = [...extra].map(([key, values]) => `${JSON.stringify(key)}:[]string${quoteList(values)}`);

@@ -79,7 +79,7 @@ function withoutCollected({ metadata, ...fields }: ApiObject): object {
   return { ...fields, metadata: kept };
 }
 
-/** Whether an update changes nothing, or only fields that the garbage collector changes. */
+/** Returns whether an update changes nothing, or only fields that the garbage collector changes. */
 const isCollected = ({ object, old }: AdmissionAttributes): boolean =>
   object !== undefined && old !== undefined && jsonEquals(withoutCollected(object), withoutCollected(old));
 
@@ -95,8 +95,8 @@ const uncovered = (owned: readonly PolicyRule[], rules: readonly PolicyRule[]): 
   rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 
 /**
- * Whether the user may write the role or binding despite missing permissions: a role with the verb `escalate`, a
- * binding with the verb `bind`. A rule with names permits no creation, because the path of a creation has no name.
+ * Returns whether the user may write the role or binding despite missing permissions: a role with the verb `escalate`,
+ * a binding with the verb `bind`. A rule with names permits no creation, because the path of a creation has no name.
  */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, operation } = attributes;

@@ -32,7 +32,7 @@ function coversResource(resources: readonly string[], resource: string, subresou
 const coversPath = (urls: readonly string[], path: string): boolean =>
   urls.some((url) => url === ANY || url === path || (url.endsWith(ANY) && path.startsWith(url.slice(0, -1))));
 
-/** Whether a rule allows a request. An empty list of names allows all names. */
+/** Returns whether a rule allows a request. An empty list of names allows all names. */
 export function ruleAllows(rule: PolicyRule, wanted: Attributes): boolean {
   if (!has(rule.verbs, wanted.verb)) return false;
   if (wanted.path !== '') return coversPath(rule.nonResourceURLs ?? [], wanted.path);
@@ -57,7 +57,7 @@ export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   }
 }
 
-/** Whether at least one rule of the list covers a rule. {@link breakDown} must have returned the rule. */
+/** Returns whether at least one rule of the list covers a rule. {@link breakDown} must have returned the rule. */
 export const isCovered = (owned: readonly PolicyRule[], part: PolicyRule): boolean =>
   owned.some((rule) => {
     if (!part.verbs.every((verb) => has(rule.verbs, verb))) return false;

@@ -156,7 +156,10 @@ const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
   labelSelector: [...WITH_VALUES, ...WITHOUT_VALUES],
 };
 
-/** Whether the server can evaluate some requirements of a selector, and whether the server can evaluate all of them. */
+/**
+ * Returns whether the server can evaluate some requirements of a selector, and whether the server can evaluate all of
+ * them.
+ */
 function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
   const raw = text(selector, 'rawSelector');
   if (raw !== '') {

@@ -23,7 +23,7 @@ export const answered = (object: ApiObject, parts: { spec?: unknown; status: unk
   ...parts,
 });
 
-/** A user in the JSON form of `UserInfo`. */
+/** Returns a user in the JSON form of `UserInfo`. */
 export const showUser = ({ name, uid = '', groups, extra }: UserInfo): Record<string, unknown> => ({
   username: name,
   ...(uid === '' ? {} : { uid }),

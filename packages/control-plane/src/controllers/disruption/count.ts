@@ -31,7 +31,7 @@ export interface BudgetCount {
   readonly lookAgainAt: Date | undefined;
 }
 
-/** Whether the limits of the budget depend on the desired replicas of the owners. */
+/** Returns whether the limits of the budget depend on the desired replicas of the owners. */
 export function needsScale(budget: ApiObject): boolean {
   const { maxUnavailable, minAvailable } = look(budget, 'spec');
   return maxUnavailable !== undefined || typeof minAvailable === 'string';

@@ -17,7 +17,7 @@ const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
 
-/** Whether a budget selects a pod. The selector is compiled once for each version of the budget. */
+/** Returns whether a budget selects a pod. The selector is compiled once for each version of the budget. */
 function selects(budget: ApiObject, pod: ApiObject): boolean {
   let selector = selectors.get(budget);
   if (selector === undefined) {
@@ -27,7 +27,7 @@ function selects(budget: ApiObject, pod: ApiObject): boolean {
   return selector(pod.metadata.labels ?? {});
 }
 
-/** Whether a change of a pod affects no count. */
+/** Returns whether a change of a pod affects no count. */
 const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   isReady(pod) === isReady(old) &&
   isDying(pod) === isDying(old) &&

@@ -25,13 +25,13 @@ export interface TargetState {
   readonly now: Date;
 }
 
-/** Whether a request still asks for the eviction. A deleted EvictionRequest counts as withdrawn. */
+/** Returns whether a request still asks for the eviction. A deleted EvictionRequest counts as withdrawn. */
 const asks = (request: ApiObject): boolean => !isDying(request) && look(request, 'spec').intent === 'Eviction';
 
-/** Whether any request asks for the eviction of the target. */
+/** Returns whether any request asks for the eviction of the target. */
 export const isRequested = ({ requests }: TargetState): boolean => requests.some(asks);
 
-/** Whether an Eviction has ended, with or without success. */
+/** Returns whether an Eviction has ended, with or without success. */
 export const isOver = (eviction: ApiObject): boolean =>
   ['TargetEvicted', 'Failed'].some((type) => conditionOf(eviction, type)?.status === 'True');
 

@@ -85,8 +85,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Whether one of the owners is absent, differs from its reference, or is being deleted. Reports the first owner that is in
-   * another namespace.
+   * Returns whether one of the owners is absent, differs from its reference, or is being deleted. Reports the first
+   * owner that is in another namespace.
    */
   #hasDoubtfulOwner(node: GraphNode, former: ReadonlySet<string>): boolean {
     let isDoubtful = false;

@@ -17,17 +17,17 @@ export interface GraphNode {
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
-/** Whether the object is being deleted, and waits until its dependents are deleted. */
+/** Returns whether the object is being deleted, and waits until its dependents are deleted. */
 export const waitsForDependents = (node: GraphNode): boolean => node.dying && node.finalizers.includes(FOREGROUND);
 
 const apiVersionOf = ({ group, version }: ServedResource): string => (group === '' ? version : `${group}/${version}`);
 
-/** Whether an object cannot be the owner of another object, because they are in different namespaces. */
+/** Returns whether an object cannot be the owner of another object, because they are in different namespaces. */
 export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
 /**
- * Whether a reference contains the resource and the name of an owner. A reference with the same UID may have a
+ * Returns whether a reference contains the resource and the name of an owner. A reference with the same UID may have a
  * different name or version.
  */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>

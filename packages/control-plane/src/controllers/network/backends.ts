@@ -4,7 +4,8 @@ import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
 /**
- * Whether a controller writes the endpoints of a Service: the Service has a selector, and its type is not ExternalName.
+ * Returns whether a controller writes the endpoints of a Service: the Service has a selector, and its type is not
+ * ExternalName.
  */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;

@@ -34,8 +34,8 @@ const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
 /**
- * Whether a range may be deleted: the remaining ranges must contain the whole range, or all Service addresses in the
- * range.
+ * Returns whether a range may be deleted: the remaining ranges must contain the whole range, or all Service addresses
+ * in the range.
  */
 function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);

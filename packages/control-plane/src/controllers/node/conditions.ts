@@ -44,7 +44,10 @@ const statuses = (node: ApiObject): string =>
     .map(({ type, status }) => `${type}=${status}`)
     .join();
 
-/** Whether the controller can ignore a change of a node. The conditions, taints, cordon and labels must be equal. */
+/**
+ * Returns whether the controller can ignore a change of a node. The conditions, taints, cordon and labels must be
+ * equal.
+ */
 export const looksAlike = (node: ApiObject, old: ApiObject): boolean =>
   statuses(node) === statuses(old) &&
   JSON.stringify(node.spec) === JSON.stringify(old.spec) &&

@@ -34,7 +34,9 @@ function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | und
   return { ...phase, conditions: [...others, condition] };
 }
 
-/** Whether a node is not ready and is marked as out of service. The kubelet of such a node no longer ends pods. */
+/**
+ * Returns whether a node is not ready and is marked as out of service. The kubelet of such a node no longer ends pods.
+ */
 const isExpelled = (node: ApiObject | undefined): boolean =>
   node !== undefined && isOutOfService(node) && conditionOf(node, 'Ready')?.status !== 'True';
 

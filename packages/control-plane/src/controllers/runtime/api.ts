@@ -34,7 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether an error is a response of the control plane with this code, for example 404 or 409. */
+/** Returns whether an error is a response of the control plane with this code, for example 404 or 409. */
 export const hasCode = (error: unknown, code: number): boolean => error instanceof ApiError && error.code === code;
 
 /** The location of an object: its namespace and its name. The namespace is '' for cluster-scoped objects. */
@@ -44,7 +44,7 @@ export interface Place {
   readonly subresource?: string | undefined;
 }
 
-/** The path of an object: `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
+/** Returns the path of an object: `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
 export function pathOf(resource: Resource, place: Place = {}): string {
   const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const namespace =
@@ -59,7 +59,7 @@ export function pathOf(resource: Resource, place: Place = {}): string {
 export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): string =>
   `${resource.group}/${resource.plural}`;
 
-/** Whether a response is a success. */
+/** Returns whether a response is a success. */
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /**

@@ -44,7 +44,7 @@ export interface ControllerContext {
   readonly accountToken: AccountTokenMaker | undefined;
   readonly evictionRules: Partial<EvictionRules> | undefined;
   readonly signal: AbortSignal;
-  /** The shared cache of a resource. The cache starts after the setup of all controllers. */
+  /** Returns the shared cache of a resource. The cache starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
   /** Returns a shared cache that contains only metadata. Controllers may request a metadata cache at any time. */
   readonly metadataInformer: (resource: Resource) => Informer;

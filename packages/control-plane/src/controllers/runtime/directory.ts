@@ -56,7 +56,7 @@ export class Directory {
     this.#clock = clock;
   }
 
-  /** All resources in all their versions. The preferred version of a group comes first. */
+  /** Returns all resources in all their versions. The preferred version of a group comes first. */
   all(): readonly ServedResource[] {
     return this.#resources;
   }

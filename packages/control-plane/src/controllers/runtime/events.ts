@@ -177,7 +177,7 @@ export class EventWriter {
     return nanos.toString(16);
   }
 
-  /** Whether events with this reason have too many different messages. */
+  /** Returns whether events with this reason have too many different messages. */
   #isOneOfMany(key: string, message: string): boolean {
     const now = this.#clock.now().getTime();
     const group = this.#groups.get(key);

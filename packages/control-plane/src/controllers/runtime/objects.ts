@@ -5,7 +5,7 @@ import { items, look, text } from '../../apimachinery/objects/plain.ts';
 export const controllerOf = (object: ApiObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find(({ controller }) => controller === true);
 
-/** Whether the object is being deleted. */
+/** Returns whether the object is being deleted. */
 export const isDying = (object: ApiObject): boolean => object.metadata.deletionTimestamp !== undefined;
 
 export const phaseOf = (object: ApiObject): string => text(look(object, 'status'), 'phase');
@@ -22,7 +22,7 @@ export const observedOf = ({ metadata: { generation } }: ApiObject): { observedG
 
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
-/** Whether a pod runs or will run. A pod that has ended or is being deleted is not active. */
+/** Returns whether a pod runs or will run. A pod that has ended or is being deleted is not active. */
 export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDying(pod);
 
 /** Returns the last transition time of a condition, or undefined. */

@@ -25,7 +25,10 @@ const isPending = (pod: ApiObject): boolean =>
   text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
   items(look(pod, 'spec'), 'schedulingGates').length === 0;
 
-/** Whether the fields of a node that the scheduler reads are equal. A heartbeat changes none of the compared fields. */
+/**
+ * Returns whether the fields of a node that the scheduler reads are equal. A heartbeat changes none of the compared
+ * fields.
+ */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.spec, old.spec) &&
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
@@ -64,7 +67,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   const usersOf = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
   const hasPlace = (pod: ApiObject): boolean =>
     !isTerminal(pod) && (nodeNameOf(pod) !== '' || usage.nodeOf(pod.metadata.uid ?? '') !== undefined);
-  /** Whether another pod uses a claim that only one pod may use. */
+  /** Returns whether another pod uses a claim that only one pod may use. */
   const isTaken = (pod: ApiObject): boolean =>
     claimNamesOf(pod).some((name) => {
       const key = `${namespaceOf(pod)}/${name}`;

@@ -74,8 +74,8 @@ const selectsAll = (term: Plain): boolean =>
   items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
 /**
- * Whether a term of `owner` applies to pods. The namespaces of the term (default: the namespace of the owner) and its
- * labels must match.
+ * Returns whether a term of `owner` applies to pods. The namespaces of the term (default: the namespace of the owner)
+ * and its labels must match.
  */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
   const matches = labelMatcher(term);

@@ -17,7 +17,7 @@ export function tolerates(toleration: Plain, taint: Plain): boolean {
 const toleratesAll = (tolerations: readonly Plain[], taints: readonly Plain[]): boolean =>
   taints.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)));
 
-/** Whether a label value or a node name meets a requirement of a node selector. */
+/** Returns whether a label value or a node name meets a requirement of a node selector. */
 function meets(requirement: Plain, value: string | undefined): boolean {
   const values = strings(requirement, 'values');
   switch (text(requirement, 'operator')) {
@@ -38,7 +38,7 @@ function meets(requirement: Plain, value: string | undefined): boolean {
   }
 }
 
-/** Whether a node meets a node selector. The node must meet all requirements of at least one term. */
+/** Returns whether a node meets a node selector. The node must meet all requirements of at least one term. */
 export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean {
   const terms = items(selector, 'nodeSelectorTerms');
   const nodeLabels = node.metadata.labels ?? {};
@@ -54,7 +54,7 @@ export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean
   });
 }
 
-/** Whether a node meets the node selector and the required node affinity of a pod. */
+/** Returns whether a node meets the node selector and the required node affinity of a pod. */
 export function isNamed(pod: ApiObject, node: ApiObject): boolean {
   const spec = look(pod, 'spec');
   const nodeLabels = node.metadata.labels ?? {};

@@ -11,7 +11,7 @@ interface HostPort {
 
 const known = new WeakMap<ApiObject, readonly HostPort[]>();
 
-/** The ports of the node that the containers of a pod request. */
+/** Returns the ports of the node that the containers of a pod request. */
 export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
   const found = known.get(pod);
   if (found !== undefined) return found;
@@ -47,8 +47,8 @@ export class HostPorts {
   }
 
   /**
-   * Whether all ports are free on a node. A port on all addresses conflicts with each port of the same number on a
-   * single address.
+   * Returns whether all ports are free on a node. A port on all addresses conflicts with each port of the same number
+   * on a single address.
    */
   areFree(node: string, ports: readonly HostPort[]): boolean {
     return ports.every(({ ip, port }) => {

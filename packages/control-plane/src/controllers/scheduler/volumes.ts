@@ -6,7 +6,7 @@ import { claimNamesOf, SELECTED_NODE } from '../volumes/binder/claims.ts';
 import { classOfClaim, findVolume, hasClaimRef, isFor, requestOf } from '../volumes/binder/match.ts';
 import { matchesNodeSelector } from './node-match.ts';
 
-/** Whether only one pod may use a claim. */
+/** Returns whether only one pod may use a claim. */
 export const isForOnePod = (claim: ApiObject | undefined): boolean =>
   strings(look(claim, 'spec'), 'accessModes').includes('ReadWriteOncePod');
 
@@ -54,7 +54,7 @@ function reaches(volume: ApiObject, node: ApiObject): boolean {
   return required === undefined || matchesNodeSelector(required, node);
 }
 
-/** Whether the node affinities of all volumes allow a node. */
+/** Returns whether the node affinities of all volumes allow a node. */
 export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): boolean =>
   volumes.every((volume) => reaches(volume, node));
 

@@ -32,8 +32,8 @@ const protector =
 const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
 
 /**
- * Whether a pod may still have a claim mounted. A pod without a node has no mounts. The use ends with the deletion of
- * the pod, and for an ephemeral claim with the end of the pod.
+ * Returns whether a pod may still have a claim mounted. A pod without a node has no mounts. The use ends with the
+ * deletion of the pod, and for an ephemeral claim with the end of the pod.
  */
 function mayUse(pod: ApiObject, claim: string): boolean {
   if (nodeNameOf(pod) === '') return false;
@@ -81,7 +81,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 /** Removes the finalizers of unused claims and volumes. @see kubernetes pkg/controller/volume/pvcprotection */
 export const storageProtection: Controller = { name: 'pvc-protection', setup };
 
-/** The VolumeAttributesClasses that a claim has, gets, or will get. */
+/** Returns the VolumeAttributesClasses that a claim has, gets, or will get. */
 function classesOfClaim(claim: ApiObject): string[] {
   const [spec, status] = [look(claim, 'spec'), look(claim, 'status')];
   const names = [

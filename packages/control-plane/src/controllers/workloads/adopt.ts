@@ -42,7 +42,10 @@ export class Adoption {
     this.#orphansIn = objects.index((object) => (controllerOf(object) === undefined ? [namespaceOf(object)] : []));
   }
 
-  /** Whether the selector of an owner matches an object. The selector is compiled once for each version of the owner. */
+  /**
+   * Returns whether the selector of an owner matches an object. The selector is compiled once for each version of the
+   * owner.
+   */
   selects(owner: ApiObject, object: ApiObject): boolean {
     let selector = this.#selectors.get(owner);
     if (selector === undefined) {

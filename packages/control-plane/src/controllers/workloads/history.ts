@@ -24,7 +24,7 @@ const byRevision = (a: ApiObject, b: ApiObject): number =>
   createdAt(a) - createdAt(b) ||
   ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
-/** The data of a revision: the patch that restores its template. `kubectl rollout undo` sends this patch. */
+/** Returns the data of a revision: the patch that restores its template. `kubectl rollout undo` sends this patch. */
 const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });

@@ -32,8 +32,8 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
 }
 
 /**
- * Whether a pod has been ready for as long as its owner requires. If not, the result contains the time at which the pod
- * becomes available.
+ * Returns whether a pod has been ready for as long as its owner requires. If not, the result contains the time at which
+ * the pod becomes available.
  */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
@@ -46,7 +46,7 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** The deletion cost of a pod, or 0 if the value is not a 32-bit integer. */
+/** Returns the deletion cost of a pod, or 0 if the value is not a 32-bit integer. */
 function deletionCostOf(pod: ApiObject): number {
   const value = pod.metadata.annotations?.[DELETION_COST] ?? '';
   const cost = /^(0|-?[1-9]\d*)$/.test(value) ? Number(value) : 0;
@@ -67,8 +67,8 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
 /**
- * The values by which pods are sorted for deletion. The first differing value decides, and the pod with the smaller
- * value is deleted first.
+ * Returns the values by which pods are sorted for deletion. The first differing value decides, and the pod with the
+ * smaller value is deleted first.
  */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
@@ -77,7 +77,9 @@ function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): 
   return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
-/** The age of a pod as a power of two of nanoseconds. Ages with the same power of two are equal in the order. */
+/**
+ * Returns the age of a pod as a power of two of nanoseconds. Ages with the same power of two are equal in the order.
+ */
 const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
@@ -128,7 +130,10 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
   return sortByWorth(pods, now, crowd);
 }
 
-/** The order in which a job deletes pods: by state and exact age, independent of other pods on the node (`ActivePods`). */
+/**
+ * Returns the order in which a job deletes pods: by state and exact age, independent of other pods on the node
+ * (`ActivePods`).
+ */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
 /** Returns a deleted pod in the form that the watch will soon report. */
@@ -169,7 +174,7 @@ export class OwnedPods {
   }
 
   /**
-   * All pods of an owner, including terminating and finished pods. A pod that this controller deleted counts as
+   * Returns all pods of an owner, including terminating and finished pods. A pod that this controller deleted counts as
    * terminating immediately.
    */
   all(owner: ApiObject): ApiObject[] {
@@ -240,7 +245,7 @@ export class OwnedPods {
   }
 }
 
-/** Whether the server refused a creation because the namespace is terminating. */
+/** Returns whether the server refused a creation because the namespace is terminating. */
 export const isTerminating = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
 
@@ -267,7 +272,7 @@ export async function inBatches(
   }
 }
 
-/** The counts that every kind of set reports. */
+/** Returns the counts that every kind of set reports. */
 export function countPods(
   pods: readonly ApiObject[],
   minReadySeconds: number,

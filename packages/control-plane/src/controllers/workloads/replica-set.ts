@@ -65,7 +65,10 @@ function replicaSetStatus(
   return { status, lookAgainAt };
 }
 
-/** Whether the status already has these values. Zero and absent are equal, except in the number of terminating pods. */
+/**
+ * Returns whether the status already has these values. Zero and absent are equal, except in the number of terminating
+ * pods.
+ */
 const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
   return (
@@ -147,12 +150,14 @@ class ReplicaKeeper {
     await Promise.all(surplus.map((pod) => this.#owned.delete(pod, set)));
   }
 
-  /** The pods of a set that run or will run. The cache may still list a released pod as a pod of the set. */
+  /** Returns the pods of a set that run or will run. The cache may still list a released pod as a pod of the set. */
   #activeOf(set: ApiObject): ApiObject[] {
     return this.#owned.active(set).filter((pod) => this.adoption.selects(set, pod));
   }
 
-  /** The pods of all sets of the same deployment. A set deletes a pod earlier if its node has more related pods. */
+  /**
+   * Returns the pods of all sets of the same deployment. A set deletes a pod earlier if its node has more related pods.
+   */
   #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
     const owner = controllerOf(set);
     return owner === undefined ? active : this.#siblings(owner.uid).flatMap((one) => this.#owned.active(one));

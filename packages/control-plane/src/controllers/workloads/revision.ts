@@ -10,10 +10,10 @@ export function parseRevision(text: string | undefined): bigint | undefined {
   return value > MAX || value < -MAX - 1n ? undefined : value;
 }
 
-/** The highest revision, or 0 if there are no revisions. */
+/** Returns the highest revision, or 0 if there are no revisions. */
 export const highest = (revisions: readonly bigint[]): bigint => [0n, ...revisions].sort(compareRevisions).at(-1) ?? 0n;
 
-/** The next revision. As in Go, the smallest 64-bit integer follows the largest 64-bit integer. */
+/** Returns the next revision. As in Go, the smallest 64-bit integer follows the largest 64-bit integer. */
 export const nextRevision = (revision: bigint): bigint => BigInt.asIntN(64, revision + 1n);
 
 /** Compares two revisions, for sorting. */

@@ -102,13 +102,13 @@ const network = ({ address, bits }: Range): Address => ({ ...address, bytes: mas
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.join() === b.join();
 
-/** Whether the range `inner` is inside the range `outer` and smaller. */
+/** Returns whether the range `inner` is inside the range `outer` and smaller. */
 export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
-/** Whether a range contains a second range or equals it. */
+/** Returns whether a range contains a second range or equals it. */
 export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits >= outer.bits &&

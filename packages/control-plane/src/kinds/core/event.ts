@@ -66,8 +66,8 @@ export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF
 const TYPES = ['Normal', 'Warning'];
 
 /**
- * The rules of both event APIs (`legacyValidateEvent`). Errors always use the field name `involvedObject` of the core
- * group.
+ * Returns the rules of both event APIs (`legacyValidateEvent`). Errors always use the field name `involvedObject` of
+ * the core group.
  * @param core whether the event belongs to the core group
  */
 function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {

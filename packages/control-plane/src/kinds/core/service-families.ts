@@ -18,7 +18,8 @@ export const isHeadless = (spec: Plain): boolean => {
 };
 
 /**
- * Whether the addresses of a service may have any family. The result is true for a headless service without a selector.
+ * Returns whether the addresses of a service may have any family. The result is true for a headless service without a
+ * selector.
  */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
@@ -87,7 +88,7 @@ export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Whether the service prefers two families, and the update keeps its address fields. */
+/** Returns whether the service prefers two families, and the update keeps its address fields. */
 const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&

@@ -113,7 +113,8 @@ class NodePorts {
   }
 
   /**
-   * Whether a service may have the port. A dry run allocates nothing, so it also accepts ports outside of the range.
+   * Returns whether a service may have the port. A dry run allocates nothing, so it also accepts ports outside of the
+   * range.
    */
   allows(port: number): boolean {
     return this.#dryRun || isInRange(port);

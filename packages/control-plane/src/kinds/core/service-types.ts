@@ -2,7 +2,7 @@ import { items, number, type Plain, strings, text } from '../../apimachinery/obj
 import { sameStrings } from './service-families.ts';
 import { isReachable } from './service-rules.ts';
 
-/** Whether the server allocates an address for a service. */
+/** Returns whether the server allocates an address for a service. */
 const needsAddress = (spec: Plain): boolean => spec.type !== 'ExternalName';
 
 const hasNodePorts = (spec: Plain): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
@@ -10,7 +10,7 @@ const hasNodePorts = (spec: Plain): boolean => spec.type === 'NodePort' || spec.
 export const picksNodePorts = (spec: Plain): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
-/** Whether a service has a port for the health checks of its nodes. */
+/** Returns whether a service has a port for the health checks of its nodes. */
 export const needsHealthPort = (spec: Plain): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 

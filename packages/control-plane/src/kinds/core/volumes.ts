@@ -183,7 +183,9 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
   }
 }
 
-/** The new source for the comparison with the old source. An update may add this reference to a CSI source once. */
+/**
+ * Returns the new source for the comparison with the old source. An update may add this reference to a CSI source once.
+ */
 function comparedSource(source: Plain, before: Plain): Plain {
   const [csi, old] = [source.csi, before.csi];
   if (!isPlain(csi) || !isPlain(old) || old.controllerExpandSecretRef !== undefined) return source;

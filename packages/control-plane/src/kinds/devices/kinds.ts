@@ -12,7 +12,7 @@ import {
 
 const group = 'resource.k8s.io';
 
-/** The state of a claim, in the words of kubectl. */
+/** Returns the state of a claim, in the words of kubectl. */
 function stateOf(
   metadata: { readonly deletionTimestamp?: string | undefined },
   status: Record<string, unknown>,

@@ -161,7 +161,7 @@ function poolFindings(findings: Findings, pool: Plain, at: string): void {
   if (generation < 0) findings.invalid(`${at}.generation`, generation, 'must be greater than or equal to zero');
 }
 
-/** Whether a device has taints or counters. A slice has fewer devices of this kind. */
+/** Returns whether a device has taints or counters. A slice has fewer devices of this kind. */
 const isSpecial = (device: Plain): boolean =>
   items(device, 'taints').length > 0 || items(device, 'consumesCounters').length > 0;
 

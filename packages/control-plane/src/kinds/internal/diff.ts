@@ -12,7 +12,7 @@ const CONTEXT = 3;
 /** From this number of lines on, the search for equal runs skips frequent lines at its start. */
 const MANY_LINES = 200;
 
-/** The line numbers of each line in `b`. Frequent lines are omitted. */
+/** Returns the line numbers of each line in `b`. Frequent lines are omitted. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (const [index, line] of b.entries()) {

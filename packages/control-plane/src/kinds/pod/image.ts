@@ -21,7 +21,10 @@ function withDomain(image: string): string {
   return isDomain ? image : `docker.io/${image}`;
 }
 
-/** Whether the tag of an image is `latest`, explicit or implied. An invalid reference has no tag (`ParseImageName`). */
+/**
+ * Returns whether the tag of an image is `latest`, explicit or implied. An invalid reference has no tag
+ * (`ParseImageName`).
+ */
 export function isLatestImage(image: string): boolean {
   const { path = '', tag, digest } = (ID.test(image) ? undefined : REFERENCE.exec(withDomain(image))?.groups) ?? {};
   if (path === '' || path.length > LONGEST_PATH) return false;

@@ -55,8 +55,8 @@ function others(resources: Plain): Plain {
 }
 
 /**
- * Whether a container has changes that a resize does not allow. As in the real server, claims of the new container are
- * not compared.
+ * Returns whether a container has changes that a resize does not allow. As in the real server, claims of the new
+ * container are not compared.
  */
 function isChanged(container: Plain, before: Plain): boolean {
   const { resources: _resources, ...rest } = container;
@@ -136,7 +136,10 @@ function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Whether the kubelet of a running pod reports resources. Only a kubelet that reports resources can change them. */
+/**
+ * Returns whether the kubelet of a running pod reports resources. Only a kubelet that reports resources can change
+ * them.
+ */
 function isResizable(old: ApiObject): boolean {
   const running = items(look(old, 'status'), 'containerStatuses').find(
     (status) => look(status, 'state').running !== undefined,

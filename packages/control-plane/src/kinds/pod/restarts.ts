@@ -12,14 +12,15 @@ function actionFor(container: Plain, exitCode: unknown): string {
 }
 
 /**
- * Whether a restart policy restarts a container after this exit code. The result is undefined for an unknown policy.
+ * Returns whether a restart policy restarts a container after this exit code. The result is undefined for an unknown
+ * policy.
  */
 function restarts(policy: string, exitCode: unknown): boolean | undefined {
   if (policy === 'OnFailure') return exitCode !== 0;
   return policy === 'Always' ? true : policy === 'Never' ? false : undefined;
 }
 
-/** Whether a terminated container may become running again in a later status. */
+/** Returns whether a terminated container may become running again in a later status. */
 export function canTerminatedRun(spec: Plain, list: string, name: string, exitCode: unknown): boolean {
   if (list === 'ephemeralContainers') return false;
   const all = [...items(spec, 'initContainers'), ...items(spec, 'containers')];

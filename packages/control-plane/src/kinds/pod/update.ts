@@ -68,10 +68,10 @@ function freezeNodeAffinity(frozen: Plain, before: Plain): void {
 
 const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 
-/** Whether a list starts with all items of the old list. */
+/** Returns whether a list starts with all items of the old list. */
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
-/** Whether a change only adds requirements to a term. An empty term matches no node, so it must stay empty. */
+/** Returns whether a change only adds requirements to a term. An empty term matches no node, so it must stay empty. */
 function narrows(term: Plain, old: Plain): boolean {
   const [expressions, fields] = [items(old, 'matchExpressions'), items(old, 'matchFields')];
   const [nowExpressions, nowFields] = [items(term, 'matchExpressions'), items(term, 'matchFields')];
@@ -127,7 +127,7 @@ function deadlineCauses(spec: Plain, before: Plain): StatusCause[] {
   return now > old ? [invalidValue(field, now, 'must be less than or equal to previous value')] : [];
 }
 
-/** Whether all old tolerations remain. Only their seconds may change. */
+/** Returns whether all old tolerations remain. Only their seconds may change. */
 function tolerationsKept(spec: Plain, before: Plain): boolean {
   const bare = ({ tolerationSeconds: _seconds, ...rest }: Plain): Plain => rest;
   const now = items(spec, 'tolerations').map(bare);

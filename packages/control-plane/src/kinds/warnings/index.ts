@@ -12,7 +12,7 @@ export { podWarnings, topologyWarnings } from './pod.ts';
 
 type Warnings = (object: ApiObject, old: ApiObject | undefined) => string[];
 
-/** Whether the object is new, or its spec has changed. */
+/** Returns whether the object is new, or its spec has changed. */
 const isFresh = (object: ApiObject, old: ApiObject | undefined): boolean =>
   old === undefined || object.metadata.generation !== old.metadata.generation;
 

@@ -109,7 +109,7 @@ function containerWarnings({ container, at }: PlacedContainer): string[] {
   ];
 }
 
-/** Whether two definitions of one port conflict. */
+/** Returns whether two definitions of one port conflict. */
 function clash(port: Plain, other: Plain): string | undefined {
   const [host, otherHost] = [number(port, 'hostPort') ?? 0, number(other, 'hostPort') ?? 0];
   const [ip, otherIp] = [text(port, 'hostIP'), text(other, 'hostIP')];

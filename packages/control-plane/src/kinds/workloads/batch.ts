@@ -139,7 +139,7 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 const SCHEDULING = ['nodeSelector', 'tolerations', 'schedulingGates'];
 
 /**
- * Whether the placement and resources of pods may change: the job is suspended and has no active pods
+ * Returns whether the placement and resources of pods may change: the job is suspended and has no active pods
  * (`shouldAllowMutablePodTemplate`). A started job also needs the condition of the controller.
  */
 function isTemplateOpen(old: ApiObject): boolean {
@@ -158,7 +158,7 @@ function take(holder: Plain, from: Plain, field: string): void {
   else holder[field] = from[field];
 }
 
-/** The old pod spec with all changes that an open template permits (`validatePodTemplateUpdate`). */
+/** Returns the old pod spec with all changes that an open template permits (`validatePodTemplateUpdate`). */
 function openedSpec(spec: Plain, before: Plain): Plain {
   const expected = { ...before };
   for (const field of SCHEDULING) take(expected, spec, field);

@@ -191,7 +191,7 @@ class Zone {
 const DAY_MS = 86_400_000;
 const YEARS = 5;
 
-/** Whether a zone is supported. */
+/** Returns whether a zone is supported. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Zone(name) !== undefined;

@@ -131,5 +131,5 @@ export function intOrPercentCauses(field: string, value: unknown): StatusCause[]
   ];
 }
 
-/** Whether an integer or percentage is zero. */
+/** Returns whether an integer or percentage is zero. */
 export const isNothing = (value: unknown): boolean => value === 0 || value === '0%';

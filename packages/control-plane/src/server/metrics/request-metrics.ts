@@ -113,8 +113,8 @@ export class RequestMetrics {
   }
 
   /**
-   * The labels of a request. Requests for unknown resources have no labels, so clients cannot create series with
-   * invented names.
+   * Returns the labels of a request. Requests for unknown resources have no labels, so clients cannot create series
+   * with invented names.
    */
   #labelsOf(request: ServerRequest, named: Named | undefined): Labels {
     const verb = METHODS.has(request.method) ? request.method : 'other';
@@ -135,7 +135,7 @@ export class RequestMetrics {
     };
   }
 
-  /** All metrics in the text format of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   render(): string {
     return `${[...this.#families()].join('\n')}\n`;
   }
@@ -214,7 +214,7 @@ const SUBRESOURCES: ReadonlySet<string> = new Set([
   ...['portforward', 'proxy', 'resize', 'scale', 'status', 'token'],
 ]);
 
-/** The verb of a request in the metrics, as in the real server. */
+/** Returns the verb of a request in the metrics, as in the real server. */
 function shownVerb(request: ServerRequest, { verb }: Named, method: string): string {
   if (verb === 'list' || verb === 'watch') return verb.toUpperCase();
   return verb === 'patch' && request.header('content-type')?.startsWith(APPLY) === true ? 'APPLY' : method;

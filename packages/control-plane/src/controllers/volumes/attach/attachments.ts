@@ -7,14 +7,18 @@ import { conditionOf } from '../../runtime/objects.ts';
 export const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
-/** Whether an attachment has a name of this controller. The controller does not change attachments of other clients. */
+/**
+ * Returns whether an attachment has a name of this controller. The controller does not change attachments of other
+ * clients.
+ */
 export const isOwnAttachment = ({ metadata }: ApiObject): boolean => /^csi-[0-9a-f]{64}$/.test(metadata.name ?? '');
 
 /** Returns the unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 /**
- * Whether several nodes may attach a volume at the same time. Any number of nodes may attach a volume without access modes.
+ * Returns whether several nodes may attach a volume at the same time. Any number of nodes may attach a volume without
+ * access modes.
  */
 export function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');
@@ -23,7 +27,7 @@ export function isShared(volume: ApiObject): boolean {
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** Whether an administrator has marked the node as out of service. */
+/** Returns whether an administrator has marked the node as out of service. */
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 

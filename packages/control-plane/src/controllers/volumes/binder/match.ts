@@ -14,7 +14,7 @@ export const classOfClaim: (claim: ApiObject) => string = classIn;
 
 export const classOfVolume: (volume: ApiObject) => string = classIn;
 
-/** Whether a claim sets its class. The empty class counts as a class. */
+/** Returns whether a claim sets its class. The empty class counts as a class. */
 export const asksForClass = (claim: ApiObject): boolean =>
   claim.metadata.annotations?.[BETA_CLASS] !== undefined || look(claim, 'spec').storageClassName !== undefined;
 
@@ -84,7 +84,8 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   offersModes(volume, claim);
 
 /**
- * Whether the first volume is better. The criteria in order are fewer access modes, a reservation, and a smaller size.
+ * Returns whether the first volume is better. The criteria in order are fewer access modes, a reservation, and a
+ * smaller size.
  */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;

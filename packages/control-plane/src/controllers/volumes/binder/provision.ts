@@ -25,7 +25,7 @@ const MIGRATED: Readonly<Record<string, string>> = {
   'kubernetes.io/vsphere-volume': 'csi.vsphere.vmware.com',
 };
 
-/** Whether a component outside these controllers creates and deletes volumes of this provisioner. */
+/** Returns whether a component outside these controllers creates and deletes volumes of this provisioner. */
 export const isExternal = (provisioner: string): boolean =>
   !provisioner.startsWith('kubernetes.io/') || Object.hasOwn(MIGRATED, provisioner);
 

@@ -14,7 +14,9 @@ import { FailedPods } from './failed-pods.ts';
 import { HASH_LABEL, placementOn } from './node.ts';
 import { type DaemonView, planPlacement, planUpdate, viewOf } from './plan.ts';
 
-/** Whether a change of a node leaves its need for daemon pods unchanged. Heartbeats do not affect this need. */
+/**
+ * Returns whether a change of a node leaves its need for daemon pods unchanged. Heartbeats do not affect this need.
+ */
 const sameForDaemons = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'spec').taints, look(old, 'spec').taints);

@@ -41,7 +41,7 @@ function generationOf(set: ApiObject): string | undefined {
   return /^[+-]?\d+$/.test(value) ? BigInt(value.replace('+', '')).toString() : undefined;
 }
 
-/** Whether a pod has the current template of the set. The hash label or the older generation label decides. */
+/** Returns whether a pod has the current template of the set. The hash label or the older generation label decides. */
 export function isUpdated(set: ApiObject, hash: string, { metadata: { labels = {} } }: ApiObject): boolean {
   const generation = generationOf(set);
   return labels[HASH_LABEL] === hash || (generation !== undefined && labels[GENERATION_LABEL] === generation);

@@ -66,7 +66,7 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
   return { surge, unavailable: wanted > 0 && surge === 0 && unavailable === 0 ? 1 : unavailable };
 }
 
-/** Whether a node may run a second pod during an update. */
+/** Returns whether a node may run a second pod during an update. */
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
 /**

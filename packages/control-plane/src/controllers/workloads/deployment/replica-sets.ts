@@ -37,7 +37,7 @@ export const revisionOf = (object: ApiObject): bigint => parseRevision(object.me
 
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-/** Whether two objects have the same pod template. */
+/** Returns whether two objects have the same pod template. */
 export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
 
 /**

@@ -77,7 +77,7 @@ export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLe
   return Math.min(wanted, now + Math.max(0, room));
 }
 
-/** The next step of a rollout (`rolloutRolling`, `rolloutRecreate`). */
+/** Returns the next step of a rollout (`rolloutRolling`, `rolloutRecreate`). */
 export function planRollout(view: RolloutView): Scaling[] {
   const { deployment, fresh, old, oldPodsLeft } = view;
   const changed = (plan: readonly Scaling[]): Scaling[] =>

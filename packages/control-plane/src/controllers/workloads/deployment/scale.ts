@@ -29,8 +29,8 @@ const annotated = (set: ApiObject, name: string): number | undefined => {
 };
 
 /**
- * Whether the size of the deployment has changed since its sets were scaled. In this case, an annotation of a set with
- * pods contains the old size.
+ * Returns whether the size of the deployment has changed since its sets were scaled. In this case, an annotation of a
+ * set with pods contains the old size.
  */
 export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
   [...old, ...(fresh === undefined ? [] : [fresh])]

@@ -46,7 +46,7 @@ const countOf = (status: Plain, field: string): number => number(status, field) 
 const total = (sets: readonly ApiObject[], field: string): number =>
   sets.reduce((sum, set) => sum + countOf(look(set, 'status'), field), 0);
 
-/** Whether the counts in a status show a complete rollout. */
+/** Returns whether the counts in a status show a complete rollout. */
 export function isComplete(deployment: ApiObject, status: Plain): boolean {
   const wanted = replicasOf(deployment);
   return (
@@ -57,7 +57,10 @@ export function isComplete(deployment: ApiObject, status: Plain): boolean {
   );
 }
 
-/** Whether the rollout has progressed. Progress means more new pods, fewer old pods, or more ready or available pods. */
+/**
+ * Returns whether the rollout has progressed. Progress means more new pods, fewer old pods, or more ready or available
+ * pods.
+ */
 function hasProgressed(before: Plain, now: Plain): boolean {
   const oldPods = (status: Plain): number => countOf(status, 'replicas') - countOf(status, 'updatedReplicas');
   return (
@@ -208,7 +211,7 @@ export const progressFacts = (status: 'True' | 'False', reason: string, message:
   message,
 });
 
-/** Whether two statuses are equal. Zero equals absent, and the order of conditions has no effect. */
+/** Returns whether two statuses are equal. Zero equals absent, and the order of conditions has no effect. */
 export function sameStatus(a: Plain, b: Plain): boolean {
   const { conditions: _a, ...countsA } = a;
   const { conditions: _b, ...countsB } = b;

@@ -11,7 +11,9 @@ import { jobPod } from './pods.ts';
 import type { JobReport } from './status.ts';
 import type { TrackedPods } from './tracked-pods.ts';
 
-/** Whether a status already has these values. In this comparison, the values zero, null and absent are equal. */
+/**
+ * Returns whether a status already has these values. In this comparison, the values zero, null and absent are equal.
+ */
 function saysAlready(old: Plain, status: Plain): boolean {
   return Object.entries(status).every(([field, value]) => {
     if (field === 'uncountedTerminatedPods') {

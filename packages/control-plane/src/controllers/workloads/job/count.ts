@@ -16,7 +16,7 @@ export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
 /**
- * Whether the job replaces a pod only after its failure. Otherwise, the job replaces a pod at the start of its
+ * Returns whether the job replaces a pod only after its failure. Otherwise, the job replaces a pod at the start of its
  * deletion.
  */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
@@ -24,7 +24,7 @@ export const replacesFailedOnly = (job: ApiObject): boolean => {
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
 };
 
-/** Whether a pod counts as failed. A deleted pod counts as failed, because it may never report its end. */
+/** Returns whether a pod counts as failed. A deleted pod counts as failed, because it may never report its end. */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
@@ -46,7 +46,7 @@ export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignored
 
 export const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';
 
-/** Whether the index of a pod is valid for its job. If the job has no indexes, every pod is valid. */
+/** Returns whether the index of a pod is valid for its job. If the job has no indexes, every pod is valid. */
 export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
   const completions = number(look(job, 'spec'), 'completions') ?? 0;
   return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;

@@ -39,8 +39,8 @@ interface Tracking {
 }
 
 /**
- * Whether the finalizer of a finished pod may be removed. The last failed pod of an index keeps its finalizer until
- * its successor exists or the Job ends. The pod contains the number of failures.
+ * Returns whether the finalizer of a finished pod may be removed. The last failed pod of an index keeps its finalizer
+ * until its successor exists or the Job ends. The pod contains the number of failures.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||

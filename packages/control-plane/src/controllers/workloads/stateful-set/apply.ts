@@ -11,7 +11,7 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/** Whether a call had an effect. A call that the server refused with an allowed code returns undefined. */
+/** Returns whether a call had an effect. A call that the server refused with an allowed code returns undefined. */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
 /** Applies the plans of stateful sets. */

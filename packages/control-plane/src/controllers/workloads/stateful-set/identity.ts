@@ -7,7 +7,7 @@ const REVISION_LABEL = 'controller-revision-hash';
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 const INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 
-/** The ordinal at the end of a pod's name, or -1 if the name does not belong to the set. */
+/** Returns the ordinal at the end of a pod's name, or -1 if the name does not belong to the set. */
 export function ordinalOf(set: ApiObject, pod: ApiObject): number {
   const prefix = `${set.metadata.name}-`;
   const { name = '' } = pod.metadata;
@@ -17,7 +17,7 @@ export function ordinalOf(set: ApiObject, pod: ApiObject): number {
 
 export const firstOrdinal = (set: ApiObject): number => number(look(set, 'spec', 'ordinals'), 'start') ?? 0;
 
-/** Whether the set currently needs a pod with this ordinal. */
+/** Returns whether the set currently needs a pod with this ordinal. */
 export const inRange = (set: ApiObject, ordinal: number): boolean =>
   ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + replicasOf(set);
 

@@ -43,8 +43,8 @@ const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
 /**
- * Whether a resource is an extended resource (`example.dev/gpu`). The amounts of such a resource are integers, and its
- * requests equal its limits.
+ * Returns whether a resource is an extended resource (`example.dev/gpu`). The amounts of such a resource are integers,
+ * and its requests equal its limits.
  */
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedNameProblems(`requests.${name}`).length === 0;
@@ -53,7 +53,7 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
-/** Whether the server accepts an amount as an integer. The server computes with thousandths in 64 bits. */
+/** Returns whether the server accepts an amount as an integer. The server computes with thousandths in 64 bits. */
 export const isInteger = (amount: unknown): boolean => quantityMilli(amount) % 1000n === 0n;
 
 /** Validates an amount, which must not be negative. For extended resources, the amount must be an integer. */
