@@ -80,8 +80,8 @@ const bindingCauses =
   };
 
 /**
- * Sets the default API groups of subjects. Users and groups belong to the RBAC group, and service accounts belong to the
- * core group.
+ * Sets the default API groups of subjects: the RBAC group for users and groups, and the core group for service
+ * accounts.
  */
 function defaultBinding(binding: ApiObject): void {
   preset(look(binding, 'roleRef'), 'apiGroup', GROUP);

@@ -163,8 +163,8 @@ function kind(
 }
 
 /**
- * The alpha kinds of Kubernetes 1.37 by which programs request the eviction of pods, see KEP-4563. The schemas are in
- * this file, because the client library for the remaining schemas lacks these kinds.
+ * Alpha kinds of Kubernetes 1.37 for requests to evict pods, see KEP-4563. The client library does not contain these
+ * kinds yet, so their schemas are in this file.
  */
 export const lifecycleKinds: readonly KindDefinition[] = [
   kind(

@@ -33,14 +33,14 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/** Parses an address with the older rules of the real server. Returns undefined for an invalid address. */
+/** Parses an address with the older rules of the real server. For an invalid address, the result is undefined. */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
 const isMapped = ({ bytes }: Address): boolean =>
   bytes.length === 16 && bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
 
-/** Formats an IPv6 address as RFC 5952 requires: the longest run of zeros is omitted. */
+/** Formats an IPv6 address as RFC 5952 requires: `::` replaces the longest run of zeros. */
 function formatSix(bytes: readonly number[]): string {
   const groups = Array.from({ length: 8 }, (_, index) => ((bytes[2 * index] ?? 0) << 8) | (bytes[2 * index + 1] ?? 0));
   let [start, length] = [-1, 1];
@@ -60,7 +60,8 @@ function format(address: Address): string {
 }
 
 /**
- * Returns the errors of an address in a field with the older rules. Kubernetes 1.36 applies strict rules only to new values.
+ * Returns the errors of an address in a field with the older rules. In such a field, Kubernetes 1.36 applies the strict
+ * rules only to new values.
  */
 export function ipProblems(text: string): string[] {
   const address = parseAddress(text);
@@ -108,7 +109,7 @@ export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
-/** Returns whether a range contains a second range or equals it. */
+/** Returns whether the range `outer` contains or equals the range `inner`. */
 export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits >= outer.bits &&

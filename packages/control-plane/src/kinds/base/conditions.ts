@@ -39,7 +39,7 @@ export function conditionsCauses(status: unknown, at = 'status.conditions'): Sta
   return findings.causes;
 }
 
-/** Validates conditions of flow control, which must have unique types. */
+/** Validates the conditions of flow control. Each condition must have a different type. */
 export function conditionTypesCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

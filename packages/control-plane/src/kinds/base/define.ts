@@ -3,14 +3,14 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { definitionSchema } from '../../resources/schemas.ts';
 import { roundTrip } from '../../resources/shape.ts';
 
-/** The properties of one built-in kind that cannot be derived. */
+/** The properties of one built-in kind that `defineKind` cannot derive. */
 export interface BuiltinKind
   extends Partial<Omit<KindDefinition, 'group' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'custom'>> {
   readonly group: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Name of the client model. By default, `model` is `V1` and the kind. */
+  /** The name of the client model. By default, the name is `V1` followed by the kind. */
   readonly model?: string;
 }
 

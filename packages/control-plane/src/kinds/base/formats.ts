@@ -1,4 +1,7 @@
-/** Validation of strings, with the error texts of the real server. Functions return [] for valid strings. */
+/**
+ * Validation of strings, with the error texts of the real server. For a valid string, each function returns an empty
+ * list.
+ */
 
 /** Returns the errors of the name of a port, such as `web`. */
 export function portNameProblems(name: string): string[] {
@@ -48,7 +51,7 @@ export const userIdProblems = (id: unknown): string[] =>
     ? [`must be between 0 and ${USER_ID}, inclusive`]
     : [];
 
-/** Returns the errors of a relative path, which must not contain `..`. */
+/** Returns the errors of a relative path. The path must not contain `..`. */
 export function descendingPathProblems(path: string): string[] {
   return [...(path.startsWith('/') ? ['must be a relative path'] : []), ...backstepProblems(path)];
 }

@@ -14,12 +14,12 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
   }
 }
 
-/** Returns a selector in the form that errors print. */
+/** Returns a selector in the form of error messages. */
 export const shownSelector = (selector: unknown): unknown => (isPlain(selector) ? selectorForm(selector) : null);
 
 /**
  * Returns the errors of a label selector (`ValidateLabelSelector`).
- * @param anyValue whether all values of expressions are valid
+ * @param anyValue whether the values of expressions are not checked
  */
 export function selectorCauses(selector: unknown, path: string, anyValue = false): StatusCause[] {
   const findings = new Findings();

@@ -18,11 +18,11 @@ export type Strategy = Pick<
   | 'defaultPropagation'
 >;
 
-/** Creates a strategy. An update is validated with the rules of a creation, and with `change`. */
+/** Creates a strategy. An update must meet the rules of a creation and the rules in `change`. */
 export function strategy(
   rules: Strategy & {
     /**
-     * Returns the errors of an object. @param old the object before an update. An error that the old object already had
+     * Returns the errors of an object. @param old the object before an update. An error that the old object already has
      * may be allowed
      */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];

@@ -93,7 +93,7 @@ function leaseCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Removes the fields for elections of lease holders, a feature that is off by default. */
+/** Removes the fields for coordinated leader election. This feature is off by default. */
 function dropElection(object: ApiObject): void {
   const { spec } = object;
   if (!isPlain(spec)) return;

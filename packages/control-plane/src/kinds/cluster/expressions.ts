@@ -58,7 +58,8 @@ const REQUEST_VARIABLES: readonly Declaration[] = [
 ];
 
 /**
- * Returns the variables of the match conditions of a webhook. The variable for the namespace is declared, but always empty.
+ * Returns the variables for the match conditions of a webhook. The variable for the namespace is declared, but its
+ * value is always empty.
  */
 export const webhookVariables = (): Declaration[] => [
   ...REQUEST_VARIABLES,
@@ -74,7 +75,7 @@ export const policyVariables = (hasParams: boolean): Declaration[] => [
 /** The schema of any value. Expressions cannot read a value without a type. */
 const ANY: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
-/** Returns the schema of the values of a type. `schemaOf` returns `ANY` if a schema cannot describe the type. */
+/** Returns the schema for the values of a type, or `ANY` if a schema cannot describe the type. */
 function schemaOf(type: CelType): JsonSchema {
   switch (type.kind) {
     case 'string':
@@ -110,7 +111,7 @@ function typeProblem(type: CelType, wanted: Wanted): string | undefined {
   return `must evaluate to ${list} but got ${printType(type)}`;
 }
 
-/** Returns the errors of an expression. For a valid expression, the result contains its type. */
+/** Returns the errors of an expression, and the type of a valid expression. */
 function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
   try {
     const { type } = compileCel(source, variables);
@@ -195,7 +196,7 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // The error of a variable is reported only once, although several expressions use the variable.
+    // If several expressions use an invalid variable, its error is reported only once.
     if (name !== '') known[name] = found.type === undefined ? ANY : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

@@ -89,7 +89,7 @@ function ruleFindings(findings: Findings, rule: Plain, at: string): void {
 
 const rulesOf = (ingress: ApiObject): Plain[] => items(look(ingress, 'spec'), 'rules');
 
-/** The checks of an ingress that an update skips, because the old object already fails. */
+/** The checks of an ingress that an update skips, because the old object already fails these checks. */
 interface Leniency {
   readonly secretNames: boolean;
   readonly wildcardRules: boolean;

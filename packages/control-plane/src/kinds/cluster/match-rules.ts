@@ -7,7 +7,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 const MATCHES = ['Equivalent', 'Exact'];
 
-/** Checks that `*`, which includes all values, is the only value of the list. */
+/** If a list contains `*`, checks that `*` is the only value. `*` includes all values. */
 function alone(findings: Findings, values: readonly string[], at: string, field: string): void {
   if (values.length > 1 && values.includes('*')) {
     findings.invalid(`${at}.${field}`, values, `if '*' is present, must not specify other ${WORDS[field] ?? field}`);
@@ -16,7 +16,10 @@ function alone(findings: Findings, values: readonly string[], at: string, field:
 
 const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
 
-/** Validates the resources of a rule. A resource is an error if an entry with `*` includes it (`validateResources`). */
+/**
+ * Validates the resources of a rule. A resource that an entry with `*` already includes is an error
+ * (`validateResources`).
+ */
 function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
   const withStars = new Set<string>();
   const starred = new Set<string>();

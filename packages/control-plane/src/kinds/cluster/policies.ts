@@ -55,7 +55,7 @@ function paramKindCauses(paramKind: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Validates the parts of a policy that come before its expressions. */
+/** Validates the parts of a policy that the server checks before the expressions. */
 export function formCauses(spec: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const policy = text(spec, 'failurePolicy');
@@ -83,7 +83,7 @@ function messageCauses(validation: Plain, at: string, variables: readonly Declar
     causes.push(requiredValue(`${at}.message`, 'message must be specified if expression contains line breaks'));
   }
   if (text(validation, 'messageExpression') !== '') {
-    // The server creates messages without an authorizer.
+    // The server evaluates message expressions without an authorizer.
     const allowed = variables.filter(({ name }) => name !== 'authorizer');
     causes.push(...expressionCauses(validation, 'messageExpression', at, ['string'], allowed));
   }

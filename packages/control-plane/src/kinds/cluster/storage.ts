@@ -86,7 +86,7 @@ const shownAttachment = (spec: Plain): Plain => {
 const LONGEST_ERROR = 1024;
 const LARGEST_METADATA = 256 * 1024;
 
-/** Validates the results that an attacher reports (`validateVolumeAttachmentStatus`). */
+/** Validates the results from an attacher in the status (`validateVolumeAttachmentStatus`). */
 function attachmentStatusFindings(findings: Findings, status: Plain): void {
   const size = Object.entries(look(status, 'attachmentMetadata')).reduce(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
@@ -96,7 +96,7 @@ function attachmentStatusFindings(findings: Findings, status: Plain): void {
   for (const name of ['attachError', 'detachError']) {
     const { message, errorCode } = look(status, name);
     if (typeof message === 'string' && Buffer.byteLength(message) > LONGEST_ERROR) {
-      // As in the real server, this error contains the limit of the metadata.
+      // As in the real server, the error about the message contains the limit of the metadata.
       findings.tooLong(`status.${name}.message`, LARGEST_METADATA);
     }
     if (typeof errorCode === 'number' && errorCode < 0) {
@@ -146,7 +146,7 @@ export const volumeAttachmentStrategy = strategy({
       : [invalidValue('spec', shownAttachment(look(object, 'spec')), 'field is immutable')],
 });
 
-/** The maximum length of the ID of a node in a CSI driver. */
+/** The maximum length of a node ID in a CSI driver. */
 const LONGEST_ID = 256;
 
 const shownDriver = (driver: Plain): Plain => ({
@@ -286,7 +286,7 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 export const priorityClassStrategy: Strategy = {
-  // The generation is always 1.
+  // The generation of a PriorityClass is always 1.
   prepareForCreate(object) {
     object.metadata.generation = 1;
   },

@@ -27,7 +27,7 @@ function defaultWebhook(webhook: Plain, mutating: boolean): void {
   if (isPlain(service)) service.port ??= 443;
 }
 
-/** Sets the defaults that apply to both webhooks and policies. */
+/** Sets the defaults that webhooks and policies have in common. */
 function presets(holder: Plain): void {
   holder.failurePolicy ??= 'Fail';
   holder.matchPolicy ??= 'Equivalent';

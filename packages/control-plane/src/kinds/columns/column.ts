@@ -8,10 +8,10 @@ import { ageOf } from '../../table/age.ts';
 type Cell = NonNullable<PrinterColumn['value']>;
 
 interface Extra {
-  /** The priority. The priority is 1 for a column that appears only with `-o wide`. */
+  /** The priority of the column. A column with the priority 1 appears only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
-  /** The description of the column, or the model and the field that have the description. */
+  /** The description of the column, or the model field whose documentation is the description. */
   readonly doc?: string | readonly [model: string, field: string];
 }
 
@@ -96,7 +96,8 @@ export function shownFirst(list: readonly string[], max: number, separator = ','
 }
 
 /**
- * Returns the columns of a kind that is stored as another kind. Each object is converted before its cells are computed.
+ * Returns the columns of a kind that the server stores as another kind. Each object is converted before its cells are
+ * computed.
  */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,

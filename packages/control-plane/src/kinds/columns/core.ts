@@ -32,7 +32,7 @@ const address =
 
 const UNKNOWN = '<unknown>';
 
-/** Returns the kernel version of a node, with the architecture if it is known. */
+/** Returns the kernel version of a node, followed by the architecture if the node reports one. */
 function kernelOf(node: ApiObject): string {
   const kernel = textAt(node, 'status.nodeInfo.kernelVersion', UNKNOWN);
   const architecture = textAt(node, 'status.nodeInfo.architecture');
@@ -191,7 +191,7 @@ export const claimColumns: readonly PrinterColumn[] = [
 const firstSeen = (event: ApiObject): unknown => event.firstTimestamp ?? event.eventTime;
 
 function lastSeen(event: ApiObject): unknown {
-  // The time of the last event is unknown if the series has no time.
+  // If the series has no time, the time of the last event is unknown.
   if (isPlain(event.series)) return event.series.lastObservedTime;
   return event.lastTimestamp ?? firstSeen(event);
 }

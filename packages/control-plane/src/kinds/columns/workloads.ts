@@ -24,7 +24,10 @@ const JOB_SELECTOR = `A label query over pods that should match the pod count. N
 const selectorColumn = (doc: string, ...path: readonly string[]): PrinterColumn =>
   wide('Selector', (object) => shownSelector(look(object, 'spec', ...path).selector), { doc });
 
-/** The text `<unset>` does not occur in a stored object, because the field has a default. */
+/**
+ * Returns the text of the column Suspend. A stored object never has the text `<unset>`, because the field `suspend` has
+ * a default.
+ */
 function suspension(job: ApiObject): string {
   const { suspend } = look(job, 'spec');
   if (suspend === undefined) return '<unset>';

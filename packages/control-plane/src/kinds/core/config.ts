@@ -75,7 +75,7 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** Returns the error for content that is not a JSON object, with the text of the Go decoder. */
+/** Returns the error for content that is not a JSON object, with the error text of Go's decoder. */
 function jsonProblem(content: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(content.toString('utf8'));
@@ -126,7 +126,7 @@ function encodeStringData(secret: ApiObject): void {
   delete secret.stringData;
 }
 
-/** Keeps only the names of the Secrets that a service account lists. */
+/** Removes all fields except the names from the Secret references of a service account. */
 function bareSecrets(account: ApiObject): void {
   if (!Array.isArray(account.secrets)) return;
   account.secrets = items(account, 'secrets').map(({ name }) => (name === undefined ? {} : { name }));

@@ -83,7 +83,7 @@ export const endpointsStrategy = strategy({
 
 const TYPES = ['FQDN', 'IPv4', 'IPv6'];
 
-/** Validates a domain, which must have at least two labels (`IsFullyQualifiedDomainName`). */
+/** Validates a domain name. The name must have at least two labels (`IsFullyQualifiedDomainName`). */
 function domainFindings(findings: Findings, address: string, at: string): void {
   const name = address.replace(/\.$/, '');
   if (address === '') findings.required(at);
@@ -116,7 +116,7 @@ function sliceAddress(findings: Findings, address: string, type: string, at: str
 
 const MAX_HINTS = 8;
 
-/** Validates the zones or nodes in the hints of an endpoint. `hintFindings` returns false if there are too many. */
+/** Validates the zones or nodes in the hints of an endpoint. If the list is too long, the result is false. */
 function hintFindings(
   findings: Findings,
   endpoint: Plain,
@@ -155,7 +155,8 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
 }
 
 /**
- * Returns the errors of a slice. @param old the slice before the update. The endpoints of the old slice count as valid
+ * Returns the errors of an EndpointSlice. @param old the slice before the update. Endpoints of the old slice count as
+ * valid
  */
 function sliceCauses(slice: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();

@@ -26,7 +26,7 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
   return { ...renamed, apiVersion, kind: 'Event', metadata: object.metadata };
 };
 
-/** The server stores events of `events.k8s.io` as core events, which have different field names. */
+/** The server stores events of `events.k8s.io` as core events. The field names of core events differ. */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
   encode: (object) => ({ reportingComponent: '', reportingInstance: '', ...rename(object, EVENTS_TO_CORE, 'v1') }),
@@ -66,8 +66,8 @@ export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF
 const TYPES = ['Normal', 'Warning'];
 
 /**
- * Returns the rules of both event APIs (`legacyValidateEvent`). Errors always use the field name `involvedObject` of
- * the core group.
+ * Returns the errors that both event APIs report (`legacyValidateEvent`). Errors always use the field name
+ * `involvedObject` of the core group.
  * @param core whether the event belongs to the core group
  */
 function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
@@ -179,7 +179,7 @@ function eventChange(event: ApiObject, old: ApiObject): StatusCause[] {
 export const coreEventStrategy: Strategy = {
   validate: (event) => legacyCauses(event, true),
   validateUpdate: (event) => legacyCauses(event, true),
-  // A name in the core group must only be a valid path segment.
+  // The name of a core event only needs to be a valid path segment.
   validateName: pathSegmentProblems,
   assessesMetaLast: true,
   defaultPropagation: 'Unsupported',

@@ -12,8 +12,8 @@ function complete(item: Plain, target: string, source: string): void {
 }
 
 /**
- * The strategy for LimitRanges. By default, the limit of a container is the maximum, and the request is the limit, or
- * else the minimum.
+ * The strategy for LimitRanges. The default limit of a container is the maximum. The default request is the default
+ * limit, or the minimum if there is no default limit.
  */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {

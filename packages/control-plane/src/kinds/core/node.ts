@@ -20,9 +20,7 @@ const FEATURE_RULE = [
   'and contain only alphanumeric characters and slashes',
 ].join(', ');
 
-/**
- * Keeps the two fields with the pod CIDR of a node equal. The fields are `podCIDR` and the first item of `podCIDRs`.
- */
+/** Keeps the two fields with the pod CIDR of a node equal: `podCIDR` and the first item of `podCIDRs`. */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
   if (!isPlain(spec)) return;
@@ -46,7 +44,7 @@ function cidrCauses(spec: Plain): StatusCause[] {
   return findings.causes;
 }
 
-/** Without `allocatable` from the kubelet, the capacity is used. */
+/** If the kubelet reports no `allocatable`, sets `allocatable` to the capacity. */
 function defaultAllocatable(node: ApiObject): void {
   const status = child(node, 'status');
   const { capacity } = status;

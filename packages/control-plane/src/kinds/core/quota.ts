@@ -27,11 +27,11 @@ const PAIRS = [
 const STANDARD =
   /^(cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers|storage|(requests|limits)\.(cpu|memory|ephemeral-storage|storage)|(requests\.)?hugepages-.+)$/;
 
-/** Resources for which scopes are checked. */
+/** Resources with a check of the scopes. */
 const STANDARD_QUOTA =
   /^(?:cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.(?:nodeports|loadbalancers)|requests\.(?:cpu|memory|storage|ephemeral-storage|hugepages-.*)|limits\.(?:cpu|memory|ephemeral-storage)|hugepages-.*)$/;
 const OF_PODS = /^(?:pods|(?:(?:requests|limits)\.)?(?:cpu|memory))$/;
-/** Resources that a quota with a scope may limit. */
+/** For each scope, the resources that a quota with the scope may limit. */
 const LIMITED_BY: Readonly<Record<string, RegExp>> = {
   Terminating: OF_PODS,
   NotTerminating: OF_PODS,

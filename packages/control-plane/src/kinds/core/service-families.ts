@@ -7,7 +7,7 @@ import { ipProblems } from '../base/addresses.ts';
 const POLICY = 'spec.ipFamilyPolicy';
 const POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 const FAMILIES = ['IPv4', 'IPv6'];
-/** The only family of the address range of services. */
+/** The only address family of the service range. */
 const FAMILY = 'IPv4';
 
 const familyOf = (address: string): string => (isIP(address) === 6 ? 'IPv6' : 'IPv4');
@@ -88,7 +88,7 @@ export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Returns whether the service prefers two families, and the update keeps its address fields. */
+/** Returns whether the service prefers two families and the update does not change its address fields. */
 const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&
@@ -99,8 +99,8 @@ const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   sameStrings(before, spec, 'ipFamilies');
 
 /**
- * Removes the second address and family when the policy changes to a single family. Without a change of the policy, the
- * removal is an error.
+ * If an update changes the policy to a single family, removes the second address and the second family. If the policy
+ * stays, the removal is an error.
  */
 function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   const parts = [
@@ -135,8 +135,8 @@ function inferFamilies(findings: Findings, spec: Plain): void {
 }
 
 /**
- * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`). Returns the
- * errors of the policy and the families. @param before the old spec of an update
+ * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`), and returns
+ * the errors of the policy and the families. @param before the old spec of an update
  */
 export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[] {
   if (spec.type === 'ExternalName' || keepsPreference(spec, before)) return [];

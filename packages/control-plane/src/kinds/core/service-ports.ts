@@ -19,7 +19,7 @@ const FIRST_NODE_PORT = 30_000;
 const NODE_PORTS = 2768;
 const PORT_RANGE = `${FIRST_NODE_PORT}-${FIRST_NODE_PORT + NODE_PORTS - 1}`;
 
-/** Returns a number below `range`. The number depends only on the text (FNV-1a). */
+/** Returns a number below `range`: the FNV-1a hash of the text, modulo `range`. */
 function spread(seed: string, range: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
@@ -28,7 +28,7 @@ function spread(seed: string, range: number): number {
 
 /**
  * Returns the address for a service, computed from its UID. Each attempt returns another address (see
- * `admission/service.ts`), and the last attempt is followed by undefined.
+ * `admission/built-in/service.ts`). After the last attempt, the result is undefined.
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -36,7 +36,7 @@ export function clusterAddress(uid: string, attempt = 0): string | undefined {
   return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
 }
 
-/** Returns the node port for the port at `index`, computed from the UID like the address. */
+/** Returns the node port for the port at `index`, computed from the UID of the service. */
 export const nodePort = (uid: string, index: number, attempt = 0): number | undefined =>
   attempt >= NODE_PORTS ? undefined : FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index + attempt) % NODE_PORTS);
 
@@ -113,8 +113,8 @@ class NodePorts {
   }
 
   /**
-   * Returns whether a service may have the port. A dry run allocates nothing, so it also accepts ports outside of the
-   * range.
+   * Returns whether a service may have the port. A dry run allocates nothing, so a dry run accepts ports outside of the
+   * range, too.
    */
   allows(port: number): boolean {
     return this.#dryRun || isInRange(port);
@@ -205,7 +205,7 @@ export function allocateNodePorts(
   return [];
 }
 
-/** Returns the error for a changed health check port, which is immutable. */
+/** Returns the error for a changed health check port. The health check port is immutable. */
 export const healthPortCauses = (spec: Plain, before: Plain): readonly StatusCause[] =>
   needsHealthPort(before) && needsHealthPort(spec) && spec.healthCheckNodePort !== before.healthCheckNodePort
     ? [forbiddenValue('spec.healthCheckNodePort', 'field is immutable')]

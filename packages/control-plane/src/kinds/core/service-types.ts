@@ -17,8 +17,8 @@ export const needsHealthPort = (spec: Plain): boolean =>
 export const nodePortOf = (port: Plain | undefined): number => number(port, 'nodePort') ?? 0;
 
 /**
- * Keeps allocated values that an update omits: the addresses, the health check port, and the node ports. A node port is
- * found by the name of its port.
+ * Keeps allocated values that an update omits: the addresses, the health check port, and the node ports. The name of a
+ * port identifies the port in the old service.
  */
 export function keepAllocated(spec: Plain, before: Plain): void {
   if (needsAddress(before) && needsAddress(spec)) {
@@ -33,7 +33,7 @@ export function keepAllocated(spec: Plain, before: Plain): void {
   }
 }
 
-/** Copies the single address to the list of addresses, if the client wrote only the single address. */
+/** If the client wrote only the field with the single address, copies the address to the list of addresses. */
 export function normalizeAddresses(spec: Plain, before: Plain | undefined): void {
   const address = text(spec, 'clusterIP');
   if (before === undefined) {

@@ -44,8 +44,8 @@ function defaultService(service: ApiObject): void {
 }
 
 /**
- * Allocates families, addresses and node ports for a service. If the allocation has errors, no further errors are
- * reported.
+ * Allocates families, addresses and node ports for a service. If the allocation fails, the server reports only the
+ * errors of the allocation.
  */
 function allocate(service: ApiObject, context: StrategyContext, before?: Plain): void {
   const spec = child(service, 'spec');
@@ -60,7 +60,7 @@ function allocate(service: ApiObject, context: StrategyContext, before?: Plain):
   }
 }
 
-/** Validates the immutable fields of an update, before all other fields. */
+/** Validates the immutable fields in an update. This validation runs before all others. */
 function changeCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [...familyChangeCauses(spec, before)];
   if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer') {
@@ -119,7 +119,7 @@ function shownService(json: string): string {
 export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
   prepareForCreate(service, context) {
-    // A write of the status that creates the service allocates no address.
+    // An apply of the status can create a service. This write allocates no address.
     if (context.subresource === '') {
       normalizeAddresses(child(service, 'spec'), undefined);
       allocate(service, context);

@@ -13,13 +13,13 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
 ]);
 
-/** Returns a term with the old names of renamed labels. A client may rename a label. */
+/** Returns a term in which renamed labels have their old names. A client may change an old name to the new name. */
 function withOldNames(term: Plain, old: Plain | undefined): Plain {
   const lists = ['matchExpressions', 'matchFields'].map((list) => {
     const before = items(old, list);
     const requirements = items(term, list).map((requirement, index) => {
       const [was, is] = [text(before[index], 'key'), text(requirement, 'key')];
-      // For an unknown name, the lookup of the real server returns the empty name.
+      // The real server looks up an unknown name as the empty name.
       return was !== is && (RENAMED.get(was) ?? '') === is ? { ...requirement, key: was } : requirement;
     });
     return [list, requirements] as const;

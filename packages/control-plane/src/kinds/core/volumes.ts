@@ -184,7 +184,8 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
 }
 
 /**
- * Returns the new source for the comparison with the old source. An update may add this reference to a CSI source once.
+ * Returns the new volume source for the comparison with the old source. An update may add a reference for the expansion
+ * to a CSI source once, so the result omits an added reference.
  */
 function comparedSource(source: Plain, before: Plain): Plain {
   const [csi, old] = [source.csi, before.csi];
@@ -288,7 +289,7 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
 
 const storageOf = (spec: Plain): unknown => look(spec, 'resources', 'requests').storage;
 
-/** Sets a field. If the value is undefined, deletes the field. */
+/** Sets a field to a value, or deletes the field if the value is undefined. */
 function carry(target: Plain, field: string, value: unknown): void {
   if (value === undefined) delete target[field];
   else target[field] = value;
@@ -303,7 +304,7 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
-/** Removes a data source whose kind the old field does not support. */
+/** Removes a data source of a kind that the field `dataSource` does not support. */
 function dropSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (!isPlain(dataSource) || dataSourceRef !== undefined) return;
@@ -319,7 +320,7 @@ function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }
 
-/** Copies the data source from the old field to the new field, or vice versa. */
+/** Copies the data source from `dataSource` to `dataSourceRef`, or from `dataSourceRef` to `dataSource`. */
 function mirrorSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (isPlain(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };

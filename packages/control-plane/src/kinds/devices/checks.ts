@@ -24,13 +24,16 @@ const IDENTIFIER_RULE =
   "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
 const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Returns an integer, which is a bigint if a number cannot contain it. An absent integer is 0. */
+/** Returns the integer in a field, or 0 if the field is absent. An integer beyond 2^53 is a bigint. */
 export const integer = (holder: Plain, field: string): number | bigint => {
   const value = holder[field];
   return typeof value === 'number' || typeof value === 'bigint' ? value : 0;
 };
 
-/** Reports a list that is too long. The items of such a list are not checked. */
+/**
+ * Reports a list that is too long, and returns whether the list is too long. The caller does not check the items of a
+ * list that is too long.
+ */
 export function isTooLong(findings: Findings, list: readonly unknown[], most: number, at: string): boolean {
   if (list.length <= most) return false;
   findings.add([tooMany(at, list.length, most)]);
@@ -83,7 +86,7 @@ export function attributeNameFindings(findings: Findings, name: string, at: stri
   }
 }
 
-/** Checks the name of an attribute, which must have a domain. */
+/** Checks the name of an attribute. The name must have a domain. */
 export function fullNameFindings(findings: Findings, name: string, at: string): void {
   attributeNameFindings(findings, name, at);
   const rule = 'a fully qualified name must be a domain and a name separated by a slash';
@@ -115,7 +118,7 @@ export function selectorsFindings(findings: Findings, holder: Plain, at: string)
   }
 }
 
-/** Checks data that only a driver understands: a JSON object with a limited size. */
+/** Checks data for a driver. The data must be a JSON object of limited size. */
 export function rawFindings(findings: Findings, data: unknown, at: string, isStored = false): void {
   if (data === undefined || data === null) findings.required(at);
   else if (!isStored && Buffer.byteLength(JSON.stringify(data)) > LONGEST_PARAMETERS)
@@ -123,7 +126,7 @@ export function rawFindings(findings: Findings, data: unknown, at: string, isSto
   else if (!isPlain(data)) findings.invalid(at, '<value omitted>', 'must be a valid JSON object');
 }
 
-/** @param isStored whether the configuration is unchanged. Such a configuration may be too large. */
+/** @param isStored whether the configuration is unchanged. An unchanged configuration may be too large. */
 export function configurationFindings(findings: Findings, config: Plain, at: string, isStored = false): void {
   const here = `${at}.opaque`;
   if (config.opaque === undefined) {
@@ -161,7 +164,10 @@ export function taintFindings(findings: Findings, taint: Plain, at: string): voi
 
 const MOST_CONDITIONS = 4;
 
-/** Checks the conditions that must be true before a pod is bound, and the conditions that prevent the binding. */
+/**
+ * Checks the lists of binding conditions: conditions that must be true before a pod is bound, and conditions that
+ * prevent the binding.
+ */
 export function bindingFindings(findings: Findings, holder: Plain, at: string): void {
   const [conditions, failures] = [strings(holder, 'bindingConditions'), strings(holder, 'bindingFailureConditions')];
   const lists = [

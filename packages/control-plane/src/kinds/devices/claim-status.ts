@@ -155,7 +155,7 @@ export function claimStatusCauses(claim: ApiObject, old: ApiObject): StatusCause
   return findings.causes;
 }
 
-/** Removes the reports of devices that the old claim had and the new claim lacks. */
+/** Removes the reports of devices that are allocated in the old claim but not in the new claim. */
 export function dropReleasedDevices(claim: ApiObject, old: ApiObject): void {
   const status = look(claim, 'status');
   const devices = items(status, 'devices');

@@ -44,7 +44,10 @@ export const deviceClassStrategy: Strategy = {
 
 const ADMIN_LABEL = 'resource.kubernetes.io/admin-access';
 
-/** Requests with access for administrators are allowed only in namespaces with a label (`AuthorizedForAdmin`). */
+/**
+ * Returns the errors of requests with access for administrators. These requests need a label on their namespace
+ * (`AuthorizedForAdmin`).
+ */
 function adminCauses(object: ApiObject, spec: Plain, path: string, { stored }: StrategyContext): StatusCause[] {
   const requests = items(look(spec, 'devices'), 'requests');
   const index = requests.findIndex((request) => look(request, 'exactly').adminAccess === true);

@@ -9,7 +9,7 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** From this number of lines on, the search for equal runs skips frequent lines at its start. */
+/** The minimum number of lines at which the search for equal runs ignores frequent lines. */
 const MANY_LINES = 200;
 
 /** Returns the line numbers of each line in `b`. Frequent lines are omitted. */
@@ -28,7 +28,10 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
-/** Returns the first of the longest common runs of lines. Frequent lines may extend a run at both ends. */
+/**
+ * Returns the longest common run of lines. If several runs have this length, the first run is returned. Frequent lines
+ * may extend a run at both ends.
+ */
 function longest(
   a: readonly string[],
   b: readonly string[],
@@ -59,8 +62,8 @@ function longest(
 }
 
 /**
- * Returns all equal runs in order, with the algorithm of Ratcliff and Obershelp. The last run is empty and marks the
- * end of the texts.
+ * Returns all equal runs in the order of the text, with the algorithm of Ratcliff and Obershelp. The last run is empty
+ * and marks the end of both texts.
  */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);

@@ -31,7 +31,9 @@ function structureOf(name: string): readonly InternalField[] | undefined {
 /** Host fields of the pod spec. In the internal form, the security context contains these fields. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/** Returns the security context of a pod in the internal form, which contains the host fields of the spec. */
+/**
+ * Returns the security context of a pod in the internal form. The internal form contains the host fields of the spec.
+ */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
@@ -45,7 +47,7 @@ const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q
 export const inOrder = (value: unknown): unknown =>
   isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** Returns a selector in the form of the API, with the field order of its Go structure. */
+/** Returns a selector with the field order of its Go structure. */
 export function selectorForm(selector: Plain): Plain {
   const { matchLabels, matchExpressions } = selector;
   return {
@@ -91,7 +93,7 @@ export function internalForm(structure: string, value: Plain): Plain {
   }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
-    // The Go structure embeds the metadata, so its fields have the names of the API.
+    // The Go structure embeds the metadata, so the metadata fields have the names of the API.
     if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
     else form[name] = formOf(type, byKey.get(key));
   }

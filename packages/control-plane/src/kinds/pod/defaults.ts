@@ -29,7 +29,7 @@ function roundResources(holder: Plain): void {
   roundAmounts(resources.requests);
 }
 
-/** Copies limits to missing requests. */
+/** Sets missing requests to the limits. */
 function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
   const { limits } = resources;
@@ -112,7 +112,7 @@ function defaultVolume(volume: Plain): void {
   defaultSources(volume);
 }
 
-/** Sets the defaults that pods have and pod templates do not (`SetDefaults_Pod`). Mutates the spec. */
+/** Sets the defaults of pods that do not apply to pod templates (`SetDefaults_Pod`). Mutates the spec. */
 export function defaultPod(spec: Plain): void {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   for (const container of containers) defaultRequests(container);
@@ -134,7 +134,7 @@ export function defaultPodSpec(spec: Plain): void {
   presets(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', schedulerName: 'default-scheduler' });
   spec.terminationGracePeriodSeconds ??= 30;
   spec.securityContext ??= {};
-  // The deprecated field gets the value of the new field.
+  // The deprecated field `serviceAccount` gets the value of the new field `serviceAccountName`.
   const account = text(spec, 'serviceAccountName') || text(spec, 'serviceAccount');
   if (account !== '') {
     spec.serviceAccountName = account;

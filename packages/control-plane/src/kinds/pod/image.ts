@@ -10,7 +10,7 @@ const REFERENCE = new RegExp(
 const LONGEST_PATH = 255;
 
 /**
- * Returns a reference with its domain. For a reference without a domain, `docker.io/library/` is implied
+ * Returns a reference with its domain. A reference without a domain gets `docker.io` and, if needed, `library/`
  * (`splitDockerDomain`).
  */
 function withDomain(image: string): string {

@@ -20,7 +20,7 @@ function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: read
 
 /**
  * Adds the labels of `matchLabelKeys` and `mismatchLabelKeys` to the selectors of a new pod. Later changes of the
- * labels have no effect. A pod template contains only the keys.
+ * labels do not change the selectors. Selectors in a pod template contain only the keys.
  * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
  */
 export function mergeLabelKeys(pod: ApiObject): void {

@@ -52,7 +52,7 @@ const gated = (now: Date): Plain => ({
  */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
-  // A negative grace period becomes one second, which is the shortest grace period.
+  // A negative grace period becomes one second, the shortest grace period.
   const grace = spec.terminationGracePeriodSeconds;
   if ((typeof grace === 'number' || typeof grace === 'bigint') && grace < 0) spec.terminationGracePeriodSeconds = 1;
   mergeLabelKeys(pod);
@@ -71,7 +71,7 @@ const hasVolumeStatus = (status: Plain): boolean =>
 
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
-  // The feature gate of this field is off, so only the field of an old pod remains.
+  // The feature gate of this field is off, so the field stays only if the old pod has the field.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }

@@ -55,7 +55,7 @@ function others(resources: Plain): Plain {
 }
 
 /**
- * Returns whether a container has changes that a resize does not allow. As in the real server, claims of the new
+ * Returns whether a container has changes that are forbidden in a resize. As in the real server, claims of the new
  * container are not compared.
  */
 function isChanged(container: Plain, before: Plain): boolean {
@@ -65,7 +65,7 @@ function isChanged(container: Plain, before: Plain): boolean {
   return !jsonEquals(rest, restBefore) || !jsonEquals(others(now), others(was)) || items(was, 'claims').length > 0;
 }
 
-/** Returns the errors for removed amounts. A resize may change an amount, but not remove it. */
+/** Returns the errors for removed amounts. A resize may change an amount, but must not remove an amount. */
 function removedCauses(resources: Plain, before: Plain, at: string, what: string): StatusCause[] {
   return ['requests', 'limits'].flatMap((field) => {
     const now = look(resources, field);

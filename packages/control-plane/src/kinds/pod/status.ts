@@ -46,7 +46,7 @@ function nominationFindings(findings: Findings, pod: ApiObject, old: ApiObject):
   }
 }
 
-/** Checks that a container does not run again after its permanent end. */
+/** Checks that a container does not run again after it has ended permanently. */
 function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject): void {
   const spec = look(old, 'spec');
   for (const [list, containers] of LISTS) {
@@ -244,7 +244,7 @@ export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Keeps the old `observedGeneration` of the pod and its conditions, if an update omits the field. */
+/** If an update omits `observedGeneration` of the pod or of a condition, keeps the old value. */
 export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   const { status } = pod;
   if (!isPlain(status)) return;
@@ -259,7 +259,7 @@ export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Rounds the quantities in a status like the quantities in a spec. */
+/** Rounds the quantities in a status up to thousandths, like the quantities in a spec. */
 export function roundStatus(status: Plain): void {
   const containers = LISTS.flatMap(([list]) => items(status, list));
   for (const holder of [status, ...containers]) {
@@ -268,7 +268,7 @@ export function roundStatus(status: Plain): void {
   }
 }
 
-/** Keeps the two fields with the address of a pod equal. The fields are `podIP` and the first item of `podIPs`. */
+/** Keeps the two fields with the address of a pod equal: `podIP` and the first item of `podIPs`. */
 export function followAddress(status: Plain): void {
   const address = text(status, 'podIP');
   const first = text(items(status, 'podIPs')[0], 'ip');

@@ -71,7 +71,10 @@ const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 /** Returns whether a list starts with all items of the old list. */
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
-/** Returns whether a change only adds requirements to a term. An empty term matches no node, so it must stay empty. */
+/**
+ * Returns whether a change only adds requirements to a term. An empty term matches no node, so an empty term must stay
+ * empty.
+ */
 function narrows(term: Plain, old: Plain): boolean {
   const [expressions, fields] = [items(old, 'matchExpressions'), items(old, 'matchFields')];
   const [nowExpressions, nowFields] = [items(term, 'matchExpressions'), items(term, 'matchFields')];

@@ -86,7 +86,7 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
 
 /**
  * Checks the host ports of a pod with hostNetwork. The pod uses the ports of its node. A template may omit host ports,
- * because its pods get them as defaults.
+ * because its pods get host ports as defaults.
  */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;
@@ -163,7 +163,10 @@ function named(findings: Findings, spec: Plain, path: string, field: string, rul
   if (value !== '') findings.problems(`${path}.${field}`, value, rule(value));
 }
 
-/** Validates names, numbers and choices that do not depend on other fields, in the order of the server. */
+/**
+ * Validates the remaining names, numbers and choices, in the order of the real server. These values do not depend on
+ * other fields.
+ */
 function restFindings(findings: Findings, spec: Plain, path: string): void {
   named(findings, spec, path, 'serviceAccountName', subdomainProblems);
   named(findings, spec, path, 'nodeName', subdomainProblems);

@@ -13,7 +13,7 @@ const DEPRECATED: Readonly<Record<string, string>> = {
 export const deprecatedLabel = (key: string): string | undefined =>
   Object.hasOwn(DEPRECATED, key) ? DEPRECATED[key] : undefined;
 
-/** Returns the warning for a label key, if it is deprecated. */
+/** Returns the warning for a label key. If the key is not deprecated, the list is empty. */
 export function namedLabel(at: string, key: string): string[] {
   const why = deprecatedLabel(key);
   return why === undefined ? [] : [`${at}: ${key} is ${why}`];

@@ -84,8 +84,8 @@ function secretWarnings(spec: Plain, at: string): string[] {
 }
 
 /**
- * Warns about a variable that replaces an earlier variable of the same name. A value that refers to the earlier
- * variable is no problem.
+ * Warns about a variable that replaces an earlier variable with an equal name. If the value refers to the earlier
+ * variable, there is no warning.
  */
 function variableWarnings(container: Plain, at: string): string[] {
   const seen = new Set<string>();

@@ -21,9 +21,9 @@ export const AUTOSCALER_FORMS: readonly string[] = [
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** The annotations with fields of the status. */
+/** The annotations for fields of the status. */
 export const STATUS_FORMS: readonly string[] = [CURRENT_METRICS, CONDITIONS];
-/** The annotations with fields of the spec. */
+/** The annotations for fields of the spec. */
 export const SPEC_FORMS: readonly string[] = AUTOSCALER_FORMS.filter((name) => !STATUS_FORMS.includes(name));
 
 /** The function that converts a metric source or metric status to `autoscaling/v1`, by its field in a metric. */
@@ -215,7 +215,7 @@ function behaviorText(behavior: Plain): string {
   return goJson({ ScaleUp: rules(behavior.scaleUp), ScaleDown: rules(behavior.scaleDown) });
 }
 
-/** Reads a field. As in Go, the case of the field name does not matter. */
+/** Returns the value of a field. As in Go, the case of the field name does not matter. */
 function anyCase(holder: unknown, name: string): unknown {
   const key = Object.keys(look(holder)).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : look(holder)[key];
@@ -243,7 +243,7 @@ function behaviorOf(value: unknown): Plain | undefined {
   return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
-/** Removes the annotations of this file. An object without such annotations is returned unchanged. */
+/** Returns the annotations without the annotations for fields of v2. */
 export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
   if (annotations === undefined || !AUTOSCALER_FORMS.some((key) => Object.hasOwn(annotations, key))) return annotations;
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));

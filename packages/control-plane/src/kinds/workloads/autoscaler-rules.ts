@@ -178,7 +178,7 @@ function scalingFindings(findings: Findings, rules: Plain, at: string): void {
   }
 }
 
-/** The checks of an autoscaler that an update skips, because the old object already fails. */
+/** The checks of an autoscaler that an update skips, because the old object already fails these checks. */
 export interface AutoscalerLeniency {
   readonly fewest: number;
   readonly targetVersion: boolean;

@@ -28,8 +28,8 @@ const withAnnotations = (
 const STORED = 'autoscaling/v2';
 
 /**
- * Converts an autoscaler from `autoscaling/v1` to `autoscaling/v2`. The only metric in v1 is the CPU. Annotations
- * contain the metrics and fields that v1 lacks.
+ * Converts an autoscaler from `autoscaling/v1` to `autoscaling/v2`. The only metric of v1 is the CPU. All other metrics
+ * and fields of v2 are annotations in v1.
  */
 function encode(object: ApiObject): ApiObject {
   if (object.apiVersion === STORED) return object;
@@ -112,13 +112,18 @@ function defaultBehavior(spec: Plain): void {
   behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
 }
 
-/** An empty list of policies remains, so that the validation refuses it. */
+/**
+ * Returns scaling rules with their defaults. An empty list of policies stays, and the validation refuses the empty
+ * list.
+ */
 function withRules(rules: Plain, usual: Plain): Plain {
   const { policies, ...others } = copyJson(usual);
   return { ...others, ...(given(rules, 'policies') === null ? { policies } : {}), ...rules };
 }
 
-/** Returns the validation of both versions. Objects are converted to `autoscaling/v2` first. */
+/**
+ * Returns the validation functions of a version. `inner` converts an object to `autoscaling/v2` before its validation.
+ */
 const rules = (inner: (object: ApiObject) => ApiObject) => ({
   validate: (object: ApiObject): StatusCause[] => autoscalerCauses(inner(object)),
   validateUpdate: (object: ApiObject, old: ApiObject, { subresource }: { readonly subresource: string }) =>
@@ -155,7 +160,7 @@ export const autoscalerV1Strategy = {
       // The server writes the annotations itself, so the manager of a field also manages the annotation of the field.
       Object.assign(object, decode(encode(object)));
     },
-    // A write of the spec keeps the status, and a write of the status keeps the spec.
+    // A write of the spec does not change the status, and a write of the status does not change the spec.
     prepareForCreate(object) {
       prepare(object);
       keepForms(object, undefined, STATUS_FORMS);

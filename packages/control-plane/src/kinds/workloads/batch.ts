@@ -47,8 +47,8 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // A selector of the user is valid only with `manualSelector`. Without `manualSelector`, the validation refuses a
-  // selector that lacks the generated labels.
+  // A selector from the user is valid only with `manualSelector`. Without `manualSelector`, the validation requires a
+  // selector with the generated labels.
   if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
@@ -124,7 +124,7 @@ function ownSelectorCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Validates the spec with its selector, which must match the pods (`ValidateJobSpec`). */
+/** Validates the spec and its selector. The selector must match the pods (`ValidateJobSpec`). */
 function wholeSpecCauses(spec: Plain): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;

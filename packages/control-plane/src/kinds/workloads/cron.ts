@@ -1,7 +1,4 @@
-/**
- * The range and the value names of a time field. The ranges and names are those of robfig/cron, the library of the real
- * server.
- */
+/** The range and the value names of a time field, as in robfig/cron, the library of the real server. */
 interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -26,7 +23,7 @@ const DESCRIPTORS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** One field of a schedule: its matching values, and whether it matches every value (`*`, `?`). */
+/** One field of a schedule: its matching values, and whether the field matches every value (`*`, `?`). */
 interface Field {
   readonly values: ReadonlySet<number>;
   readonly open: boolean;
@@ -113,7 +110,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Parses a Go duration such as `1h30m` to milliseconds. `goDuration` returns undefined if it is invalid. */
+/** Converts a Go duration such as `1h30m` to milliseconds. For an invalid duration, the result is undefined. */
 function goDuration(text: string): number | undefined {
   if (!/^[+-]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -170,7 +167,10 @@ class Zone {
     });
   }
 
-  /** Returns the local time for an instant. The number of milliseconds treats the local time as UTC. */
+  /**
+   * Returns the local time of an instant. The result is the number of milliseconds that this local time would have in
+   * UTC.
+   */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
@@ -178,8 +178,8 @@ class Zone {
   }
 
   /**
-   * Returns the instant of a local time. `instantOf` returns undefined for a local time that does not exist, such as
-   * the skipped hour in spring.
+   * Returns the instant of a local time. If the local time does not exist, such as the skipped hour in spring, the
+   * result is undefined.
    */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
@@ -201,7 +201,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Returns the first due time after `after`. `nextTime` returns undefined if there is none within five years. */
+/** Returns the first due time after `after`, or undefined if no time within five years is due. */
 export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Date | undefined {
   if ('everyMs' in schedule) {
     const second = Math.floor(after.getTime() / 1000) * 1000;
@@ -216,7 +216,7 @@ export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Dat
     if (!month.values.has(date.getUTCMonth() + 1)) continue;
     const byDay = day.values.has(date.getUTCDate());
     const byWeekday = weekday.values.has(date.getUTCDay());
-    // If both the day and the weekday are restricted, a match of one of them is sufficient.
+    // If both the day and the weekday are restricted, a match of either the day or the weekday is sufficient.
     const matches = day.open || weekday.open ? byDay && byWeekday : byDay || byWeekday;
     if (!matches) continue;
     for (let hours = 0; hours < 24; hours++) {

@@ -42,8 +42,8 @@ export function countIndexes(list: string, completions: number): number {
 }
 
 /**
- * Returns the error of an invalid list of indexes, with the text of kube-apiserver. `indexesProblem` returns undefined
- * for a valid list.
+ * Returns the error of an invalid list of indexes, with the text of kube-apiserver. For a valid list, the result is
+ * undefined.
  */
 export function indexesProblem(list: string, completions: number): string | undefined {
   try {

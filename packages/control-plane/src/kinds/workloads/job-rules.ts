@@ -11,7 +11,7 @@ const MOST_CODES = 255;
 const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 const STATUSES = ['False', 'True', 'Unknown'];
 
-/** Validates indexed completions and their limits. */
+/** Validates the fields for indexed completions. */
 export function indexFindings(findings: Findings, spec: Plain, path: string): void {
   const mode = spec.completionMode;
   const completions = number(spec, 'completions');

@@ -43,7 +43,9 @@ const invalid = (field: string, value: unknown, why: string): StatusCause =>
 const broken = (...rules: readonly (readonly [isBroken: boolean, cause: () => StatusCause])[]): StatusCause[] =>
   rules.filter(([isBroken]) => isBroken).map(([, cause]) => cause());
 
-/** Validates the lists of uncounted finished pods. Each pod has a UID, and only one list may contain it. */
+/**
+ * Validates the lists of uncounted finished pods. Each entry must be a UID, and only one list may contain each UID.
+ */
 function uncountedCauses(status: Plain): StatusCause[] {
   const seen = new Set<string>();
   const causes: StatusCause[] = [];

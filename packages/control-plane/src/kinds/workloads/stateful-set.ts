@@ -103,7 +103,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
 
 /**
  * Returns the spec of a stateful set for its validation. The template gets a volume for each claim. The result has no
- * hostname and no subdomain, because the controller sets these fields of each pod.
+ * hostname and no subdomain, because the controller sets both fields in each pod.
  */
 function validatedSpec(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {

@@ -10,7 +10,7 @@ export interface StatusCounts {
   readonly fields: readonly string[];
   /** Names of counts that must not be greater than `replicas`. */
   readonly partsOfReplicas?: readonly string[];
-  /** The name for `readyReplicas` in the error for a higher `availableReplicas`. */
+  /** The name of `readyReplicas` in the error about an `availableReplicas` that is greater than `readyReplicas`. */
   readonly ready?: string;
   /** Whether `collisionCount` may only increase. */
   readonly collisions?: boolean;

@@ -24,7 +24,7 @@ const isEmptySelector = (selector: unknown): boolean =>
 export interface SelectorWords {
   /** The kind in errors, such as `deployment`. */
   readonly kind: string;
-  /** The error for an invalid selector, null if the server reports no error. */
+  /** The error for an invalid selector, or null if the server does not report an invalid selector. */
   readonly unreadable: string | null;
   /** The name of the controller, such as `ReplicaSet`, for the error about pods that may end. */
   readonly controller?: string;
@@ -65,7 +65,7 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   return findings.causes;
 }
 
-/** Returns the errors if the labels of the pods do not match the selector. */
+/** Returns an error if the labels of the pods do not match the selector. */
 export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   const meta = look(spec, 'template', 'metadata');
   const matches =
@@ -115,7 +115,7 @@ export function templateCauses(spec: Plain, policies: readonly string[], control
   return causes;
 }
 
-/** Returns the errors of an integer or percentage such as `1` or `"25%"`, which must not be negative. */
+/** Returns the errors of an integer or percentage such as `1` or `"25%"`. The value must not be negative. */
 export function intOrPercentCauses(field: string, value: unknown): StatusCause[] {
   if (typeof value === 'number') {
     return value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];

@@ -17,7 +17,7 @@ export function accessModeFindings(findings: Findings, spec: Plain, at: string):
   }
 }
 
-/** The checks of a claim that an update skips, because the old claim already fails. */
+/** The checks of a claim that an update skips, because the old claim already fails these checks. */
 export interface ClaimLeniency {
   readonly anyGroup: boolean;
   readonly anyLabelValue: boolean;
@@ -73,7 +73,7 @@ export function claimSpecFindings(
     }
   } else if (isPlain(dataSource) && isPlain(dataSourceRef)) {
     const differs = ['apiGroup', 'kind', 'name'].some((field) => dataSource[field] !== dataSourceRef[field]);
-    // In this error, Go prints an empty value instead of the path.
+    // In this error, the real server prints an empty structure as the value.
     if (differs) findings.invalid(at, {}, 'must match dataSourceRef');
   }
   const attributes = text(spec, 'volumeAttributesClassName');

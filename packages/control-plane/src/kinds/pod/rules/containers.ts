@@ -137,7 +137,7 @@ function mountFindings(findings: Findings, container: Plain, at: string, context
     if (devices.some((device) => device.devicePath === path)) {
       findings.invalid(`${here}.mountPath`, path, 'must not already exist as a path in volumeDevices');
     }
-    // As in the real server, the path in the error is the path of the list.
+    // As in the real server, the path in the error is the path of the whole list.
     for (const field of ['subPath', 'subPathExpr']) {
       const value = text(mount, field);
       if (value === '') continue;
@@ -346,7 +346,7 @@ export function mainContainerFindings(
   hostPortFindings(findings, containers, at);
 }
 
-/** Validates the init containers, including restartable ones (sidecars). */
+/** Validates the init containers, including restartable init containers (sidecars). */
 export function initContainerFindings(
   findings: Findings,
   containers: readonly Plain[],

@@ -181,7 +181,7 @@ function linuxFindings(findings: Findings, spec: Plain, path: string): void {
   }
 }
 
-/** Validates the operating system of a pod, and that the pod has no fields of another operating system. */
+/** Validates the operating system of a pod. The pod must not have fields of another operating system. */
 export function systemFindings(findings: Findings, spec: Plain, path: string): void {
   if (!isPlain(spec.os)) return;
   const os = text(spec.os, 'name');

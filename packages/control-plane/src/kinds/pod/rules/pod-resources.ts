@@ -36,8 +36,8 @@ function raise(sums: Sums, others: Sums): void {
 }
 
 /**
- * Returns the total requests or limits of the containers of a pod. An init container runs together with earlier init
- * containers that always restart.
+ * Returns the total requests or limits of all containers of a pod. The sum for an init container includes the earlier
+ * restartable init containers.
  */
 function sumOf(spec: Plain, list: 'requests' | 'limits'): Sums {
   const amounts = (container: Plain): Plain => look(container, 'resources', list);
@@ -75,7 +75,7 @@ export function podResourceFindings(findings: Findings, spec: Plain, path: strin
     return;
   }
   const resources = look(spec, 'resources');
-  // An empty list counts as set.
+  // An empty list of claims counts as set.
   if (given(resources, 'claims') !== null) {
     findings.forbidden(`${at}.claims`, 'claims may not be set for Resources at pod-level');
   }

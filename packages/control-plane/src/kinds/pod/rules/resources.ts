@@ -43,8 +43,8 @@ const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
 /**
- * Returns whether a resource is an extended resource (`example.dev/gpu`). The amounts of such a resource are integers,
- * and its requests equal its limits.
+ * Returns whether a resource is an extended resource (`example.dev/gpu`). For an extended resource, amounts are
+ * integers, and requests equal limits.
  */
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedNameProblems(`requests.${name}`).length === 0;
@@ -56,13 +56,13 @@ export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtende
 /** Returns whether the server accepts an amount as an integer. The server computes with thousandths in 64 bits. */
 export const isInteger = (amount: unknown): boolean => quantityMilli(amount) % 1000n === 0n;
 
-/** Validates an amount, which must not be negative. For extended resources, the amount must be an integer. */
+/** Validates an amount. The amount must not be negative. For extended resources, the amount must be an integer. */
 function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   if (quantityNanos(amount) < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
   if (isWhole(name) && !isInteger(amount)) findings.invalid(at, amount, 'must be an integer');
 }
 
-/** Validates the name of a resource. Returns false if the name is invalid. */
+/** Validates the name of a resource, and returns whether the name is valid. */
 export function resourceNameFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);

@@ -130,7 +130,7 @@ const needs =
   (findings, source, at) =>
     needed(findings, source, at, ...fields);
 
-/** Validates the name in a reference to a Secret. In a persistent volume, the reference also needs the namespace. */
+/** Validates a reference to a Secret. The reference needs a name, and in a persistent volume a namespace. */
 function secretRef(findings: Findings, source: Plain, at: string, ...fields: readonly string[]): void {
   if (isPlain(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, ...fields);
 }
@@ -361,7 +361,7 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
 export function sourceFindings(findings: Findings, type: string, source: unknown, at: string, volume: Volume): void {
   if (!isPlain(source)) return;
   const rules = volume.of === 'persistentVolume' ? PERSISTENT_RULES : RULES;
-  // In errors, the real server has a different name for this source.
+  // The errors of the real server have a different name for this source.
   const shown = type === 'gcePersistentDisk' ? 'persistentDisk' : type;
   rules[type]?.(findings, source, `${at}.${shown}`, volume);
 }

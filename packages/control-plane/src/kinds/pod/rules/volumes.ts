@@ -39,13 +39,16 @@ const SOURCES = [
 /** The error for a volume with a second source. */
 export const ONE_TYPE = 'may not specify more than 1 volume type';
 
-/** The names of sources in the error for a second source, if the spelling of the real server differs. */
+/**
+ * The names of sources in the error for a second source. The table contains only names whose spelling differs in the
+ * real server.
+ */
 export const SECOND_NAMES: ReadonlyMap<string, string> = new Map([
   ['cephfs', 'cephFS'],
   ['downwardAPI', 'downwarAPI'],
 ]);
 
-/** Validates the name of the claim of an ephemeral volume, which consists of the names of the pod and the volume. */
+/** Validates the claim name of an ephemeral volume. The claim name consists of the names of the pod and the volume. */
 function claimNameFindings(findings: Findings, name: string, podName: string, at: string): void {
   if (podName === '' || name === '') return;
   const claim = `${podName}-${name}`;
@@ -55,7 +58,7 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 }
 
 /**
- * Validates the volumes of a pod, and returns the names of valid volumes, which containers can mount.
+ * Validates the volumes of a pod, and returns the valid volume names. Containers can mount only these volumes.
  * @param podName the name of the pod, for the names of its claims; undefined for a template
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {
