@@ -6,7 +6,8 @@ import { lookupMarked, markedBy } from './lookup.ts';
 const NOT_READY = 'node.kubernetes.io/not-ready';
 
 /**
- * TaintNodesByCondition: taints a new node as not ready, and no pod is scheduled to the node before the node is Ready.
+ * The admission plugin TaintNodesByCondition. The plugin taints a new node as not ready. No pod is scheduled to the
+ * node until the node is Ready.
  */
 export const nodeTaintAdmission: AdmissionPlugin = {
   name: 'TaintNodesByCondition',
@@ -28,7 +29,10 @@ const PROTECTION: Readonly<Record<string, string>> = {
   'storage.k8s.io/volumeattributesclasses': 'kubernetes.io/vac-protection',
 };
 
-/** StorageObjectInUseProtection: adds a finalizer to volumes and claims, which prevent a deletion during their use. */
+/**
+ * The admission plugin StorageObjectInUseProtection. The plugin adds a finalizer to volumes and claims. The finalizer
+ * prevents the deletion of a used volume or claim.
+ */
 export const storageProtectionAdmission: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
   admit({ operation, served, subresource, object }) {
@@ -45,7 +49,10 @@ export const storageProtectionAdmission: AdmissionPlugin = {
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 const IS_DEFAULT_CLASS = markedBy(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
 
-/** DefaultStorageClass: sets the newest default StorageClass on each PersistentVolumeClaim without a class. */
+/**
+ * The admission plugin DefaultStorageClass. The plugin sets the newest default StorageClass in each
+ * PersistentVolumeClaim without a class.
+ */
 export const defaultStorageClassAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'DefaultStorageClass',
   admit({ operation, served, subresource, object: claim }) {

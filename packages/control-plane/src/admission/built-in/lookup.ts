@@ -18,9 +18,7 @@ export function lookup(
 
 const MARKED = 'marked';
 
-/**
- * Returns an index of the objects for which `isMarked` is true. A lookup reads only the marked objects, which are few.
- */
+/** Returns an index of the objects for which `isMarked` is true. A lookup reads only these few objects. */
 export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
   of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),
 });

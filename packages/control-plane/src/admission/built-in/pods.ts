@@ -49,7 +49,7 @@ function mountToken(spec: Plain, random: () => number): void {
   if (name !== undefined) spec.volumes = [...items(spec, 'volumes'), tokenVolume(name)];
 }
 
-/** Returns the first forbidden field of a mirror pod, which represents a static pod on a node. */
+/** Returns the first forbidden field of a mirror pod. A mirror pod represents a static pod on a node. */
 function mirrorProblem(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
@@ -61,8 +61,9 @@ function mirrorProblem(pod: ApiObject): string | undefined {
 }
 
 /**
- * ServiceAccount: a pod runs as a service account of its namespace (by default `default`) and gets its token. A new
- * namespace may have no default account yet: the plugin accepts the pod, whereas kube-apiserver waits for the account.
+ * The admission plugin ServiceAccount. A pod runs as a service account of its namespace (by default `default`) and gets
+ * a token of the account. If a new namespace has no default account yet, the plugin accepts the pod. kube-apiserver
+ * waits for the account instead.
  */
 export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'ServiceAccount',
@@ -127,7 +128,10 @@ function namedPriority(registry: Registry, name: string): Priority | undefined {
   return value === undefined ? undefined : { name, value, preemptionPolicy: DEFAULT_PREEMPTION };
 }
 
-/** Priority: sets the priority of a pod from its class. A client cannot set a different number. */
+/**
+ * The admission plugin Priority. The plugin sets the priority of a pod to the value of its class, and refuses any other
+ * priority.
+ */
 export const priorityAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'Priority',
   admit(attributes) {
@@ -172,8 +176,8 @@ function covers(toleration: Plain, key: string): boolean {
 }
 
 /**
- * DefaultTolerationSeconds: adds tolerations to a pod, so the pod stays on a lost node for five minutes. A toleration
- * of the pod takes precedence over the default toleration of its taint.
+ * The admission plugin DefaultTolerationSeconds. The plugin adds tolerations to a pod, so the pod stays on an
+ * unreachable node for five minutes. If the pod already tolerates a taint, the plugin adds no toleration for the taint.
  */
 export const tolerationAdmission: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',

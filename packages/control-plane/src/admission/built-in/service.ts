@@ -10,8 +10,8 @@ import type { Registry } from '../../resources/registry.ts';
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
 /**
- * If a Service is not stored within this time, its claims of addresses and ports expire. The time is in milliseconds
- * and longer than the timeout of webhooks.
+ * The lifetime of a claim for a Service that is not stored yet, in milliseconds. The lifetime is longer than the
+ * timeout of webhooks.
  */
 const PENDING_MS = 60_000;
 
@@ -50,8 +50,8 @@ class Claims {
   }
 
   /**
-   * Claims an address or port for a service if no other service has it. With `isTrial`, only checks whether the address
-   * or port is free.
+   * Claims a free address or port for a service, and returns whether the address or port was free. With `isTrial`, the
+   * method claims nothing.
    */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();
@@ -132,7 +132,7 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Returns whether the server may have chosen this node port, and not the client. */
+/** Returns whether the server can have chosen this node port. All other node ports come from the client. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 

@@ -10,13 +10,13 @@ const PODS = '/pods';
 const CLAIMS = '/persistentvolumeclaims';
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
-/** Returns the limit ranges of a namespace. If the cluster has no limit ranges, returns an empty list without a search. */
+/** Returns the limit ranges of a namespace. If the cluster has no limit ranges, no search is needed. */
 function rangesOf({ store }: Registry, namespace: string): ApiObject[] {
   if (store.count(RANGES) === 0) return [];
   return store.list(RANGES, { namespace }).records.map((record) => JSON.parse(record.json) as ApiObject);
 }
 
-/** Sets missing requests or limits of a container. `fill` returns the names of the values that it set. */
+/** Sets missing requests or limits of a container, and returns the names of the added values. */
 function fill(container: Plain, field: 'requests' | 'limits', defaults: Readonly<Plain>): string[] {
   const missing = Object.entries(defaults).filter(
     ([name]) => !Object.hasOwn(look(container, 'resources', field), name),
@@ -27,7 +27,7 @@ function fill(container: Plain, field: 'requests' | 'limits', defaults: Readonly
   return missing.map(([name]) => name).sort();
 }
 
-/** Sets the defaults of a range in containers, and records them in an annotation. */
+/** Sets the defaults of limit ranges in containers, and records the added values in an annotation. */
 function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
   const said: string[] = [];
   const spec = look(pod, 'spec');
@@ -59,7 +59,7 @@ const isLimited = ({ served, subresource, operation }: AdmissionAttributes): boo
   ((served.resource === PODS && operation === 'CREATE') ||
     (served.resource === CLAIMS && (operation === 'CREATE' || operation === 'UPDATE')));
 
-/** LimitRanger. @see kubernetes plugin/pkg/admission/limitranger */
+/** Returns the admission plugin LimitRanger. @see kubernetes plugin/pkg/admission/limitranger */
 export const limitRanger = (registry: Registry): AdmissionPlugin => ({
   name: 'LimitRanger',
   admit(attributes) {

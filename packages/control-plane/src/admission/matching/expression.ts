@@ -53,7 +53,7 @@ export class Expression {
     this.#program = compile(source, mutates);
   }
 
-  /** Evaluates the expression. `evaluate` returns errors of the expression instead of throwing them. */
+  /** Evaluates the expression. If the evaluation fails, the result contains the error. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
     if (typeof program === 'string') {
@@ -109,7 +109,7 @@ export class LazyVariables extends LiteralMap {
     if (expression === undefined) return undefined;
     let outcome = this.#outcomes.get(name);
     if (outcome === undefined) {
-      // A variable that refers to itself has this error.
+      // The value of a variable that refers to itself is this error.
       const why = `variable ${JSON.stringify(name)} depends on itself`;
       this.#outcomes.set(name, { error: why, why });
       outcome = expression.evaluate(this.#scope);
@@ -122,8 +122,8 @@ export class LazyVariables extends LiteralMap {
 }
 
 /**
- * Evaluates the match conditions for a request. The result is true if all conditions are true, false if one condition
- * is false, or an error.
+ * Evaluates the match conditions for a request. If all conditions are true, the result is true. If one condition is
+ * false, the result is false. In all other cases, the result is an error.
  */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];

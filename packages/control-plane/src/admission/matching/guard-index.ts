@@ -46,8 +46,8 @@ const inOrder = (a: Entry<unknown>, b: Entry<unknown>): number =>
 const keyOf = (owner: string, word: string): string => `${owner}|${word}`;
 
 /**
- * An index of the guards in the objects of a cluster-scoped resource. A change updates only the entries of its object,
- * and a request reads only the entries for its index keys.
+ * An index of the guards in the objects of a cluster-scoped resource. A change of an object updates only the entries of
+ * this object, and a request reads only the entries for its own index keys.
  */
 export class GuardIndex<T> {
   readonly #registry: Registry;
@@ -58,8 +58,8 @@ export class GuardIndex<T> {
   readonly #shares = new Map<string, number>();
 
   /**
-   * @param delayMs The delay until the index shows a change. In the real server, a written policy takes effect with a
-   * delay, because the server reads its policies in the background.
+   * @param delayMs The delay until the index contains a change. In the real server, a written policy takes effect with
+   * a delay, because the server reads policies in the background.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;

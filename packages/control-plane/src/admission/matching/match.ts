@@ -3,7 +3,7 @@ import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts'
 import type { Registry } from '../../resources/registry.ts';
 import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
 
-/** `RuleWithOperations` of webhooks and policies. */
+/** A rule of a webhook or a policy (`RuleWithOperations`). */
 export interface MatchRule {
   readonly operations?: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -20,8 +20,8 @@ const ANY = '*';
 const has = (list: readonly string[] = [], value: string): boolean => list.includes(ANY) || list.includes(value);
 
 /**
- * Returns whether the patterns contain a resource. A pattern is `pods` or `pods/status`, where each part may be `*`. A
- * pattern without a slash matches no subresource.
+ * Returns whether one of the patterns matches a resource. A pattern has the form `pods` or `pods/status`, and each part
+ * may be `*`. A pattern without a slash matches no subresource.
  */
 function coversResource(patterns: readonly string[] = [], plural: string, subresource: string): boolean {
   return patterns.some((pattern) => {
@@ -67,7 +67,7 @@ export function versionNamed(
   return kinds.versionsOf(group, plural).find((other) => other !== served && names(other));
 }
 
-/** Compiles a selector. `compileSelector` returns undefined for a selector that matches everything. */
+/** Compiles a selector. For a selector that matches everything, the result is undefined. */
 export function compileSelector(selector: SelectorObject): LabelSelector | undefined {
   if (selector === undefined || selector === null) return undefined;
   const { matchLabels = {}, matchExpressions = [] } = selector;
@@ -77,8 +77,8 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 const NAMESPACES = '/namespaces';
 
 /**
- * Returns the labels of the namespace of an object. For a Namespace, returns its own labels. For a cluster-scoped
- * object that is not a Namespace, `namespaceLabelsOf` returns `none`.
+ * Returns the labels of the namespace of an object. For a Namespace, the result contains its own labels. For any other
+ * cluster-scoped object, the result is `none`.
  */
 export function namespaceLabelsOf(
   { store }: Registry,

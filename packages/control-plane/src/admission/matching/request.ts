@@ -24,7 +24,7 @@ export function presented(
 ): ApiObject | null {
   if (object === undefined) return null;
   if (operation === 'CONNECT') {
-    // The review contains no metadata for options objects such as DeleteOptions, which have none.
+    // Options objects such as DeleteOptions have no metadata, so the review contains no metadata.
     const { metadata: _metadata, ...options } = object;
     return options as ApiObject;
   }
@@ -32,7 +32,7 @@ export function presented(
   return carries === undefined ? { ...object, apiVersion: as.apiVersion, metadata } : { ...object, metadata };
 }
 
-/** Returns the namespace of a request. For a Namespace, returns its own name. */
+/** Returns the namespace of a request. If the object is a Namespace, the result is its own name. */
 export const requestNamespace = ({ served, namespace, name }: AdmissionAttributes): string =>
   served.resource === '/namespaces' ? name : namespace;
 

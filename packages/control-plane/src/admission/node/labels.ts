@@ -1,4 +1,4 @@
-/** Labels of kubernetes.io that a kubelet may set on its own node. @see k8s.io/kubelet well-known labels */
+/** Labels in the domain kubernetes.io that a kubelet may set on its own node. @see k8s.io/kubelet well-known labels */
 const KUBELET_LABELS: ReadonlySet<string> = new Set([
   'kubernetes.io/hostname',
   'kubernetes.io/os',
@@ -26,7 +26,7 @@ function isForbidden(label: string): boolean {
   return !KUBELET_LABELS.has(label) && !isKubelets;
 }
 
-/** Returns the labels of a change that a kubelet must not write. The change may add, change or remove a label. */
+/** Returns the added, changed or removed labels that a kubelet must not write. */
 export function forbiddenLabels(next: Labels = {}, before: Labels = {}): string[] {
   const changed = Object.keys({ ...next, ...before }).filter((label) => next[label] !== before[label]);
   return changed.filter(isForbidden).sort();

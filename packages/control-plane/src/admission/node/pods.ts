@@ -8,12 +8,15 @@ import { apiReference } from './references.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Refuses the request with this reason. */
+/** Throws the refusal of the request, with this reason. */
 export type Refuse = (why: string) => never;
 
 const nodeOf = (pod: ApiObject | undefined): string => text(look(pod, 'spec'), 'nodeName');
 
-/** Returns the stored object. @throws StatusError 404 that names the kind in the singular, as listers of client-go do */
+/**
+ * Returns the stored object. @throws StatusError 404. As in listers of client-go, the error contains the singular name
+ * of the kind
+ */
 export function stored({ store }: Registry, kind: 'pod' | 'node', namespace: string, name: string): ApiObject {
   const record = store.get(`/${kind}s`, namespace, name);
   if (record === undefined) throw notFound({ group: '', plural: kind }, name);

@@ -14,8 +14,8 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
 }
 
 /**
- * Returns the CSI driver of the volume that is bound to a claim. The result is '' if the claim has no volume, or a
- * volume without a CSI driver.
+ * Returns the CSI driver of the volume that is bound to a claim. If the claim has no volume, or the volume has no CSI
+ * driver, the result is ''.
  * @throws StatusError 404
  */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
@@ -39,7 +39,7 @@ function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   return text(look(volume, 'csi'), 'driver');
 }
 
-/** Returns whether the pod requests tokens for this audience, directly or through the driver of a volume. */
+/** Returns whether the pod requests tokens for this audience, in a projected volume or through a CSI driver. */
 function wants(
   registry: Registry,
   pod: ApiObject,
@@ -65,7 +65,10 @@ function wants(
   return { found: false, why: more.length === 0 ? first : `[${[first, ...more].join(', ')}]` };
 }
 
-/** Checks with RBAC whether the node may request a token for an audience that no volume of the pod requests. */
+/**
+ * Checks with RBAC whether the node may request a token for an audience. The check is for an audience that no volume of
+ * the pod requests.
+ */
 function checkAudience(registry: Registry, pod: ApiObject, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { user, namespace, name } = attributes;
   const audiences = strings(look(attributes.object, 'spec'), 'audiences');

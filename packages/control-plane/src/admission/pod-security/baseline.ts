@@ -95,8 +95,7 @@ export const hostPorts: Check = ({ spec }) => {
 };
 
 /**
- * Returns the hosts that the probes and hooks of a container name. A probe or hook without a host connects to the pod
- * itself.
+ * Returns the hosts in the probes and hooks of a container. A probe or hook without a host connects to the pod itself.
  */
 function hostsOf(container: Plain): string[] {
   const lifecycle = look(container, 'lifecycle');

@@ -9,8 +9,8 @@ const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
 /**
- * The checks of the level `baseline` in their order. The level `restricted` uses a stricter variant of some checks from
- * the given version on.
+ * The checks of the level `baseline`, in order. From the minor version `replacedSince` on, the level `restricted` uses
+ * a stricter check instead.
  */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],

@@ -10,7 +10,9 @@ export interface Standard {
   readonly minor: number | 'latest';
 }
 
-/** The levels of a namespace. This server writes no audit log, so it validates the audit labels but does not use them. */
+/**
+ * The levels of a namespace. This server writes no audit log, so the audit labels are validated but have no effect.
+ */
 export interface Policy {
   readonly enforce: Standard;
   readonly warn: Standard;

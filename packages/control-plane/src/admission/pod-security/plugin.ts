@@ -7,7 +7,7 @@ import { assessNamespace } from './namespace.ts';
 import { hasTemplate, isSignificant, podOf, templateOf } from './pods.ts';
 import type { PodLike } from './words.ts';
 
-/** Subresources of pods. Requests to ignored subresources do not change the spec. */
+/** Subresources of pods that the plugin ignores. Requests to these subresources do not change the spec. */
 const IGNORED: ReadonlySet<string> = new Set('exec attach binding eviction log portforward proxy status'.split(' '));
 
 const policyIn = ({ store }: Registry, namespace: string): Policy =>
@@ -45,7 +45,10 @@ function assessWorkload(registry: Registry, attributes: AdmissionAttributes): vo
   if (pod !== undefined) warnOf(pod, warn, attributes);
 }
 
-/** PodSecurity: checks pods against the standard in the labels of their namespace. @see KEP-2579 */
+/**
+ * Returns the admission plugin PodSecurity. The plugin checks pods against the standard in the labels of their
+ * namespace. @see KEP-2579
+ */
 export const podSecurity = (registry: Registry): AdmissionPlugin => ({
   name: 'PodSecurity',
   validate(attributes) {

@@ -21,7 +21,7 @@ export const podOf = (pod: Plain | ApiObject): PodLike => ({
   spec: look(pod, 'spec'),
 });
 
-/** Returns the pod template of an object, or undefined if it has none. */
+/** Returns the pod template of an object, or undefined if the object has no pod template. */
 export function templateOf(resource: string, object: ApiObject): PodLike | undefined {
   const template = look(object, ...(TEMPLATES[resource] ?? []));
   return isPlain(template.spec) ? podOf(template) : undefined;

@@ -13,7 +13,7 @@ import {
   sorted,
 } from './words.ts';
 
-/** From this minor version on, Windows pods are exempt from checks that do not exist for Windows. */
+/** The first minor version that exempts Windows pods from checks for other operating systems. */
 const WINDOWS_SINCE = 25;
 
 export const allowPrivilegeEscalation: Check = ({ spec }, minor) => {

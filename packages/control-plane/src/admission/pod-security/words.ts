@@ -1,6 +1,6 @@
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** A violation: a short reason and details. The details are '' if there are none. */
+/** A violation: a short reason and details. For a violation without details, `details` is ''. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
@@ -35,7 +35,10 @@ export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name'
 /** Returns whether a pod has its own user namespace. A pod with a user namespace may run as root within it. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
-/** Returns the violators of a rule: the pod, its containers, or both. Without a violation, returns ''. */
+/**
+ * Returns a text that names the violators of a rule: the pod, its containers, or both. Without a violation, the text is
+ * empty.
+ */
 export function setters(podDoes: boolean, containers: readonly Plain[]): string {
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }

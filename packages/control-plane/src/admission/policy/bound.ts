@@ -10,7 +10,10 @@ import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed }
 import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
-/** A binding that may apply to a kind, with its policy and the version of the kind that the rules select. */
+/**
+ * A binding that may apply to a kind, with the policy of the binding, and with the version of the kind that the rules
+ * select.
+ */
 export interface Bound<P extends PolicyBase> {
   readonly policy: P;
   readonly binding: Binding;
@@ -21,7 +24,7 @@ const GROUP = 'admissionregistration.k8s.io';
 /** The delay after which a written policy takes effect, in milliseconds. */
 const REFRESH_MS = 100;
 
-/** Policies of one kind with their bindings, indexed by the resource of a request. */
+/** The policies of one kind with their bindings. The index key is the resource of a request. */
 export class BoundPolicies<P extends PolicyBase> {
   readonly #registry: Registry;
   readonly #policies: GuardIndex<P>;

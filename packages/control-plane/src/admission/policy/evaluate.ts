@@ -1,10 +1,10 @@
 import { conditionsHold, LazyVariables, type Scope } from '../matching/expression.ts';
 import type { Policy, Validation } from './policy.ts';
 
-/** A validation that failed, or that could not be evaluated. */
+/** A failed validation. The expression of the validation was false or had an error. */
 export interface Failure {
   readonly message: string;
-  /** The reason in the validation, or '' for the default reason. */
+  /** The reason from the validation, or '' for the default reason. */
   readonly reason: string;
   /** Whether the policy itself is invalid. For an invalid policy, the server ignores the action of the binding. */
   readonly ofPolicy?: boolean;

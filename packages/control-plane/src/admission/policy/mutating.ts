@@ -88,8 +88,9 @@ function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: str
 }
 
 /**
- * MutatingAdmissionPolicy: runs the policies in order. A policy with reinvocation runs again after later policies
- * changed the object. As in the real server, the changed fields have no manager in managedFields.
+ * Returns the admission plugin MutatingAdmissionPolicy. The plugin runs the policies in order. A policy with
+ * reinvocation runs again after later policies changed the object. As in the real server, the changed fields have no
+ * manager in managedFields.
  */
 export function mutatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'mutating', compileMutatingPolicy);
@@ -100,7 +101,8 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // Each round creates new policy objects, so the comparison uses the bindings, which are the same in both rounds.
+      // Each round creates new policy objects, but both rounds use one object for a binding. The comparison therefore
+      // uses the bindings.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

@@ -3,8 +3,8 @@ import type { Registry } from '../../resources/registry.ts';
 import type { Binding, PolicyBase } from './policy.ts';
 
 /**
- * The server cannot read the parameters of a policy. The message states the reason, and the failure policy decides whether
- * the request is refused.
+ * The error for unreadable parameters of a policy. The message states the reason. The failure policy decides whether
+ * the server refuses the request.
  */
 export class ParamsError extends Error {
   override readonly name = 'ParamsError';
@@ -18,8 +18,8 @@ export class ParamsError extends Error {
 }
 
 /**
- * Returns the objects that a binding passes to its policy. The policy is evaluated once for each parameter object.
- * `paramsOf` returns `[null]` for a policy without parameters.
+ * Returns the parameter objects that a binding passes to its policy. The policy is evaluated once for each parameter
+ * object. For a policy without parameters, the result is `[null]`.
  * @param namespace the namespace of the request
  */
 export function paramsOf(

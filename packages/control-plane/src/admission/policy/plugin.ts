@@ -70,8 +70,8 @@ function failuresOf(
 }
 
 /**
- * Applies the actions of the binding to a failure. For the action Deny, returns the refusal. The action Audit has no effect,
- * because this server writes no audit log.
+ * Applies the actions of the binding to a failure, and returns the refusal for the action Deny. The action Audit has no
+ * effect, because this server writes no audit log.
  */
 function act(
   policy: Policy,
@@ -86,7 +86,7 @@ function act(
   return refusal(attributes, `${about} denied request: ${failure.message}`, failure.reason);
 }
 
-/** ValidatingAdmissionPolicy. */
+/** Returns the admission plugin ValidatingAdmissionPolicy. */
 export function validatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'validating', compilePolicy);
   return {

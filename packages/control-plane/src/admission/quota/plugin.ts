@@ -11,7 +11,10 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/** The names of limited requests and limits. Each container must set the requests and limits that a quota limits. */
+/**
+ * The requests and limits behind the names of quotas. If a quota limits one of these values, each container must set
+ * the value.
+ */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -28,7 +31,8 @@ const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
 /**
- * Returns the usage that a request adds to its namespace. For a resource that an update decreases, the result is zero.
+ * Returns the usage that a request adds to its namespace. If an update decreases the usage of a resource, the added
+ * usage is zero.
  */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
@@ -76,7 +80,8 @@ const limiting = ({ store }: Registry, namespace: string, resources: Iterable<st
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 /**
- * Adds the usage of a request to all quotas of its namespace. If one quota is exceeded, all quotas stay unchanged.
+ * Adds the usage of a request to all quotas of its namespace. If the usage exceeds one quota, all quotas stay
+ * unchanged.
  * @throws StatusError 403
  */
 function charge(registry: Registry, attributes: AdmissionAttributes): void {
@@ -125,7 +130,10 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
 const shown = (amounts: Amounts, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
 
-/** ResourceQuota: adds the usage of a request to the quotas. The plugin runs last, so refused requests do not count. */
+/**
+ * The admission plugin ResourceQuota. The plugin adds the usage of a request to the quotas. The plugin runs last, so
+ * refused requests do not count.
+ */
 export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',
   validate(attributes) {

@@ -13,7 +13,7 @@ const NAMED = new Set([
   'services',
 ]);
 
-/** Resources of pod requests. A quota may name them without the prefix `requests.`. */
+/** Resources of pod requests. A quota may contain these resources without the prefix `requests.`. */
 const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
 /** Returns whether a pod has finished. A finished pod uses no quota. */
@@ -63,7 +63,7 @@ export function usageOf(group: string, plural: string, object: ApiObject): Amoun
   return usage;
 }
 
-/** Adds several usages. */
+/** Returns the sum of several usages. */
 export function sumOf(usages: Iterable<Amounts>): Amounts {
   const sum: Amounts = new Map();
   for (const usage of usages) for (const [name, quantity] of usage) addAmount(sum, name, quantity);

@@ -17,7 +17,7 @@ const GROUP = 'admission.k8s.io';
  */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
-/** Returns the URL of a webhook, and the address to connect to if it is not in the URL. */
+/** Returns the URL of a webhook, and the address of the connection if this address differs from the URL. */
 function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
   const { url, service } = hook.clientConfig;
   if (service === undefined) {
@@ -116,7 +116,7 @@ export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusE
     message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
     ...(reason === '' ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
-    // The code is at least 400, because a lower code would be a success.
+    // A refusal needs a code of at least 400, because a lower code means success.
     code: Math.max(code, 400),
   });
   refusal.status.metadata = metadata ?? {};

@@ -43,7 +43,7 @@ export interface Hook {
   readonly rules: readonly MatchRule[];
   readonly ignoresFailure: boolean;
   readonly exact: boolean;
-  /** The selector for namespaces. `namespaceSelector` is undefined if the webhook applies to all namespaces. */
+  /** The selector for namespaces. If the webhook applies to all namespaces, `namespaceSelector` is undefined. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly timeoutSeconds: number;

@@ -55,8 +55,8 @@ export class Patching {
 
   /** @param attributes the request at the start of the round */
   constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
-    // The time of a new managedFields entry has fractions of a second until the object is stored. For a built-in kind,
-    // the first patch therefore always counts as a change.
+    // In the real server, the time of a new managedFields entry has fractions of a second until the object is stored.
+    // For a built-in kind, the first patch therefore always counts as a change.
     this.#fresh =
       !served.kind.custom &&
       (reinvocation?.round ?? 0) === 0 &&
@@ -64,7 +64,8 @@ export class Patching {
   }
 
   /**
-   * Applies the patch of a webhook, and parses the result like a request body. Returns undefined without a patch.
+   * Applies the patch of a webhook, and parses the result like a request body. Without a patch, the result is
+   * undefined.
    * @throws WebhookFailure for an invalid patch, or StatusError 500 for a patch that cannot be applied
    */
   apply(attributes: AdmissionAttributes, { hook, as }: Invocation, verdict: Verdict): Patched | undefined {

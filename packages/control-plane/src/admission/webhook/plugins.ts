@@ -27,7 +27,7 @@ class Hooks {
     this.#mutates = sort === 'mutating';
   }
 
-  /** `isEmpty` is true if the cluster has no webhooks, which is the usual case. */
+  /** Whether the cluster has no webhooks. Most clusters have no webhooks. */
   get isEmpty(): boolean {
     return this.#hooks.isEmpty;
   }
@@ -85,8 +85,9 @@ function tolerate(error: unknown, hook: Hook): void {
 }
 
 /**
- * MutatingAdmissionWebhook: calls the webhooks in order. Each webhook gets the result of the previous webhook. A second
- * round calls webhooks with reinvocation, if later webhooks changed the object.
+ * Returns the admission plugin MutatingAdmissionWebhook. The plugin calls the webhooks in order. Each webhook gets the
+ * result of the previous webhook. If later webhooks changed the object, a second round calls the webhooks with
+ * reinvocation again.
  */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'mutating');
@@ -131,7 +132,10 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
   };
 }
 
-/** ValidatingAdmissionWebhook: calls all webhooks in parallel, waits for all responses, and returns the first refusal. */
+/**
+ * Returns the admission plugin ValidatingAdmissionWebhook. The plugin calls all webhooks in parallel, waits for all
+ * responses, and reports the first refusal.
+ */
 export function validatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'validating');
   return {

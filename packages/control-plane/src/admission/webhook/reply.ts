@@ -6,7 +6,10 @@ import { parseJsonBody } from '../../registry/bodies/body.ts';
 import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
-/** The call of a webhook failed, or its response is invalid. The failure policy decides whether the request is refused. */
+/**
+ * The error for a failed call of a webhook, or for an invalid response. The failure policy decides whether the server
+ * refuses the request.
+ */
 export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';
 }
@@ -29,7 +32,7 @@ export interface Expected {
 
 const GROUP = 'admission.k8s.io';
 const KIND = 'AdmissionReview';
-/** An error quotes at most this number of bytes of a body. */
+/** The maximum number of body bytes in an error. */
 const SHOWN = 2048;
 const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
@@ -77,7 +80,7 @@ function statusMessage(body: string): string | undefined {
   }
 }
 
-/** Parses JSON, or YAML if the text is not JSON. @throws WebhookFailure with the text of the decoder of the real server */
+/** Parses a JSON or YAML text. @throws WebhookFailure with the error text of the real server's decoder */
 function decode({ status, body, contentType = '' }: WebhookReply): Record<string, unknown> {
   if (body === '') throw uncalled(`0-length response with status code: ${status} and content type: ${contentType}`);
   const unread = (why: string) => uncalled(`couldn't get version/kind; json parse error: ${why}`);

@@ -20,7 +20,7 @@ export interface WebhookReply {
   readonly contentType?: string;
 }
 
-/** Sends calls to webhooks. @throws Error with the text of the network library of the real server */
+/** Sends a call to a webhook. @throws Error with the error text of Go's network library */
 export type WebhookTransport = (call: WebhookCall) => Promise<WebhookReply>;
 
 /** The maximum size of a response, in bytes. */
@@ -29,7 +29,8 @@ const REPLY_LIMIT = 10 * 1024 * 1024;
 const agents = new Map<string, Agent>();
 
 /**
- * Trusts each certificate of the bundle, even a certificate that is not from a CA. The TLS library of Go does the same.
+ * Trusts each certificate of the bundle, even a certificate that is not a CA certificate. Go's TLS library trusts these
+ * certificates too.
  */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
@@ -72,11 +73,12 @@ function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): st
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Sends calls over HTTPS. If the webhook closed an idle connection before its response, the call is repeated once on a
+ * Sends calls over HTTPS. If the webhook closes a reused connection before its response, the call is repeated once on a
  * new connection.
  *
- * The client of Go detects a closed idle connection before a call. Node.js may detect it only after the call, so a
- * webhook may receive a call twice. Webhooks must support repeated calls anyway, because clients repeat requests.
+ * The client of Go detects a closed idle connection before a call. Node.js may detect the closed connection only after
+ * the call, so a webhook may receive a call twice. Webhooks must support repeated calls anyway, because clients repeat
+ * requests.
  */
 export const httpsTransport: WebhookTransport = (call) => send(call, true);
 
