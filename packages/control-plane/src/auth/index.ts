@@ -15,7 +15,8 @@ import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 
 /**
- * The authorizers and the tokens of service accounts. The registry uses both, so both are created before the registry.
+ * The authorizer and the tokens of service accounts. Both are created before the registry, because the registry uses
+ * both.
  */
 export interface Authority {
   readonly authorize: Authorizer;

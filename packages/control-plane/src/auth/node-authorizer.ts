@@ -27,7 +27,10 @@ const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/** The pod field with the name of the node. With this field, the authorizer parses only the pods of one node. */
+/**
+ * The pod field with the name of the node. The authorizer finds the pods of a node by this field, and parses only these
+ * pods.
+ */
 const NODE_FIELD = 'spec.nodeName';
 
 /** Checks whether a pod of the node refers to the object. */
@@ -88,7 +91,10 @@ function csiNodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse('can only access CSINode with the same name as the requesting node');
 }
 
-/** A node may access only its own Node. For writes, the admission plugin checks the name. */
+/**
+ * Decides about access of a node to Nodes. A node may access only its own Node. For writes, the admission plugin
+ * NodeRestriction checks the name.
+ */
 function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   const isWrite = verb === 'update' || verb === 'patch';
   if (subresource === 'status') return isWrite ? YES : NO;
@@ -100,7 +106,10 @@ function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse(`node '${node}' cannot read ${whose}, only its own Node object`);
 }
 
-/** A node may access only its own pods. The admission plugin checks the node of the pods. */
+/**
+ * Decides about access of a node to pods. A node may access only its own pods. For writes, the admission plugin
+ * NodeRestriction checks the node of the pod.
+ */
 function pods(access: NodeAccess): Verdict {
   const { node, verb, subresource, name, fields = [] } = access;
   if (subresource === 'status') return verb === 'update' || verb === 'patch' ? YES : NO;

@@ -17,8 +17,8 @@ export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader
 }
 
 /**
- * Returns the token in an `Authorization` header: the word after `Bearer`. `bearerToken` returns undefined without a
- * token, or if two spaces follow `Bearer`.
+ * Returns the token in an `Authorization` header: the word after `Bearer`. Without a token, or after `Bearer` with two
+ * spaces, the result is undefined.
  */
 export function bearerToken(header: string): string | undefined {
   const [scheme = '', token = ''] = header.trim().split(' ');

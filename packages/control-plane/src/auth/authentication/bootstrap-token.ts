@@ -13,14 +13,12 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 
 interface KnownToken {
   readonly secret: Buffer;
-  /** The expiry in milliseconds since the epoch. Infinity for a token that does not expire. */
+  /** The expiry in milliseconds since the epoch. For a token without expiry, the value is Infinity. */
   readonly expires: number;
   readonly user: UserInfo;
 }
 
-/**
- * Parses the secret of a bootstrap token. `readToken` returns undefined if the secret does not allow authentication.
- */
+/** Parses the secret of a bootstrap token. If the secret does not allow authentication, the result is undefined. */
 function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   const secret = JSON.parse(json) as {
     metadata: { deletionTimestamp?: string };
@@ -44,7 +42,10 @@ function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   };
 }
 
-/** Authenticates bootstrap tokens of nodes: secrets `bootstrap-token-ID` in kube-system. */
+/**
+ * Returns a function that authenticates bootstrap tokens. The tokens are stored in the secrets `bootstrap-token-ID` in
+ * kube-system.
+ */
 export function bootstrapTokens(store: Store, clock: Clock): TokenReader {
   // The parsed tokens by stored version of the secret. A stored version never changes, so the cache entry stays valid.
   const known = new WeakMap<StoredRecord, { readonly token: KnownToken | undefined }>();

@@ -6,7 +6,7 @@ import { AUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
 import type { BoundObject, TokenFacts, TokenSigner } from '../../resources/registry.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The issuer of the tokens, which is also their default audience. */
+/** The issuer of the tokens. The issuer is also the default audience of a token. */
 export const ISSUER = 'https://kubernetes.default.svc';
 
 interface Reference {
@@ -31,10 +31,10 @@ interface Claims {
   };
 }
 
-/** Time for which a token stays valid after its expiry or after the deletion of its bound object. */
+/** The time for which a token stays valid after its expiry or after the deletion of its bound object. */
 const LEEWAY_SECONDS = 60;
 
-/** The number of tokens whose signature was verified and is cached. */
+/** The maximum number of cached tokens with a verified signature. */
 const REMEMBERED_TOKENS = 1000;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -57,10 +57,7 @@ function boundClaims(bound: BoundObject | undefined): Pick<Claims['kubernetes.io
   return { ...(node === undefined ? {} : { node }), pod: reference };
 }
 
-/**
- * The parts from which tokens are created. The store contains accounts and objects, the random source creates IDs, and the
- * clock returns times.
- */
+/** The inputs for tokens: the store with accounts and objects, the clock, and the random source for IDs. */
 export interface TokenParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -107,8 +104,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the user of a token with one of these audiences. `read` returns undefined for a token of another issuer, an
-   * invalid token, or other audiences.
+   * Returns the user of a valid token of this server with one of these audiences. For any other token, the result is
+   * undefined.
    */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
@@ -141,7 +138,8 @@ export class ServiceAccountTokens implements TokenSigner {
     return (
       this.#boundProblem('/secrets', namespace, secret, 'secret') ??
       this.#boundProblem('/pods', namespace, pod, 'pod') ??
-      // The node in the token of a pod is only information, so the deletion of the node does not invalidate the token.
+      // In the token of a pod, the node is only information. The deletion of the node therefore does not invalidate the
+      // token.
       (pod === undefined ? this.#boundProblem('/nodes', '', node, 'node') : undefined)
     );
   }
@@ -182,8 +180,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the UID of a stored object, and whether its deletion makes a token invalid. The first UID in the JSON text
-   * is the UID of the object. A deleted object with finalizers is still stored.
+   * Returns the UID of a stored object, and whether the deletion of the object invalidates a token. The first UID in
+   * the JSON text is the UID of the object. A deleted object with finalizers is still stored.
    */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;

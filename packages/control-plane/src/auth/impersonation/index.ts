@@ -6,7 +6,7 @@ import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from 
 import { denial, partsDenial } from './check.ts';
 import { accountOf, isNameAlone, nodeOf, type Wanted, wantedOf } from './wanted.ts';
 
-/** The number of users for which the last mode is cached. */
+/** The maximum number of users with a cached mode. */
 const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 

@@ -54,9 +54,9 @@ function unescaped(key: string): string {
 const EXTRA = 'impersonate-extra-';
 
 /**
- * Parses the headers of impersonation. `wantedOf` returns undefined if the request has none. A repeated header has
- * several values. For groups and extras, an empty header counts as a value.
- * @throws StatusError 400 for other parts without a user name
+ * Parses the headers of impersonation. If the request has no impersonation headers, the result is undefined. Each
+ * occurrence of a repeated header is one value. For groups and extras, an empty header counts as a value.
+ * @throws StatusError 400 if the headers contain groups, a UID or extras without a user name
  */
 export function wantedOf(request: ServerRequest): Wanted | undefined {
   const first = (name: string): string => request.headerValues(name)[0] ?? '';

@@ -73,7 +73,9 @@ function granted({ object, namespace, served }: AdmissionAttributes, security: S
   return rules;
 }
 
-/** Returns an object without the metadata that the garbage collector changes. Each user may change these fields. */
+/**
+ * Returns an object without the metadata fields that the garbage collector changes. Any user may change these fields.
+ */
 function withoutCollected({ metadata, ...fields }: ApiObject): object {
   const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managed, ...kept } = metadata;
   return { ...fields, metadata: kept };
@@ -95,8 +97,9 @@ const uncovered = (owned: readonly PolicyRule[], rules: readonly PolicyRule[]): 
   rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 
 /**
- * Returns whether the user may write the role or binding despite missing permissions: a role with the verb `escalate`,
- * a binding with the verb `bind`. A rule with names permits no creation, because the path of a creation has no name.
+ * Returns whether the user may write the role or binding despite missing permissions. A role needs the verb `escalate`,
+ * and a binding needs the verb `bind`. A rule with resource names permits no creation, because the path of a creation
+ * has no name.
  */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, operation } = attributes;
@@ -119,7 +122,7 @@ function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean
 }
 
 /**
- * Refuses roles and bindings that grant more permissions than the user has.
+ * Refuses a role or binding that grants permissions that the user does not have.
  * @see kubernetes pkg/registry/rbac/*\/policybased
  */
 export const escalationCheck = (security: Security): AdmissionPlugin => ({

@@ -34,11 +34,11 @@ function metadataOf(place: string, labels: Record<string, string> = {}): ApiObje
 
 interface RoleText {
   readonly place: string;
-  /** The name of the aggregation to which this role contributes its rules. */
+  /** The name of the aggregation that includes the rules of this role. */
   readonly partOf: string | undefined;
   /**
-   * If this role is an aggregating role, the name of the aggregation. An aggregating role includes the rules of all
-   * roles with this name in `partOf`.
+   * The name of the aggregation, for an aggregating role. An aggregating role includes the rules of all roles with this
+   * name in `partOf`.
    */
   readonly collects: string | undefined;
   readonly rules: PolicyRule[];

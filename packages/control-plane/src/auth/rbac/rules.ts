@@ -10,7 +10,7 @@ export interface PolicyRule {
 /** The attributes of a request. The authorizer compares the attributes with the rules. */
 export interface Attributes {
   readonly verb: string;
-  /** The path of a request without a resource. The path is empty for a resource. */
+  /** The path of a request without a resource. For a request with a resource, the path is empty. */
   readonly path: string;
   readonly group: string;
   readonly resource: string;
@@ -57,7 +57,7 @@ export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   }
 }
 
-/** Returns whether at least one rule of the list covers a rule. {@link breakDown} must have returned the rule. */
+/** Returns whether at least one rule of the list covers a rule. The rule `part` must come from {@link breakDown}. */
 export const isCovered = (owned: readonly PolicyRule[], part: PolicyRule): boolean =>
   owned.some((rule) => {
     if (!part.verbs.every((verb) => has(rule.verbs, verb))) return false;

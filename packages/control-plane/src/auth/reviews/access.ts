@@ -12,7 +12,7 @@ import { fieldDemands, parseTerms } from '../../selectors/field-selector.ts';
 import { labelDemands } from '../../selectors/label-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 
-/** Returns the path attributes as a refusal prints them, with the field names of the Go structure. */
+/** Returns the path attributes in the form of a refusal, with the field names of the Go structure. */
 const shownPath = (attributes: Plain): Plain => ({ Path: text(attributes, 'path'), Verb: text(attributes, 'verb') });
 
 function attributeCauses(spec: Plain): StatusCause[] {
@@ -109,8 +109,8 @@ function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
 }
 
 /**
- * Returns the requirements of the field selector in a review. The selector is a text, or a list of requirements with one
- * value each.
+ * Returns the requirements of the field selector in a review. The review contains the selector as a text, or as a list
+ * of requirements with one value each.
  */
 function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
   const raw = text(selector, 'rawSelector');
@@ -157,8 +157,8 @@ const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns whether the server can evaluate some requirements of a selector, and whether the server can evaluate all of
- * them.
+ * Returns two values: whether the server can evaluate at least one requirement of a selector, and whether the server
+ * can evaluate all requirements.
  */
 function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
   const raw = text(selector, 'rawSelector');
@@ -186,7 +186,7 @@ function parses(raw: string, field: string): boolean {
   }
 }
 
-/** Returns the errors for selectors that cannot be evaluated completely. */
+/** Returns the errors for selectors that the server cannot evaluate completely. */
 function selectorProblems(attributes: Plain): string[] {
   return ['fieldSelector', 'labelSelector'].flatMap((field) => {
     if (!isPlain(attributes[field])) return [];

@@ -15,8 +15,8 @@ const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule
 });
 
 /**
- * SelfSubjectRulesReview: returns all permissions of a user in a namespace, from the roles of the user. The response has no
- * spec and no metadata.
+ * Handles a SelfSubjectRulesReview: returns all permissions of the user in a namespace, from the roles of the user. The
+ * response has no spec and no metadata.
  */
 export const rulesReview =
   (rbac: RbacAuthorizer): ReviewHandler =>

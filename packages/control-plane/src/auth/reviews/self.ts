@@ -2,7 +2,7 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import type { ReviewHandler } from '../../resources/registry.ts';
 import { answered, showUser } from './answer.ts';
 
-/** SelfSubjectReview: returns the user of the request. */
+/** Handles a SelfSubjectReview: returns the user of the request. */
 export const selfReview =
   (now: () => Date): ReviewHandler =>
   ({ object, call }) =>

@@ -9,13 +9,13 @@ import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** Returns the status of the request. A failed review replaces only the error in this status. */
+/** Returns the status from the request body. A failed review replaces only the error in this status. */
 function before({ status }: ApiObject): Plain {
   const { authenticated: _authenticated, ...rest } = isPlain(status) ? status : {};
   return { ...rest, user: look(rest, 'user') };
 }
 
-/** TokenReview: returns the user of a token. `fixed` finds the users of tokens that exist only on this server. */
+/** Handles a TokenReview: returns the user of a token. `fixed` finds the users of the static tokens of this server. */
 export const tokenReview =
   (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
   ({ object }) => {
@@ -24,7 +24,7 @@ export const tokenReview =
     if (given === '') throw badRequest('token is required for TokenReview in authentication');
     const wanted = audiences.length === 0 ? [ISSUER] : audiences;
     const token = bearerToken(`Bearer ${given}`);
-    // A text that cannot be the value of a header is not a token, so the review reports the anonymous user.
+    // If a text cannot be the value of a header, the text is not a token, and the review reports the anonymous user.
     if (token === undefined) {
       return answered(object, { spec, status: { authenticated: true, user: showUser(anonymous), audiences: wanted } });
     }
