@@ -21,10 +21,13 @@ export interface ParsedFieldSelector {
 
 const refused = (why: string): StatusError => badRequest(`invalid field selector: ${why}`);
 
-/** Removes the escapes of a value. A backslash, a comma and an equals sign need one. @throws StatusError 400 */
+/**
+ * Removes the escapes from a value. A backslash, a comma and an equals sign need an escape. @throws StatusError 400 for
+ * an invalid escape
+ */
 function withoutEscapes(value: string): string {
   return value.replace(/\\(.?)|[,=]/gsu, (found, escaped: string | undefined) => {
-    // Go prints the number of the character.
+    // In this error, Go prints the code of the character.
     if (escaped === undefined) throw refused(`unescaped character in value: ${found.codePointAt(0)}`);
     if (escaped === '' || !'\\,='.includes(escaped)) throw refused(`invalid escape sequence: ${found}`);
     return escaped;
@@ -75,7 +78,7 @@ export const parseTerms = (text: string): Term[] =>
   split(text)
     .sort()
     .map((part) => parseTerm(part, text))
-    // A term without field and value is ignored.
+    // The parser ignores a term without a field and a value.
     .filter(({ field, value }) => field !== '' || value !== '');
 
 /**
@@ -91,7 +94,7 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
-/** Cluster-scoped built-in kinds whose special list of selectable fields lacks the namespace. */
+/** Cluster-scoped built-in kinds without a field selector for the namespace. */
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',
@@ -107,8 +110,7 @@ const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition)
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 
 /**
- * Parses the `fieldSelector` of a query: `a=b,c!=d`. `parseFieldSelector` returns undefined if the selector matches
- * everything.
+ * Parses the `fieldSelector` of a query: `a=b,c!=d`. If the selector matches everything, the result is undefined.
  * @throws StatusError 400 for an invalid selector and for fields that are not selectable.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {

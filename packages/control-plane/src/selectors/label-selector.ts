@@ -45,7 +45,7 @@ function tokenize(text: string): Token[] {
   return tokens;
 }
 
-/** Parses selectors by recursive descent. The grammar and the error texts are those of `labels.Parse`. */
+/** Parses selectors by recursive descent, with the grammar and the error texts of Go's `labels.Parse`. */
 class Parser {
   readonly #tokens: Token[];
   #at = 0;
@@ -95,7 +95,7 @@ class Parser {
       this.#next();
       operator = '!';
     }
-    // Where a key is expected, `in` and `notin` are keys.
+    // At the position of a key, `in` and `notin` are keys.
     const token = this.#next();
     if (token.kind !== 'identifier' && token.kind !== 'word') {
       throw this.#fail(`found '${token.text}', expected: identifier`);
@@ -204,8 +204,8 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
 }
 
 /**
- * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. `parseLabelSelector` returns undefined if the
- * selector matches everything.
+ * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. If the selector matches everything, the result
+ * is undefined.
  * @throws StatusError 400 with the text of the real parser
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
@@ -238,7 +238,7 @@ function demandOf({ key, operator, values }: Requirement): Demand {
 }
 
 /**
- * Returns the conditions for the index that a `labelSelector` implies: every matching object meets them.
+ * Returns the conditions for the index that a `labelSelector` implies: every matching object meets these conditions.
  * @throws StatusError 400, like `parseLabelSelector`
  */
 export const labelDemands = (text: string): Demand[] => new Parser(text).parse().map(demandOf);
@@ -260,7 +260,7 @@ const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = 
   DoesNotExist: '!',
 };
 
-/** Returns the requirements of a selector. `requirementsOf` returns undefined if one has an unknown operator. */
+/** Returns the requirements of a selector, or undefined if a requirement has an unknown operator. */
 function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requirement[] | undefined {
   const requirements: Requirement[] = [];
   for (const [key, value] of Object.entries(matchLabels ?? {})) {
@@ -274,7 +274,9 @@ function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requ
   return requirements;
 }
 
-/** Returns the conditions for the index that a selector in a spec implies: every matching object meets them. */
+/**
+ * Returns the conditions for the index that a selector in a spec implies: every matching object meets these conditions.
+ */
 export const selectorDemands = (selector: SelectorObject): Demand[] => (requirementsOf(selector) ?? []).map(demandOf);
 
 /**

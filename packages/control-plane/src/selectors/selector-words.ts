@@ -1,14 +1,16 @@
 import type { SelectorObject } from './label-selector.ts';
 
-/** The index key of selectors without a value. The key is not a valid label, so no label has this key. */
+/**
+ * The index key of selectors without a value. The key is not a valid label, so the key never equals the key of a label.
+ */
 const ANY = '*';
 
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
 
 /**
- * Returns the index keys of an object with a label selector. With the keys, the index finds objects whose selector
- * matches given labels.
- * - The result contains alternative sets, of which one is sufficient.
+ * Returns the index keys of an object that contains a label selector. With these keys, the index finds all objects with
+ * a selector that matches given labels.
+ * - The result contains alternative sets of keys. One set is sufficient.
  * - A set has one key for each allowed value of a label.
  * - A selector without values has one key for the namespace.
  * - An absent selector selects nothing.

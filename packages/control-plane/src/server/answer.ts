@@ -7,7 +7,7 @@ import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** The server compresses a response from this size on, in bytes. */
+/** The minimum size of a compressed response, in bytes. */
 const GZIP_FROM = 128 * 1024;
 
 /** Converts a JSON text to the negotiated format. If the kind has no protobuf form, the response is JSON. */
@@ -31,7 +31,7 @@ export function answerJson(value: unknown, format: Format, request: ServerReques
   return answerText(stringifyJson(value), format, request, status);
 }
 
-/** Compresses a large body, if the client accepts this. */
+/** Compresses a large body if the client accepts compressed bodies. */
 export function compressed(
   body: string | Uint8Array,
   contentType: string,

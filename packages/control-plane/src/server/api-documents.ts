@@ -104,7 +104,7 @@ export class ApiDocuments {
     });
   }
 
-  /** Returns the OpenAPI v3 document of a group version. `openApiV3` returns undefined if it is not served. */
+  /** Returns the OpenAPI v3 document of a group version, or undefined if the group version is not served. */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

@@ -4,7 +4,7 @@ import { queryOf } from '../apimachinery/http/query.ts';
 import { warningHeader } from '../apimachinery/http/warnings.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 
-/** Returns the 413 for a body above the limit. */
+/** Returns the 413 error for a body above the limit. */
 export const tooLarge = (): StatusError =>
   new StatusError({
     message: `Request entity too large: limit is ${BODY_LIMIT}`,
@@ -54,12 +54,14 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/** The maximum number of unread bytes in a stream. Above this number of bytes, the writer must wait. */
+/**
+ * The maximum number of unread bytes in a stream. While the stream contains more unread bytes, the writer must wait.
+ */
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**
- * The stream refers to the request, because a garbage collection of the request would disconnect its signal from the
- * signal of the caller.
+ * Creates the stream of a response. The stream keeps a reference to the request. Without the reference, a garbage
+ * collection of the request would disconnect its signal from the signal of the caller.
  */
 function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<Uint8Array> {
   const { signal } = request;
@@ -116,7 +118,7 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   const { body, status } = response;
   if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
-  // A text would get a content type from `Response`, but this response must have none.
+  // `Response` adds a content type to a text, but this response must not have a content type.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
   if (status === 204) return new Response(null, { status, headers });
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));

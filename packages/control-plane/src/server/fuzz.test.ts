@@ -42,7 +42,7 @@ function seeded(): () => number {
   };
 }
 
-/** Maximum number of clock advances without a response. The test then fails. */
+/** The maximum number of clock advances without a response. After this number of advances, the test fails. */
 const PATIENCE = 20;
 
 /** Sends a request and reads its whole response. For a watch, only the first events are read. */

@@ -19,9 +19,9 @@ import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler } from './resource-handler.ts';
 import { verbOf } from './verb.ts';
 
-/** One answered request, as an entry of the request log. */
+/** An entry of the request log, for one answered request. */
 export interface RequestLogEntry {
-  /** RFC 3339, when the response started. */
+  /** The start of the response, as RFC 3339. */
   readonly time: string;
   readonly method: string;
   readonly path: string;
@@ -36,7 +36,7 @@ export interface RequestLogEntry {
   readonly name: string;
   readonly userAgent: string;
   readonly code: number;
-  /** Milliseconds until the response was ready. For a watch, `ms` ends when the watch is open. */
+  /** The time until the response was ready, in milliseconds. For a watch, the time until the watch was open. */
   readonly ms: number;
 }
 
@@ -47,7 +47,7 @@ export interface HandlerParts {
   readonly clock: Clock;
   readonly impersonate?: (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
-  /** Counts the requests, and answers `/metrics`. */
+  /** The counters of requests, and the response to `/metrics`. */
   readonly metrics?: RequestMetrics;
 }
 
@@ -58,10 +58,10 @@ const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 /** Verbs for which authorizers check the field selector. */
 const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
-/** Verbs and subresources with requests that run until the client ends them. */
+/** Verbs and subresources of requests that run until the client ends the request. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** Refuses an invalid timeout before all other checks. The timeout of a watch is not read. */
+/** Refuses an invalid timeout before all other checks. The timeout of a watch is not checked here. */
 function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   const asked = request.query.get('timeout') ?? '';
   if (asked === '' || parseDuration(asked) !== undefined) return;
@@ -70,7 +70,8 @@ function checkTimeout(request: ServerRequest, info: RequestInfo): void {
 }
 
 /**
- * Returns the only name that a selector allows. The result is '' without such a name, or for an invalid part of a path.
+ * Returns the only name that a selector allows. If the selector allows several names, or the name cannot be part of a
+ * path, the result is ''.
  */
 function selectedName(fields: readonly FieldDemand[]): string {
   const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';
@@ -160,7 +161,9 @@ export class Handler {
   }
 }
 
-/** Returns the Status of a failed request. An unexpected error becomes a 500 that names the error. */
+/**
+ * Returns the Status of a failed request. For an unexpected error, the Status has the code 500 and contains the error.
+ */
 function statusOf(error: unknown): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof RangeError && /call stack/.test(error.message)) {

@@ -28,11 +28,14 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
   });
 }
 
-/** Longer than any step of these tests, even on a slow machine. */
+/** A time limit that no step of these tests reaches, even on a slow machine. */
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
-/** Starts a listener whose only limited timeout is a short one. The handler of the listener reads the body. */
+/**
+ * Starts a listener with one short timeout. All other timeouts are unlimited. The handler of the listener reads the
+ * body.
+ */
 async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {
   const authority = createAuthority(new Date());
   const { key, certificate } = authority.issueServer(['127.0.0.1']);

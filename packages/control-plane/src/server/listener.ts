@@ -32,7 +32,7 @@ const PATIENCE: Patience = { handshakeMs: 10_000, headersMs: 10_000, requestMs: 
 /** A running HTTPS listener. */
 export interface Listener {
   readonly port: number;
-  /** Ends open requests, and stops listening. */
+  /** Ends the open requests, and closes the listener. */
   close(): Promise<void>;
 }
 
@@ -135,8 +135,8 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
   if (response.req.method === 'HEAD') response.end();
-  // Node.js sends a string body together with the head, and then encodes the head as UTF-8. A body as bytes is sent
-  // separately, after a head in Latin-1.
+  // Node.js sends a string body together with the head, and then encodes the head as UTF-8. Node.js sends a body of
+  // bytes separately, after a head in Latin-1.
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 
@@ -164,14 +164,14 @@ function sinkOf(response: NodeResponse): Sink {
       response.on('close', listener);
     },
     // The end of a response is sent separately from its last event. Some clients (@kubernetes/client-node) lose an
-    // event that arrives together with the end.
+    // event that arrives together with the end of the response.
     end: () => {
       setImmediate(() => response.end());
     },
   };
 }
 
-/** Serves a handler over HTTPS on the loopback address. @throws when the port is not available */
+/** Serves a handler over HTTPS on the loopback address. @throws Error if the port is not available */
 export async function listen(handler: Pick<Handler, 'handle'>, options: ListenOptions): Promise<Listener> {
   const { handshakeMs, headersMs, requestMs, everyMs } = options.patience ?? PATIENCE;
   const server: Server = createServer({

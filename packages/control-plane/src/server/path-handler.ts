@@ -18,7 +18,7 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import type { RequestMetrics } from './metrics/request-metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** The response of `/version`: the version of the real server. */
+/** The response of `/version`. The response contains the version of the real server. */
 const VERSION = {
   major: '1',
   minor: '36',
@@ -35,12 +35,12 @@ const VERSION = {
   platform: 'linux/amd64',
 } as const;
 
-/** The content type of the text format of Prometheus. */
+/** The content type of Prometheus' text format. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
 /**
- * Checks the method. The router serves health and version paths only for GET. All paths outside of the router ignore
- * the method.
+ * Checks the method of a request. The router serves health and version paths only for GET. Paths outside of the router
+ * accept every method.
  */
 function checkRouted({ method }: ServerRequest): void {
   if (method !== 'GET') throw methodNotAllowed();

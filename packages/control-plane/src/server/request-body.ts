@@ -69,7 +69,7 @@ function plainOptions(bytes: Uint8Array, type: string): Record<string, unknown> 
   return decodeProtobuf(bytes, () => undefined);
 }
 
-/** Parses options in JSON. As in Go, the options `null` count as an empty object. */
+/** Parses options in JSON. As in Go, `null` counts as empty options. */
 function jsonOptions(text: string): Record<string, unknown> {
   let value: unknown;
   try {
@@ -89,7 +89,7 @@ export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchT
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  // The router parses the header as a list of media types. A request is accepted if the router knows one of these
+  // The router parses the header as a list of media types, and accepts the request if the router supports one of the
   // types.
   const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
   throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();

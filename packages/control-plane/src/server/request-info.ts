@@ -41,7 +41,7 @@ function decode(segment: string): string {
   }
 }
 
-/** Parses a path as RequestInfoFactory of apiserver does. */
+/** Parses a path as `RequestInfoFactory` in k8s.io/apiserver does. */
 export function parsePath(path: string): RequestInfo {
   const segments = path
     .split('/')

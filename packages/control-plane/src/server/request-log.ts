@@ -2,17 +2,19 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import type { RequestLogEntry } from './handler.ts';
 
 /**
- * The number of characters after which the lines are written. At the end of a turn of the event loop, all lines are
- * written.
+ * The maximum number of buffered characters. Buffered lines are written at this limit, or at the end of a turn of the
+ * event loop.
  */
 const BUFFER_LENGTH = 64 * 1024;
 
-/** Appends requests to a file, as one line of JSON each. @throws when the file cannot be opened */
+/**
+ * Returns a log that appends each request to a file, as one line of JSON. @throws Error if the file cannot be opened
+ */
 export function requestLogFile(path: string): { write(entry: RequestLogEntry): void; close(): void } {
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
-  /** The number of requests since the last line that are missing in the log. */
+  /** The number of requests since the last written line. These requests are missing in the log. */
   let dropped = 0;
   let pending = 0;
   const flush = (): void => {

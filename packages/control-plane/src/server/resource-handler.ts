@@ -67,7 +67,7 @@ const RETURNS_DELETED = new Set([
   'storage.k8s.io/volumeattributesclasses',
 ]);
 
-/** What the operations need to know about a request. */
+/** The data about a request that the operations need. */
 interface Context {
   readonly request: ServerRequest;
   readonly info: RequestInfo;
@@ -83,12 +83,10 @@ const NO_STATUS_TABLES: ReadonlySet<string> = new Set([
 ]);
 /** Subresources whose response comes from a node or a service. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-/**
- * The forms of a response. A write checks only after the operation whether the response may have the requested form.
- */
+/** The forms of a response. A write checks the requested form of the response only after the operation. */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
-/** Returns the options of a write. In a creation, the type of the body is checked before the options. */
+/** Returns the options of a write. In a creation, the media type of the body is checked before the options. */
 function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying = false): WriteOptions {
   if (kind === 'CreateOptions') formOf(request);
   return parseWriteOptions(kind, request.query, call.userAgent, applying);
@@ -111,8 +109,8 @@ export class ResourceHandler {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    // The path after `proxy` belongs to the target of the proxy. The handler of custom kinds ignores the rest of such a
-    // path.
+    // The path after `proxy` belongs to the target of the proxy. The handler of custom kinds ignores the path after a
+    // subresource.
     const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy' && served?.kind.custom !== true;
     if (served === undefined || misplaced || isTooDeep) {
       return this.#unknown(info);
@@ -124,7 +122,7 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    // The router refuses unknown subresources and formats without a warning. Requests for custom kinds do not use this
+    // The router refuses unknown subresources and formats without a warning. Requests for custom kinds do not pass the
     // router.
     const routed = kind.custom || (info.subresource === '' && reachesHandler(request));
     if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
@@ -206,7 +204,7 @@ export class ResourceHandler {
   async #subresource(context: Context): Promise<ServerResponse> {
     const { request, served, target, call, info } = context;
     const { kind } = served;
-    // The handler of custom kinds ignores the rest of the path.
+    // The handler of custom kinds ignores the path after a subresource.
     const isWhole = kind.custom === true || info.rest.length === 0;
     if (info.subresource === 'status' && kind.subresources?.status === true && isWhole) {
       switch (request.method) {
@@ -228,7 +226,7 @@ export class ResourceHandler {
       if (kind.custom) throw notFound(kind, target.name);
       throw unknownResource();
     }
-    // Of all subresources, only a Scale has a Table. A connection has no forms.
+    // Only one subresource, the Scale, has a Table. A connection has no forms.
     const forms = CONNECTIONS.has(info.subresource) ? [] : FORMS;
     const isScale = info.subresource === 'scale';
     const format = this.#negotiate(context, isScale ? forms : forms.filter((form) => form !== 'Table'), false);
@@ -273,7 +271,8 @@ export class ResourceHandler {
   }
 
   /**
-   * Waits until the data of a read is durable. If the disk is full, the store drops the data, and the read is repeated.
+   * Reads data, and waits until the data is durable. If the disk is full, the store undoes writes that are not durable,
+   * and the read is repeated.
    */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {

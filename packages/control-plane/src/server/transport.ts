@@ -27,7 +27,9 @@ const encoder = new TextEncoder();
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** Rejects when the signal aborts. The handler may still continue. */
+/**
+ * Returns the result of the work, or rejects when the signal aborts. After an abort, the handler may still continue.
+ */
 export function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -78,8 +80,8 @@ function answerOf(response: ServerResponse, method: string, signal: AbortSignal)
 }
 
 /**
- * Works like `fetch`, but without the Request, Response and streams of Node.js. The streams of Node.js are slow for a
- * client in the same process.
+ * Returns a transport that works like `fetch`, but without the Request, Response and streams of Node.js. The streams of
+ * Node.js are slow for a client in this process.
  */
 export function transportTo(
   handle: (request: ServerRequest) => Promise<ServerResponse>,

@@ -22,7 +22,7 @@ export interface ViewOptions {
   readonly format: Format;
   readonly query: URLSearchParams;
   readonly now: Date;
-  /** The Go name of the type of the objects, if it differs from the name of the kind. */
+  /** The name of the Go type, if this name differs from the kind. */
   readonly typeName?: string;
 }
 
@@ -77,8 +77,8 @@ const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['versi
 });
 
 /**
- * Throws for a custom object with a field `items`, which the real server mistakes for a list. The request takes effect,
- * but its response is an error.
+ * Throws for a custom object with a field `items`, because the real server treats this object as a list. The request
+ * takes effect, but its response is an error.
  */
 function checkItems(text: string, { kind }: ServedKind): void {
   if (!kind.custom || !text.includes('"items":[')) return;
@@ -99,7 +99,7 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
     return stringifyJson(table(options, [object], meta, record === undefined ? [] : [record]));
   }
   if (format.as === 'PartialObjectMetadataList') {
-    // The real server first treats an untyped object as a list, and fails later.
+    // For an untyped object, the real server first tries to read a list. The error comes later.
     if (served.kind.custom && options.typeName === undefined) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${options.typeName ?? goType(served, false)})`,
@@ -149,7 +149,10 @@ const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
   'apps/StatefulSet': { spec: { replicas: 0, selector: null } },
 };
 
-/** Returns the annotations of an empty object that the conversion creates from its fields. */
+/**
+ * Returns the annotations of an empty object. The conversion creates these annotations from fields of the internal
+ * type.
+ */
 const zeroAnnotations = ({ kind }: ServedKind): Readonly<Record<string, string>> =>
   kind.group === 'apps' ? Object.fromEntries((kind.innerAnnotations ?? []).map((name) => [name, '0'])) : {};
 
@@ -169,7 +172,7 @@ function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
 const protobufFrame = (type: string, object: string): Uint8Array =>
   encodeWatchEvent(type, parseJson(object) as ApiObject);
 
-/** How a watch converts its events. */
+/** Returns the format in which a watch converts its events. */
 export function watchFormat(options: ViewOptions): WatchFormat {
   const form = watchForm(options);
   if (options.format.mediaType !== PROTOBUF) return { ...form, frame };

@@ -30,7 +30,8 @@ export class ChangeLog {
   dropOldest(): void {
     if (this.size === 0) return;
     this.#start++;
-    // Removed changes stay in the array for a while, so that the removal of a change is fast.
+    // Removed changes stay in the array for a while, because the removal of single items from the start of an array is
+    // slow.
     if (this.#start > 16 && this.#start * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#start);
       this.#start = 0;

@@ -1,6 +1,6 @@
 import type { StoredRecord } from './record.ts';
 
-/** The prefix of a field name that means a label. */
+/** The prefix of the field name for a label. */
 export const LABEL = 'label:';
 /** The value of a label that a record does not have. The text is not a valid label value. */
 export const ABSENT = '\u0000';
@@ -15,8 +15,8 @@ interface Equality {
 }
 
 /**
- * A requirement for the values of a field. The field must have one of these values, or none of them with `not`.
- * `ABSENT` may be one of the values.
+ * A requirement for the values of a field. The field must have one of these values. With `not`, the field must have
+ * none of these values. `ABSENT` may be one of the values.
  */
 export interface Choice {
   readonly field: string;
@@ -30,10 +30,7 @@ export type Demand = Equality | Choice;
 export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
-/**
- * Returns the only value that a requirement allows. `onlyValueOf` returns undefined if the requirement allows several
- * values.
- */
+/** Returns the only value that a requirement allows, or undefined if the requirement allows several values. */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
@@ -59,8 +56,8 @@ export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =
   where.every((demand) => meetsOne(record, demand));
 
 /**
- * Returns the only value of a field that all requirements allow. `pinned` returns undefined if the requirements allow
- * several values or no value.
+ * Returns the only value of a field that all requirements allow. If the requirements allow several values or no value,
+ * the result is undefined.
  */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {

@@ -18,12 +18,12 @@ import { StorageFullError, type StoreEvent } from './store.ts';
 
 const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
-/** `PRAGMA application_id` of the store files ("mcmP"). Store files without this ID belong to foreign programs. */
+/** `PRAGMA application_id` of the store files ("mcmP"). A store file without this ID belongs to another program. */
 const APPLICATION_ID = 0x6d636d50;
-/** Version of the table layout. A file with a newer version is refused. */
+/** The version of the table layout. The store refuses a file with a newer version. */
 const LAYOUT = 1;
 
-/** The data folder cannot be used. The message is one sentence for the user. */
+/** The error for an unusable data folder. The message is one sentence for the user. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
@@ -42,15 +42,15 @@ interface Pending {
   readonly deliver: () => void;
 }
 
-/** The SQLite error for a full disk, or for a file with its maximum size (`SQLITE_FULL`). */
+/** The SQLite error code for a full disk, or for a file that has reached its maximum size (`SQLITE_FULL`). */
 const FULL = 13;
 const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === FULL;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * Time limit for the lock of the folder. The control plane of a killed parent program ends a moment later, so a new
- * start waits for its lock.
+ * Time limit for the lock of the folder. If a parent program is killed, its control plane ends a moment later. A new
+ * start therefore waits for the lock.
  */
 const LOCK_WAIT_MS = 2_000;
 
@@ -169,7 +169,7 @@ function openStore(path: string): DatabaseSync {
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
       if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
     }
-    // With the modes WAL and NORMAL, committed writes survive if the process is killed at any time.
+    // With the modes WAL and NORMAL, committed writes survive a kill of the process.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     if (application !== APPLICATION_ID) {
       database.exec(`BEGIN;
@@ -198,8 +198,9 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
   typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : undefined;
 
 /**
- * A store in memory with a file. All writes of one turn of the event loop are one transaction. Responses and watch
- * events wait until the transaction is complete. A client therefore never sees a write that a crash can undo.
+ * A store in memory that saves all writes in a file. All writes of one turn of the event loop are one transaction.
+ * Responses and watch events wait until the transaction is complete. A client therefore never sees a write that a crash
+ * can undo.
  */
 export class FileStore extends MemoryStore {
   readonly #database: DatabaseSync;
@@ -233,8 +234,8 @@ export class FileStore extends MemoryStore {
   }
 
   /**
-   * Opens or creates the store of a data folder. With a full disk, the store refuses writes until space is free.
-   * @param options `onFailure` is called once when writes to the file fail permanently. After that, no write is
+   * Opens or creates the store of a data folder. If the disk is full, the store refuses writes until space is free.
+   * @param options `onFailure` is called once when writes to the file fail permanently. After the failure, no write is
    * acknowledged.
    * @throws StoreError if another process has the lock, or if the file is damaged, newer, or from another program
    */
@@ -294,7 +295,8 @@ export class FileStore extends MemoryStore {
     this.#pending.push({ event, deliver });
     if (this.#settled !== undefined) return;
     this.#settled = Promise.withResolvers();
-    // Callers that await the promise handle its failure. This handler prevents an unhandled rejection without callers.
+    // Callers that await the promise handle its failure. If no caller awaits the promise, this handler prevents an
+    // unhandled rejection.
     this.#settled.promise.catch(() => undefined);
     setImmediate(() => this.#commit());
   }

@@ -61,7 +61,8 @@ class ChangeIndex {
 
 /**
  * The latest changes of one resource, with the oldest change first. New changes remove old changes, so no timer is
- * needed. Indexes by object, and by the requirements of earlier replays, let a replay read only matching changes.
+ * needed. There are indexes by object and by the requirements of earlier replays. With an index, a replay reads only
+ * matching changes.
  */
 export class History {
   readonly #limits: HistoryLimits;
@@ -114,8 +115,8 @@ export class History {
   }
 
   /**
-   * Returns the changes after a revision that may meet the requirements, undefined if some of these changes are no
-   * longer available.
+   * Returns the changes after a revision that may meet the requirements. If some of these changes are no longer
+   * available, the result is undefined.
    */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
@@ -131,8 +132,8 @@ export class History {
   }
 
   /**
-   * Returns the first change after a revision. The change concerns one object, any object of a namespace, or any
-   * object.
+   * Returns the first change after a revision. `of` selects the changes: of one object, of all objects in a namespace,
+   * or of all objects.
    */
   firstAfter(revision: number, of: { key?: string; namespace?: string | undefined }): StoreEvent | undefined {
     if (of.key !== undefined) return this.#objects.get(of.key)?.firstAfter(revision);

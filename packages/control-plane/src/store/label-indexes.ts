@@ -5,9 +5,9 @@ import { RecordIndex } from './record-index.ts';
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * The records of each label. The first selection of a label creates its index, which exists as long as records have the
- * label. Other labels need only the keys of their records. The total cost depends on the number of writes, and not on
- * the order of selections.
+ * The records of each label. The first selection of a label creates its index. The index exists while records have the
+ * label. For a label without an index, only the keys of its records are stored. The total cost depends on the number of
+ * writes, and not on the order of selections.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();

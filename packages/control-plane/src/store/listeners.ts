@@ -20,7 +20,7 @@ function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, 
 
 /**
  * The listeners of a resource, indexed by their requirements. The cost of an event depends only on the number of
- * listeners that may match its new or its previous state.
+ * possible listeners: listeners whose requirements the new or the previous state may meet.
  */
 export class Listeners {
   readonly #all: Group = new Set();
@@ -29,8 +29,8 @@ export class Listeners {
   readonly #labels = new Map<string, Map<string, Asked>>();
 
   /**
-   * Adds a listener. A listener without requirements gets all changes. `add` returns a function that removes the
-   * listener.
+   * Adds a listener, and returns a function that removes the listener. A listener without requirements gets all
+   * changes.
    */
   add(listener: StoreListener, where: readonly Demand[]): () => void {
     const pin = this.#leastAsked(pinsOf(where));

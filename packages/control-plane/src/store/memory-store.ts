@@ -16,7 +16,7 @@ interface Resource {
 }
 
 /**
- * The store in memory. A durable store extends this class: it overrides `journal`, and delays events until they are
+ * The store in memory. A durable store extends this class, overrides `journal`, and delays events until the writes are
  * durable.
  */
 export class MemoryStore implements Store {
@@ -139,8 +139,8 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Undoes writes that could not be stored, starting with the newest. The revisions of undone writes are never used
-   * again.
+   * Undoes a write that could not be stored. The newest write must be undone first. The revision of an undone write is
+   * never used again.
    */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);

@@ -1,6 +1,6 @@
 /** The maximum number of entries in a node. */
 const MAX = 64;
-/** A node with fewer entries is joined with a neighbor that has space. */
+/** The minimum number of entries in a node. A node with fewer entries is joined with a neighbor that has space. */
 const MIN = 16;
 
 /** Compares keys by bytes, as etcd does. Names are ASCII, so a comparison of code units is sufficient. */
@@ -101,7 +101,7 @@ function remove(node: Node, key: string): boolean {
   return true;
 }
 
-/** Joins two neighbors, if the result is not too large. */
+/** Joins two neighbor nodes if the joined node is not too large. */
 function join(nodes: Node[], at: number): void {
   const [left, right] = [nodes[at], nodes[at + 1]];
   if (left === undefined || right === undefined || widthOf(left) + widthOf(right) > MAX) return;
@@ -165,7 +165,7 @@ export class OrderedKeys {
     return rank + lowerBound(node.keys, key);
   }
 
-  /** Returns the key at a position. `at` returns undefined if there are not that many keys. */
+  /** Returns the key at a position, or undefined if the position is after the last key. */
   at(rank: number): string | undefined {
     let left = rank;
     let node = this.#root;
@@ -186,7 +186,7 @@ export class OrderedKeys {
     return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }
 
-  /** The keys in a range, in order. During the iteration, the keys must not change. */
+  /** Yields the keys in a range, in order. During the iteration, the keys must not change. */
   *range(from: string, to: string | undefined): Generator<string> {
     let start = true;
     for (const keys of leavesFrom(this.#root, from)) {

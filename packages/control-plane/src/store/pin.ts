@@ -33,8 +33,8 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * Returns the indexes for a search, of which one is sufficient. Without an index, the search must read all records.
- * With a namespace, each index covers only this namespace.
+ * Returns the possible indexes for a search. One of the indexes is sufficient. Without an index, the search must read
+ * all records. With a namespace, each index covers only this namespace.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');
@@ -48,9 +48,7 @@ export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   return others.map((one) => ({ ...one, scoped: true, value: `${namespace}/${one.value}` }));
 }
 
-/**
- * Returns the label that all matching records have. `labelOf` returns undefined if a record without a label may match.
- */
+/** Returns the label that all matching records have, or undefined if a record without the label may match. */
 export function labelOf({ field, choice }: Pin): string | undefined {
   if (!field.startsWith(LABEL)) return undefined;
   const needsIt = choice === undefined || choice.values.includes(ABSENT) === choice.not;

@@ -2,7 +2,7 @@ import { ABSENT, type Choice, fieldOf } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The smallest character. A key with this suffix is the next possible key. */
+/** The smallest character. A key with this suffix is the next possible key after the key without the suffix. */
 const AFTER_KEY = '\u0000';
 
 /** The keys in at least one of the trees, or, with `inside` false, the keys in no tree. */
@@ -66,8 +66,8 @@ export class RecordIndex {
 }
 
 /**
- * Returns the first key of a set that is not less than `from`. `seek` returns undefined if no such key exists. @param
- * all the keys of all records
+ * Returns the first key of a set that is not less than `from`, or undefined if all keys are less. @param all the keys
+ * of all records
  */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);
@@ -82,8 +82,9 @@ function seekInside(trees: readonly OrderedKeys[], from: string): string | undef
 }
 
 /**
- * Returns the first key from `from` on that is in no tree. A binary search finds the smallest n for which fewer than n
- * of the first n keys are in the trees. The cost is logarithmic, even for many consecutive keys in the trees.
+ * Returns the first key that is in no tree and is not less than `from`. A binary search finds the smallest n for which
+ * fewer than n of the first n keys are in the trees. The cost is logarithmic, even for many consecutive keys in the
+ * trees.
  */
 function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
   const start = all.rank(from);

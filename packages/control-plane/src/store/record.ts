@@ -5,7 +5,7 @@
 export interface StoredRecord {
   readonly namespace: string;
   readonly name: string;
-  /** The revision of the write. The revision is the `metadata.resourceVersion` of the object. */
+  /** The revision of the last write. The revision is the `metadata.resourceVersion` of the object. */
   readonly revision: number;
   /**
    * The JSON text of the whole object. The JSON text starts with `{"apiVersion":…,"kind":…,"metadata":{`, in this

@@ -9,8 +9,8 @@ import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
 /**
- * The maximum number of requirements for which a search uses indexes. Requirements above this number are checked for
- * each found record.
+ * The maximum number of requirements for which a search uses indexes. All further requirements are checked for each
+ * found record.
  */
 const MAX_DEMANDS = 128;
 
@@ -33,7 +33,7 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
-/** Returns the first matching records. If further records match, `remaining` is 1. */
+/** Returns the first `limit` matching records. If further records match, `remaining` is 1. */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
   const chosen: StoredRecord[] = [];
   for (const record of records) {
@@ -139,7 +139,7 @@ export class ResourceTable {
     if (matches !== undefined || page.remaining === 0) return page;
     const left = options.left ?? (after === undefined ? this.#sizeAt(revision, history, namespace) : undefined);
     if (left !== undefined) return { records: page.records, remaining: left - page.records.length };
-    // The caller chose the start of the page, so the store must count the remaining records.
+    // The caller does not give the number of remaining records, so the store must count the records.
     const rest = take(this.#rangeAt(revision, history, { namespace, after: page.records.at(-1) ?? after }), {});
     return { records: page.records, remaining: rest.records.length };
   }
@@ -156,7 +156,10 @@ export class ResourceTable {
     }
   }
 
-  /** The records of keys at a revision. A record is the previous state of the first change after the revision. */
+  /**
+   * Yields the records of the given keys at a revision. The state at the revision is the previous state of the first
+   * change after the revision.
+   */
   *#recordsAt(revision: number, history: History, keys: Iterable<string>): Generator<StoredRecord> {
     for (const key of keys) {
       const change = history.firstAfter(revision, { key });
@@ -165,7 +168,10 @@ export class ResourceTable {
     }
   }
 
-  /** The matching records at a revision. Each of these records still matches now, or has changed after the revision. */
+  /**
+   * Yields the matching records at a revision. Each of these records still matches now, or has changed after the
+   * revision.
+   */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);
@@ -187,8 +193,8 @@ export class ResourceTable {
   }
 
   /**
-   * The keys of a range whose records meet all requirements, in order. The smallest index provides the keys. After many
-   * failing keys, the search jumps to the next key that may meet all requirements.
+   * Yields the keys of a range whose records meet all requirements, in order. The smallest index provides the keys.
+   * After many keys without a match, the search jumps to the next key that may meet all requirements.
    */
   *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
     const { to } = range;
@@ -223,7 +229,7 @@ export class ResourceTable {
     return record !== undefined && meets(record, where);
   }
 
-  /** Returns the first key from `from` on that may meet all requirements. */
+  /** Returns the first key that may meet all requirements and is not less than `from`. */
   #leap(where: readonly Demand[], from: string): string | undefined {
     let at = from;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
@@ -239,7 +245,8 @@ export class ResourceTable {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
       const choice = choiceOf(demand);
-      // An index does not help within one namespace, or for a negative requirement, which most records meet.
+      // Two kinds of requirements need no index: a namespace, because keys are sorted by namespace, and a negative
+      // requirement, because most records meet the requirement.
       if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
       const { trees } = this.#index(choice.field).allowed(choice);
       const count = trees.reduce((sum, tree) => sum + tree.count(range), 0);

@@ -3,7 +3,7 @@ import type { Demand } from './demand.ts';
 import type { StoredRecord } from './record.ts';
 import type { Words } from './word-index.ts';
 
-/** A record whose revision is not known yet. `render` is called once with the revision. */
+/** A record without a revision. The store calls `render` once with the new revision. */
 export interface RecordDraft {
   readonly namespace: string;
   readonly name: string;
@@ -48,12 +48,12 @@ export interface PageOptions {
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
   /**
-   * The number of records after `after`, if the caller knows it. With this number, the store does not count the records
-   * of an older revision.
+   * The number of records after `after`, if the caller has this number. With this number, the store does not count the
+   * records of an older revision.
    */
   readonly left?: number | undefined;
   /**
-   * The page contains the state at this revision. If `revision` is absent, the page contains the current state. Throws
+   * The revision whose state the page contains. If `revision` is absent, the page contains the current state. Throws
    * RangeError if the revision is compacted.
    */
   readonly revision?: number | undefined;
@@ -67,7 +67,7 @@ export interface PageOptions {
  * The name of a resource is `group/plural`.
  */
 export interface Store {
-  /** How long changes are available, in milliseconds. */
+  /** The time for which changes are available, in milliseconds. */
   readonly historyMs: number;
   /** Returns the revision of the last write. */
   revision(): number;
@@ -75,7 +75,10 @@ export interface Store {
   deliveredRevision(): number;
   /** Returns the oldest revision after which all changes of this resource are available. */
   compactedRevision(resource: string): number;
-  /** Removes all earlier changes, like a compaction of etcd. Pages and replays from an older revision are then refused. */
+  /**
+   * Removes all earlier changes, like a compaction of etcd. After the removal, the store refuses pages and replays from
+   * an older revision.
+   */
   compact(): void;
   get(resource: string, namespace: string, name: string): StoredRecord | undefined;
   list(resource: string, options?: PageOptions): RecordPage;
@@ -87,7 +90,7 @@ export interface Store {
   find(resource: string, words: Words, asked: Iterable<string>): readonly StoredRecord[];
   /** Creates or replaces an object. */
   put(resource: string, draft: RecordDraft): StoredRecord;
-  /** Deletes an object. `render` returns its last state, with the revision of the deletion. */
+  /** Deletes an object. `render` returns the last state of the object, with the revision of the deletion. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
   /**
    * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full. In this case, the
@@ -96,13 +99,14 @@ export interface Store {
   settled(): Promise<void>;
   /**
    * Returns the changes after `revision`, oldest first. The result is undefined if some changes are no longer
-   * available. With requirements, the result contains at least the changes whose new or previous record meets them.
+   * available. With requirements, the result contains at least the changes whose new or previous record meets the
+   * requirements.
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**
-   * Calls `listener` for every later change of the resource, in order, after it is durable. With requirements,
-   * `listener` gets at least the changes whose new or previous record meets them. Returns a function that removes the
-   * listener.
+   * Calls `listener` for every later change of the resource, in order. Each call follows after the change is durable.
+   * With requirements, `listener` gets at least the changes whose new or previous record meets the requirements.
+   * Returns a function that removes the listener.
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;
@@ -116,7 +120,7 @@ export interface StoreSnapshot {
   readonly objects: readonly { readonly resource: string; readonly record: StoredRecord }[];
 }
 
-/** The disk is full, so the writes had no effect. When there is space again, the store accepts writes. */
+/** The error for a full disk. The writes had no effect. When the disk has space again, the store accepts writes. */
 export class StorageFullError extends StatusError {
   constructor(reason: string) {
     super({

@@ -3,8 +3,8 @@ import type { StoredRecord } from './record.ts';
 /** Returns the words of a record. An index finds records by their words. */
 export interface Words {
   /**
-   * Returns alternative sets of words. The index stores the record under all words of the set with the rarest words.
-   * `of` is called once for each record. Without a set, the index omits the record.
+   * Returns alternative sets of words for a record. The index stores the record under all words of the set with the
+   * rarest words. `of` is called once for each record. If the result contains no set, the index omits the record.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }

@@ -1,14 +1,14 @@
 import type { ServerRequest, ServerResponse } from '../../apimachinery/http/exchange.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** Upper bounds of the duration histogram, in seconds. The bounds are those of kube-apiserver. */
+/** The upper bounds of the duration histogram in seconds, as in kube-apiserver. */
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
 const APPLY = 'application/apply-patch+yaml';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Counters for the requests with the same labels. */
+/** The counters for requests with equal labels. */
 interface Series {
   readonly labels: Labels;
   readonly dryRun: string;
@@ -35,7 +35,7 @@ function* family(name: string, type: string, help: string, samples: Iterable<str
   yield* samples;
 }
 
-/** The resource in the path of a request. */
+/** The resource and the verb of a request. */
 interface Named {
   /** The verb that authorization uses. */
   readonly verb: string;
@@ -50,8 +50,8 @@ interface Named {
 /** A request that is being answered. */
 export interface Running {
   /**
-   * `done` must be called with the response, and returns the response. A streamed response is counted until the stream
-   * ends.
+   * Records the response of the request, and returns the response. A streamed response counts as running until the
+   * stream ends.
    */
   done(response: ServerResponse): ServerResponse;
 }
@@ -66,7 +66,9 @@ export class RequestMetrics {
     this.#registry = registry;
   }
 
-  /** Counts the start of a request. @param named undefined for a path that has no resource */
+  /**
+   * Counts the start of a request. @param named the resource of the request, or undefined for a path without a resource
+   */
   begin(request: ServerRequest, named: Named | undefined): Running {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const kind = isRead ? 'readOnly' : 'mutating';
@@ -214,7 +216,7 @@ const SUBRESOURCES: ReadonlySet<string> = new Set([
   ...['portforward', 'proxy', 'resize', 'scale', 'status', 'token'],
 ]);
 
-/** Returns the verb of a request in the metrics, as in the real server. */
+/** Returns the verb label of a request, as in the metrics of the real server. */
 function shownVerb(request: ServerRequest, { verb }: Named, method: string): string {
   if (verb === 'list' || verb === 'watch') return verb.toUpperCase();
   return verb === 'patch' && request.header('content-type')?.startsWith(APPLY) === true ? 'APPLY' : method;
