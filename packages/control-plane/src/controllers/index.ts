@@ -119,7 +119,7 @@ function ownName(name: string): string {
 export interface Controllers {
   readonly names: readonly string[];
   /**
-   * Runs the controllers until the signal aborts. The promise of `start` resolves when they have processed all existing
+   * Runs the controllers until the signal aborts. The promise resolves when the controllers have processed all existing
    * objects.
    */
   start(signal: AbortSignal): Promise<void>;
@@ -137,9 +137,9 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 }
 
 /**
- * Creates the controllers of a control plane. `chosen` selects them by name. true selects all, and false selects none.
- * Names of kube-controller-manager are valid. `*` selects all controllers, and a leading `-` excludes a controller
- * (`['*', '-job-controller']`).
+ * Creates the controllers of a control plane. `chosen` selects the controllers by name. The value true selects all
+ * controllers, and false selects no controller. Names of kube-controller-manager are valid. `*` selects all
+ * controllers, and a leading `-` excludes a controller (`['*', '-job-controller']`).
  * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
  * @throws Error for an unknown name.
  */

@@ -105,7 +105,10 @@ export class TestPlane {
     return this.must('PATCH', path, patch, 'application/merge-patch+json');
   }
 
-  /** Returns the objects of a list, without the objects of the Service `default/kubernetes`, which every cluster has. */
+  /**
+   * Returns the objects of a list, without the objects of the Service `default/kubernetes`. Every cluster has this
+   * Service.
+   */
   async list(path: string): Promise<ApiObject[]> {
     const all = (await this.must('GET', path)).items as ApiObject[];
     return all.filter(

@@ -18,10 +18,12 @@ const POLICIES: Resource = {
   namespaced: false,
 };
 
-/** The maximum number of types for which a policy is checked. A policy that names more types usually has wildcards. */
+/**
+ * The maximum number of types for which a policy is checked. Only policies with wildcards usually match more types.
+ */
 const MAX_TYPES = 10;
 
-/** Returns the kinds that the rules of a policy name. Resources with wildcards are not checked. */
+/** Returns the kinds in the rules of a policy. Resources with wildcards are skipped. */
 function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefinition[] {
   const rules = items(look(policy, 'spec', 'matchConstraints'), 'resourceRules');
   const found = rules.flatMap((rule) =>

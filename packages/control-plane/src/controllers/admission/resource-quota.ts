@@ -14,8 +14,8 @@ import { PODS } from '../runtime/resources.ts';
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
 /**
- * The interval at which the controller counts quotas without an event. A create request that fails after its quota
- * check leaves a usage that is too high until the next count.
+ * The interval at which the controller counts quotas without an event. If a create request fails after its quota check,
+ * the usage stays too high until the next count.
  */
 const RESYNC_MS = 5 * 60 * 1000;
 
@@ -64,7 +64,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // After this write, the server adds new objects to the quota itself, so the count contains only earlier objects.
+    // From this write on, the server itself adds new objects to the usage. If `hard` has changed, another count
+    // includes the objects that the first count missed.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 

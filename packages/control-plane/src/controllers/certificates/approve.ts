@@ -27,8 +27,8 @@ const RECOGNIZERS: readonly Recognizer[] = [
 ];
 
 /**
- * Returns the parsed request, if it is for the client certificate of a kubelet. Requests that are not for kubelets wait
- * until a user approves them.
+ * Returns the parsed request, or undefined if the request is not for the client certificate of a kubelet. All other
+ * requests wait until a user approves the request.
  */
 function kubeletRequest(request: ApiObject): SigningRequest | undefined {
   const { signerName, usages, request: pem } = specOf(request);
@@ -89,7 +89,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Approves the certificates of kubelets if RBAC allows the user to have them.
+ * Approves certificate requests of kubelets if RBAC gives the user the permission for the certificate.
  * @see kubernetes pkg/controller/certificates/approver
  */
 export const certificateApprover: Controller = { name: 'csrapproving', setup };

@@ -8,15 +8,15 @@ import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /**
- * A signed or denied request is deleted after an hour. A request without a decision or without a signature is deleted
- * after a day.
+ * The age at which a signed or denied request is deleted: an hour. A request without a decision or without a signature
+ * is deleted after a day.
  */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
 /**
- * Returns the expiry of the certificate in a request, in milliseconds since the epoch. `endOfCertificate` returns
- * Infinity if the certificate cannot be read.
+ * Returns the expiry of the certificate in a request, in milliseconds since the epoch. For an unreadable certificate,
+ * the result is Infinity.
  */
 function endOfCertificate(request: ApiObject): number {
   const pem = Buffer.from(text(look(request, 'status'), 'certificate'), 'base64');
@@ -30,8 +30,8 @@ function endOfCertificate(request: ApiObject): number {
 }
 
 /**
- * Returns the time when a request can be deleted, in milliseconds since the epoch. Each condition defines a time. The
- * earliest time applies.
+ * Returns the time at which a request can be deleted, in milliseconds since the epoch. Each condition of the request
+ * has a time for the deletion, and the earliest time counts.
  */
 export function expires(request: ApiObject): number {
   const conditions = items(look(request, 'status'), 'conditions');

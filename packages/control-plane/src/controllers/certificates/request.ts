@@ -24,8 +24,8 @@ export function specOf(request: ApiObject): RequestSpec {
 }
 
 /**
- * Adds a condition. If another client has changed the request, the function writes nothing, because the event of that
- * change triggers another sync.
+ * Adds a condition. If another client has changed the request, the function writes nothing, because the event of the
+ * other change triggers another sync.
  */
 export async function addCondition(
   api: Api,

@@ -32,8 +32,8 @@ function expirationOf(secret: ApiObject): number {
 }
 
 /**
- * Returns the token in a Secret, if it may sign. The name of the Secret must contain the ID of the token. The token must be
- * complete, valid, and allowed to sign.
+ * Returns the token in a Secret, or undefined if the token must not sign. The name of the Secret must contain the ID of
+ * the token. The token must be complete, valid, and allowed to sign.
  */
 function signingToken(secret: ApiObject, now: Date): { id: string; secret: string } | undefined {
   const id = dataOf(secret, 'token-id');

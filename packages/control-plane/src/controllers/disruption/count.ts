@@ -3,7 +3,10 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { isDying, isReady, scaled } from '../runtime/objects.ts';
 
-/** If the deletion of an evicted pod does not start within this time, the eviction no longer counts as a disruption. */
+/**
+ * The maximum time from an eviction until the deletion of the pod starts. After this time, the eviction no longer
+ * counts as a disruption.
+ */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 
 /** The pods and owners from which the controller computes the status of a budget. */
@@ -12,8 +15,8 @@ export interface BudgetView {
   /** All pods that the selector of the budget matches. */
   readonly pods: readonly ApiObject[];
   /**
-   * The sum of the desired replicas of the owners of these pods. `scale` is undefined if the budget does not depend on
-   * this number.
+   * The sum of the desired replicas of all owners of these pods. If the budget does not depend on this sum, `scale` is
+   * undefined.
    */
   readonly scale: number | undefined;
   readonly now: Date;

@@ -46,8 +46,8 @@ class BudgetKeeper {
   }
 
   /**
-   * Counts the matching pods and writes the status. Returns the time at which the count changes without an event, or
-   * undefined.
+   * Counts the matching pods, and writes the status. The result is the time at which the count changes without an
+   * event, or undefined.
    */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
@@ -70,7 +70,7 @@ class BudgetKeeper {
   async #write(budget: ApiObject, status: Plain | undefined): Promise<void> {
     if (status === undefined) return;
     const { namespace, name, resourceVersion } = budget.metadata;
-    // A conflict means that another client has changed the budget. The event of the foreign change triggers the next
+    // A conflict means that another client has changed the budget. The event of the other change triggers the next
     // sync.
     const patch = { metadata: { resourceVersion }, status };
     await allowing(this.#api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
@@ -109,7 +109,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // The index contains a pod for at most one key, because a pod has one value for each label.
+    // The index returns each pod for at most one key of the budget, because a pod has one value for each label.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));

@@ -22,18 +22,18 @@ const scaleOf = (owner: ApiObject): Scale => ({
   replicas: number(look(owner, 'spec'), 'replicas') ?? 1,
 });
 
-/** The sum of the desired replicas of the owners of some pods, and whether some of these pods have no owner. */
+/** The error for a pod whose owner does not exist or has no scale. */
 export class UncountableBudget extends Error {
   override readonly name = 'UncountableBudget';
 }
 
-/** Computes the sum of the desired replicas of the owners of pods. */
+/** The sum of the desired replicas of all owners of some pods, and whether some of these pods have no owner. */
 export interface TotalScale {
   readonly total: number;
   readonly unmanaged: boolean;
 }
 
-/** Finds the number of pods that the owners of some pods want. */
+/** Finds the sum of the desired replicas of all owners of some pods. */
 export class ScaleFinder {
   readonly #api: Api;
   readonly #directory: Directory;

@@ -11,7 +11,7 @@ export function budgetTerms(budget: ApiObject): string[] {
 }
 
 /**
- * Returns all index keys that a budget of this pod may have. The controller finds the pods of a budget by the same
+ * Returns all index keys that a budget of this pod may have. The controller also finds the pods of a budget by these
  * keys.
  */
 export const podTerms = (pod: ApiObject): string[] => wordsOfLabels(namespaceOf(pod), pod.metadata.labels);

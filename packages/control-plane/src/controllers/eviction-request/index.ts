@@ -40,8 +40,8 @@ class EvictionKeeper {
   }
 
   /**
-   * Does one step for a target. Returns the time of the next eviction attempt, or undefined if the next step needs an
-   * event.
+   * Performs one step for a target. The result is the time of the next eviction attempt, or undefined if an event
+   * triggers the next step.
    */
   async sync(target: Target): Promise<Date | undefined> {
     const { pod, requests, evictions } = target;
@@ -85,7 +85,7 @@ class EvictionKeeper {
     await this.#api.patch(EVICTIONS, { namespace, name }, { metadata });
   }
 
-  /** Sends an eviction for the target. `#evict` returns the response as a text. */
+  /** Sends an eviction for the target, and returns the response as a text. */
   async #evict({ namespace, podName, uid }: Target): Promise<string> {
     const path = pathOf(PODS, { namespace, name: podName, subresource: 'eviction' });
     const deleteOptions = { preconditions: { uid } };

@@ -19,7 +19,7 @@ const MAX_REQUESTERS = 100;
 type State = 'Active' | 'Canceled' | 'Completed';
 
 export interface TargetState {
-  /** The pod with the UID of the target, undefined if the pod no longer exists. */
+  /** The pod with the UID of the target, or undefined if the pod no longer exists. */
   readonly pod: ApiObject | undefined;
   readonly requests: readonly ApiObject[];
   readonly now: Date;
@@ -59,8 +59,8 @@ function outcomeOf(target: TargetState): Outcome {
 }
 
 /**
- * Returns the conditions of an object, with these two conditions replaced. A condition whose status stays the same
- * keeps its time.
+ * Returns the conditions of an object with these two new conditions. If the status of a condition does not change, the
+ * condition keeps its time.
  */
 function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 'state'>, now: Date): Plain[] {
   const wanted = { TargetEvicted: evicted, Failed: failed };
@@ -92,7 +92,7 @@ function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plai
 const evictorOf = (eviction: ApiObject): Plain | undefined =>
   items(look(eviction, 'status'), 'responders').find(({ name }) => name === EVICTOR);
 
-/** Returns the time from which the responder may evict the pod again. */
+/** Returns the earliest time at which the responder may evict the pod again. */
 export function nextAttemptAt(eviction: ApiObject): Date {
   const last = text(evictorOf(eviction), 'heartbeatTime');
   return new Date(last === '' ? 0 : new Date(last).getTime() + HEARTBEAT_MS);

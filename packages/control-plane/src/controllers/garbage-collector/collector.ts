@@ -12,7 +12,7 @@ interface Owners {
   readonly waiting: readonly OwnerReference[];
 }
 
-/** Returns the change of the metadata of an object, or undefined without a change. */
+/** Returns the metadata change for an object, or undefined if the metadata stays. */
 type PatchOf = (object: ApiObject) => Record<string, unknown> | undefined;
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
@@ -30,7 +30,7 @@ export class Collector {
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  /** The references to owners that do not exist. The keys contain all fields of a reference. */
+  /** The references to owners that do not exist. A key of the set contains all fields of a reference. */
   readonly #absent = new Set<string>();
   /** Objects with an owner of a kind that the server does not serve. */
   readonly #unresolved = new Set<string>();
@@ -42,7 +42,7 @@ export class Collector {
     this.#enqueue = enqueue;
   }
 
-  /** Checks an object. @throws ApiError if the check must be retried */
+  /** Checks an object, and performs the necessary action. @throws ApiError if the check must be retried */
   async look(uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (node === undefined) return;
@@ -52,7 +52,7 @@ export class Collector {
     await this.#assess(node);
   }
 
-  /** Removes the owner reference from all dependents, and then the finalizer from the object. */
+  /** Removes the owner references to an object from all dependents, and then removes the finalizer from the object. */
   async #orphan(node: GraphNode): Promise<void> {
     for (const dependent of this.#graph.dependentsOf(node.uid)) {
       await this.#dropOwners(dependent, new Set([node.uid]));
@@ -90,7 +90,8 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects in a cycle wait for each other forever. The object ends the cycle: it no longer blocks its owner.
+      // Two objects in a cycle would wait for each other forever. To end the cycle, the object no longer blocks its
+      // owner.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }
@@ -120,14 +121,14 @@ export class Collector {
   }
 
   /**
-   * Finds an owner. If no cache contains the owner, or its data differs from the reference, the collector reads the
-   * owner from the API server.
+   * Finds an owner. If no cache contains the owner, or the cached owner differs from the reference, the collector reads
+   * the owner from the API server.
    */
   async #find(node: GraphNode, reference: OwnerReference): Promise<ApiObject | 'absent' | 'unknown'> {
     const { apiVersion, kind, name, uid } = reference;
     const resource = this.#directory.find(apiVersion, kind);
     if (resource === undefined) {
-      // While a kind is not served, the state of its objects is unknown.
+      // While the server does not serve a kind, the state of an owner of this kind is unknown.
       this.#unresolved.add(node.uid);
       return 'unknown';
     }
@@ -144,7 +145,7 @@ export class Collector {
     return 'absent';
   }
 
-  /** Checks the objects again that have an owner of an unserved kind. */
+  /** Checks all objects again that have an owner of an unserved kind. */
   retry(): void {
     const uids = [...this.#unresolved];
     this.#unresolved.clear();
@@ -179,7 +180,8 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of the object, unless it was deleted or replaced. Returns the resulting state.
+   * Patches the metadata of an object, and returns the new state. If the object was deleted or replaced, the result is
+   * undefined.
    * @throws ApiError if other clients write the object repeatedly; the queue retries later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {

@@ -55,7 +55,7 @@ export class GraphUpdates {
     for (const uid of former) this.#addWaiting(uid);
     if (this.#hasDoubtfulOwner(node, former) && !node.dying) this.#add(node.uid);
     if (!node.dying) return;
-    // The deletion of an owner starts with its dependents that do not block it.
+    // At the start of a foreground deletion, all dependents of the owner are checked.
     const began = before?.deletionTimestamp === undefined || before.finalizers?.includes(FOREGROUND) !== true;
     if (waitsForDependents(node) && began) this.#addDependents(node.uid);
     if (waitsForDependents(node) || node.finalizers.includes(ORPHAN)) this.#add(node.uid);
@@ -65,7 +65,7 @@ export class GraphUpdates {
     for (const dependent of this.#graph.dependentsOf(uid)) this.#add(dependent.uid);
   }
 
-  /** Adds an owner to the queue if it waits for the deletion of its dependents. */
+  /** Adds an owner to the queue if the owner waits for the deletion of its dependents. */
   #addWaiting(uid: string): void {
     const owner = this.#graph.get(uid);
     if (owner !== undefined && waitsForDependents(owner)) this.#add(uid);
@@ -85,8 +85,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Returns whether one of the owners is absent, differs from its reference, or is being deleted. Reports the first
-   * owner that is in another namespace.
+   * Returns whether one of the owners is absent, differs from its reference, or is being deleted. The method reports
+   * the first owner in another namespace.
    */
   #hasDoubtfulOwner(node: GraphNode, former: ReadonlySet<string>): boolean {
     let isDoubtful = false;

@@ -22,13 +22,13 @@ export const waitsForDependents = (node: GraphNode): boolean => node.dying && no
 
 const apiVersionOf = ({ group, version }: ServedResource): string => (group === '' ? version : `${group}/${version}`);
 
-/** Returns whether an object cannot be the owner of another object, because they are in different namespaces. */
+/** Returns whether `owner` cannot own `dependent`, because the two objects are in different namespaces. */
 export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
 /**
- * Returns whether a reference contains the resource and the name of an owner. A reference with the same UID may have a
- * different name or version.
+ * Returns whether a reference contains the resource and the name of an owner. A reference with the UID of the owner may
+ * still have a different name or version.
  */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
@@ -75,7 +75,7 @@ export class Graph {
     return node;
   }
 
-  /** Removes an object. `remove` returns the former owners of the object. */
+  /** Removes an object, and returns its former owners. */
   remove(uid: string): readonly OwnerReference[] {
     const node = this.#nodes.get(uid);
     if (node === undefined) return [];

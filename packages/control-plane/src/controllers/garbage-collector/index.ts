@@ -5,7 +5,10 @@ import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';
 
-/** Resources whose objects change often and have no owners. The real garbage collector ignores these resources too. */
+/**
+ * Resources whose objects change often and have no owners. As in Kubernetes, the garbage collector ignores these
+ * resources.
+ */
 const IGNORED = new Set(['/events', 'events.k8s.io/events']);
 
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {

@@ -50,7 +50,10 @@ export class NamespaceWriter {
     if (failures[0] !== undefined) throw failures[0];
   }
 
-  /** The deletion of the namespace cannot be undone, so the method reads from the server instead of the caches. */
+  /**
+   * Returns whether the namespace has no content on the server. The caches may be outdated, and the deletion of a
+   * namespace cannot be undone.
+   */
   async #isEmpty(name: string, resources: readonly ServedResource[]): Promise<boolean> {
     for (const resource of resources) {
       const path = `${pathOf(resource, { namespace: name })}?limit=1`;
@@ -60,7 +63,7 @@ export class NamespaceWriter {
     return true;
   }
 
-  /** Requests the deletion of all content, pods first. `#deleteContent` returns the errors of the failed requests. */
+  /** Requests the deletion of all content, and returns the errors of the failed requests. Pods are deleted first. */
   async #deleteContent(name: string, content: readonly Content[]): Promise<ApiError[]> {
     const failures: ApiError[] = [];
     for (const { resource, objects } of firstOf(content)) {
@@ -90,8 +93,8 @@ export class NamespaceWriter {
   }
 
   /**
-   * Writes the conditions. Returns the new namespace, or undefined if another client has changed or deleted the
-   * namespace.
+   * Writes the conditions, and returns the new namespace. If another client has changed or deleted the namespace, the
+   * result is undefined.
    */
   async #report(
     namespace: ApiObject,

@@ -8,8 +8,9 @@ import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
 
 /**
- * The delay between the delete request of a namespace and the deletion of its content, for clients that observe the
- * state in between. Kubernetes waits five seconds for all API servers. This control plane has only one API server.
+ * The delay between the delete request of a namespace and the deletion of its content. During the delay, clients can
+ * observe the terminating namespace. Kubernetes waits five seconds for all API servers. This control plane has only one
+ * API server.
  */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.k8s.io/events']);

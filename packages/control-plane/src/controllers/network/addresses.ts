@@ -12,7 +12,7 @@ export const ALLOCATOR = 'ipallocator.k8s.io';
 const addressesOf = (service: ApiObject): string[] =>
   strings(look(service, 'spec'), 'clusterIPs').filter((address) => address !== '' && address !== 'None');
 
-/** Returns the IPAddress object of an address. The object names the service as its owner. */
+/** Returns the IPAddress object of an address. The parent reference of the object is the service. */
 const addressObject = (address: string, service: ApiObject): object => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IPAddress',

@@ -33,8 +33,8 @@ export const familiesOf = (service: ApiObject): string[] => {
 export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
 
 /**
- * Returns the port number of a pod that receives the traffic of a Service port. `targetOf` returns undefined if the pod
- * has no port with this name.
+ * Returns the port number of a pod that receives the traffic of a Service port. If the Service port names a port that
+ * the pod does not have, the result is undefined.
  */
 function targetOf(port: Plain, pod: ApiObject): number | undefined {
   const target = port.targetPort;
@@ -65,7 +65,7 @@ export const targetRefOf = (pod: ApiObject): Plain => ({
   uid: pod.metadata.uid,
 });
 
-/** Returns the hostname of a pod for DNS, if the pod names the service as its subdomain. */
+/** Returns the hostname of a pod for DNS. Only a pod with the name of the service as its subdomain has a hostname. */
 export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   const hostname = text(spec, 'hostname');

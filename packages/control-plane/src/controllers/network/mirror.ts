@@ -18,7 +18,7 @@ const SELF = 'endpointslicemirroring-controller.k8s.io';
 const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** The maximum number of addresses of a subset that the controller mirrors. */
+/** The maximum number of mirrored addresses in a subset. */
 const MOST = 1000;
 
 /** The contents of the slices for an Endpoints object, and the number of omitted addresses. */
@@ -111,7 +111,7 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
 
 /**
  * Removes a slice from `free`, and returns the slice for reuse. A slice with equal ports takes precedence over all
- * slices of the same address family.
+ * other slices of its address family.
  */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
@@ -196,8 +196,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Mirrors Endpoints to EndpointSlices, for Services without a selector. Users write the Endpoints of Services without a
- * selector.
+ * Mirrors Endpoints to EndpointSlices, for Services without a selector. Users write these Endpoints.
  * @see kubernetes pkg/controller/endpointslicemirroring
  */
 export const sliceMirroring: Controller = { name: 'endpointslicemirroring', setup };

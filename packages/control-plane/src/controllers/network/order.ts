@@ -20,7 +20,7 @@ export function fnv128a(value: string): string {
   return [d, c, b, a].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** Formats a pointer to a string like the Go package that creates the hashed text. */
+/** Formats a pointer to a value, as k8s.io/utils/dump formats pointers in the hashed text. */
 const pointer = (value: unknown, type = 'string'): string =>
   `(*${type})${value === undefined || value === null ? '<nil>' : String(value)}`;
 

@@ -10,10 +10,12 @@ import { ALLOCATOR, MANAGED_BY } from './addresses.ts';
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const MANAGER = 'service-cidr-controller';
-/** The field manager that kube-apiserver uses when it first reports that the range of the cluster is ready. */
+/** The field manager of kube-apiserver for the first report that the range of the cluster is ready. */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
-/** Time for which a range exists after its delete request. In this time, all allocators notice the deletion. */
+/**
+ * The time for which a range exists after its delete request. During this time, all allocators notice the deletion.
+ */
 const GRACE_MS = 10_000;
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };
@@ -97,7 +99,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Reports which ranges of service addresses are ready. Keeps a range while services have addresses in it.
+ * Reports which ranges of service addresses are ready. Keeps a range while services have addresses in the range.
  * @see kubernetes pkg/controller/servicecidrs
  */
 export const serviceRanges: Controller = { name: 'service-cidr', setup };

@@ -5,7 +5,7 @@ import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 /** The maximum number of endpoints in one slice. */
 const MOST = 100;
 
-/** The wanted content of a slice. A group contains all endpoints with the same port names and numbers. */
+/** The wanted content of a slice or of a group. A group contains all endpoints with equal port names and numbers. */
 export interface SliceContent {
   readonly addressType: string;
   readonly ports: readonly Plain[];
@@ -57,8 +57,8 @@ function fill(endpoints: Plain[], left: Map<string, Plain>): void {
 const fullestFirst = (a: Draft, b: Draft): number => b.endpoints.length - a.endpoints.length;
 
 /**
- * Distributes one group over its slices. Existing endpoints remain in their slices. New endpoints go first to slices
- * that need a write anyway.
+ * Distributes one group over its slices. Existing endpoints remain in their slices. New endpoints first fill slices
+ * that already need a write.
  */
 function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<string, Plain>): SliceContent[] {
   for (const draft of drafts

@@ -1,7 +1,10 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { transitionOf } from '../runtime/objects.ts';
 
-/** The annotation of endpoints with the time of the last change. Monitoring programs compute delays from it. */
+/**
+ * The annotation of endpoints with the time of the last change. Monitoring programs compute delays from this
+ * annotation.
+ */
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 interface Known {
@@ -9,7 +12,7 @@ interface Known {
   readonly pods: ReadonlyMap<string, number>;
 }
 
-/** Finds the time of the last change of each Service that no annotation contains yet (`TriggerTimeTracker`). */
+/** Finds the change times of each Service that no annotation contains yet (`TriggerTimeTracker`). */
 export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 
@@ -48,6 +51,6 @@ export const triggerAnnotation = (change: Date | undefined): Record<string, stri
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),
 });
 
-/** Returns the annotations for a new object. A new object has no annotation to remove. */
+/** Returns the annotations for a new object: the annotations without the null values that remove annotations. */
 export const withoutNulls = (annotations: Readonly<Record<string, string | null>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== null));

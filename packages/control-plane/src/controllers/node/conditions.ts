@@ -5,15 +5,17 @@ import { conditionOf } from '../runtime/objects.ts';
 /** The node conditions that a kubelet reports. A kubelet does not report `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** Returns the status of the condition `Ready` of a node, or undefined if the kubelet has never reported it. */
+/**
+ * Returns the status of the condition `Ready` of a node, or undefined if the kubelet has never reported the condition.
+ */
 export function readyOf(node: ApiObject): string | undefined {
   const condition = conditionOf(node, 'Ready');
   return condition === undefined ? undefined : String(condition.status);
 }
 
 /**
- * Returns the new conditions of a node whose kubelet no longer reports. The result is undefined if `Ready` is already
- * `Unknown`.
+ * Returns the new conditions of a node whose kubelet sends no more reports. If `Ready` is already `Unknown`, the result
+ * is undefined.
  * @param now RFC 3339
  */
 export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {
@@ -45,8 +47,8 @@ const statuses = (node: ApiObject): string =>
     .join();
 
 /**
- * Returns whether the controller can ignore a change of a node. The conditions, taints, cordon and labels must be
- * equal.
+ * Returns whether the controller can ignore a change of a node: the conditions, taints, cordon and labels are
+ * unchanged.
  */
 export const looksAlike = (node: ApiObject, old: ApiObject): boolean =>
   statuses(node) === statuses(old) &&

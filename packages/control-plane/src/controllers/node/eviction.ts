@@ -64,7 +64,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 
-  /** The pods that must leave their node, with the time at which the controller detected this. */
+  /** The pods that must leave their node, each with the time at which the controller detected the taint. */
   const waiting = new Map<string, Date>();
 
   const work = queue(async (key) => {

@@ -1,6 +1,8 @@
-/** A node counts as lost if it sends no heartbeat for this time (`--node-monitor-grace-period`). */
+/**
+ * The grace period of a node. A node without a heartbeat for this time counts as lost (`--node-monitor-grace-period`).
+ */
 const GRACE_MS = 50_000;
-/** A new node may send no heartbeat for this time before it counts as lost (`--node-startup-grace-period`). */
+/** The grace period of a new node until its first heartbeat (`--node-startup-grace-period`). */
 const STARTUP_GRACE_MS = 60_000;
 
 /**
@@ -13,7 +15,7 @@ export class Heartbeats {
   readonly #rounds = new Map<number, Set<string>>();
   readonly #roundOf = new Map<string, number>();
   readonly #roundMs: number;
-  /** The last time at which the controller treated all nodes as healthy, as if each node had sent a heartbeat. */
+  /** The last time at which the controller recorded a heartbeat for all nodes. */
   #amnesty = Number.NEGATIVE_INFINITY;
 
   constructor(roundMs: number) {

@@ -6,7 +6,9 @@ import { Heartbeats } from './heartbeats.ts';
 const NODES = '/api/v1/nodes';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PODS = '/api/v1/namespaces/default/pods';
-/** The time until a node without heartbeats is `Unknown`: longer than the grace period and the next round. */
+/**
+ * The time until a node without heartbeats is `Unknown`: the grace period, the time until the next round, and a margin.
+ */
 const LOST_MS = 56_000;
 
 const says = (plane: TestPlane, name: string, status: string): Promise<ApiObject> => {

@@ -12,7 +12,9 @@ import { NodeMonitor } from './monitor.ts';
 import { scheduleTaints } from './taints.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/** Maximum age of a node for an event. Older nodes probably existed before the controller started. */
+/**
+ * The maximum age of a node in the event about a new node. Older nodes probably existed before the controller started.
+ */
 const NEW_MS = 60_000;
 /** The delay before the retry of a write to a pod that had a conflict. */
 const RETRY_MS = 20;
@@ -44,7 +46,7 @@ function setup(context: ControllerContext): void {
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const tell = recorder('node-controller');
 
-  /** Marks a pod as unready if its node is not ready, so that no service sends traffic to it. */
+  /** Marks a pod as unready if its node is not ready. Services send no traffic to an unready pod. */
   const podWork = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isReady(pod)) return;
@@ -89,8 +91,8 @@ function setup(context: ControllerContext): void {
       metadata: { resourceVersion, ...(hasLabels ? { labels } : {}) },
       ...(taints === undefined ? {} : { spec: { taints: taints.length === 0 ? null : taints } }),
     };
-    // A conflict means that another client has changed the node. The event of that change adds the node to the queue
-    // again.
+    // A conflict means that another client has changed the node. The event of the other change adds the node to the
+    // queue again.
     await allowing(api.patch(NODES, { name }, patch), 404, 409);
   });
 
@@ -135,8 +137,8 @@ function follow(
 }
 
 /**
- * Monitors the health of nodes. A node without a renewed Lease becomes `Unknown`. The controller taints nodes for their
- * conditions, and cordoned nodes. Each zone has a rate limit for taints that evict pods.
+ * Monitors the health of nodes. A node without a renewed Lease becomes `Unknown`. The controller taints cordoned nodes,
+ * and nodes with problems in their conditions. Each zone has a rate limit for taints that evict pods.
  * @see kubernetes pkg/controller/nodelifecycle
  */
 export const nodeLifecycle: Controller = { name: 'node-lifecycle', setup };

@@ -32,8 +32,9 @@ interface Hooks {
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRules'>;
 
 /**
- * Finds unreachable nodes, and evicts the pods of nodes that are not ready with taints. The rate of taints depends on
- * the state of the zone, and is zero if every zone is unreachable. A round runs only for changed or overdue nodes.
+ * Finds unreachable nodes, and sets taints on nodes that are not ready, so the pods of the nodes are evicted. The rate
+ * of taints depends on the state of the zone. If every zone is unreachable, the rate is zero. A round runs only for
+ * changed or overdue nodes.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -60,7 +61,7 @@ export class NodeMonitor {
     this.#expulsions = context.queue((name) => this.#expel(name));
   }
 
-  /** Returns the status of the Ready condition of a node. The monitor may know the status earlier than the cache. */
+  /** Returns the status of the Ready condition of a node. The monitor may have a newer status than the cache. */
   ready(name: string): string | undefined {
     return this.#known.get(name)?.ready;
   }
@@ -151,14 +152,14 @@ export class NodeMonitor {
     await this.#markForExpulsion(node, ready);
   }
 
-  /** Sets the conditions of a node to `Unknown` because its kubelet no longer reports. */
+  /** Sets the conditions of a node to `Unknown`, because its kubelet sends no more reports. */
   async #reportLost(node: ApiObject): Promise<'reported' | 'conflict'> {
     const { name, resourceVersion } = node.metadata;
     const conditions = lostConditions(node, formatTime(this.#context.clock.now()));
     if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
-    // The next round checks the node even if the event of the change does not add it.
+    // The next round must check the node, even if the event of this change does not add the node.
     if (reported === undefined) this.#pending.add(name ?? '');
     return reported === undefined ? 'conflict' : 'reported';
   }

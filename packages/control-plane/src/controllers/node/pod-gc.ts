@@ -8,10 +8,13 @@ import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf } from '../run
 import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
-/** Time before the pods of a missing node are deleted. A new node with the same name may appear in this time. */
+/**
+ * The time from the absence of a node until its pods are deleted. During this time, a new node with the name of the
+ * missing node may appear.
+ */
 const QUARANTINE_MS = 40_000;
 
-/** The maximum number of pods that have ended. The real controller checks this number periodically. */
+/** The maximum number of ended pods. The real controller checks this number periodically. */
 const MOST_ENDED = 12_500;
 const SWEEP_MS = 20_000;
 
@@ -35,7 +38,8 @@ function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | und
 }
 
 /**
- * Returns whether a node is not ready and is marked as out of service. The kubelet of such a node no longer ends pods.
+ * Returns whether a node is not ready and is marked as out of service. The kubelet of an out-of-service node no longer
+ * ends pods.
  */
 const isExpelled = (node: ApiObject | undefined): boolean =>
   node !== undefined && isOutOfService(node) && conditionOf(node, 'Ready')?.status !== 'True';
@@ -118,8 +122,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Deletes pods whose node is gone, and terminating pods that have no node or whose node is out of service. If too many pods
- * have ended, the controller deletes the oldest of them.
+ * Deletes pods whose node is gone, and terminating pods that have no node or whose node is out of service. If too many
+ * pods have ended, the controller deletes the oldest ended pods.
  * @see kubernetes pkg/controller/podgc
  */
 export const podGarbageCollector: Controller = { name: 'pod-garbage-collector', setup };

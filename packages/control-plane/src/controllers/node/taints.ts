@@ -33,8 +33,8 @@ function wantedKeys(node: ApiObject): Set<string> {
 }
 
 /**
- * Removes taints of a node and adds other taints. The remaining taints keep their order. `changed` returns undefined
- * without a change.
+ * Returns the taints of a node after the removal of some taints and the addition of others. The remaining taints keep
+ * their order. Without a change, the result is undefined.
  */
 function changed(
   node: ApiObject,
@@ -51,7 +51,8 @@ function changed(
 }
 
 /**
- * Returns the taints of a node with the required NoSchedule taints, or undefined if the node already has them.
+ * Returns the taints of a node with the required NoSchedule taints, or undefined if the node already has the required
+ * taints.
  * @param now RFC 3339; the time that a new taint gets
  */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {
@@ -62,8 +63,8 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
 }
 
 /**
- * Sets `key` as the only taint that evicts pods, or removes all such taints. `expellingTaints` returns undefined
- * without a change.
+ * Returns the taints of a node with `key` as the only taint that evicts pods. If `key` is undefined, the result has no
+ * taint that evicts pods. Without a change, the result is undefined.
  */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>

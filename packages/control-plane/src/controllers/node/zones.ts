@@ -37,7 +37,7 @@ export function zoneState({ ready, notReady }: ZoneCount, { unhealthyZoneThresho
   return isMuch ? 'PartialDisruption' : 'Normal';
 }
 
-/** Returns the number of nodes per second that may be tainted in a zone with this state. */
+/** Returns the maximum number of tainted nodes per second in a zone with this state. */
 export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, rules: EvictionRules): number {
   if (state !== 'PartialDisruption') return rules.nodeEvictionRate;
   return ready + notReady > rules.largeClusterSizeThreshold ? rules.secondaryNodeEvictionRate : 0;

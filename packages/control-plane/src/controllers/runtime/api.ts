@@ -21,7 +21,7 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-/** The control plane refused a request. */
+/** The error for a request that the control plane refused. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: number;
@@ -64,7 +64,8 @@ export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 
 
 /**
  * Returns a copy of a value without its empty lists. In a patch, `null` replaces an empty list and removes the field.
- * The real controllers send protobuf, which cannot express an empty list, so no field manager owns an empty list.
+ * The real controllers send protobuf, and protobuf cannot express an empty list. No field manager therefore owns an
+ * empty list.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
@@ -138,8 +139,8 @@ export class Api {
   }
 
   /**
-   * Sends a strategic merge patch, for built-in kinds. The API server merges lists of objects by their key, so items of
-   * other clients remain.
+   * Sends a strategic merge patch, for built-in kinds. The API server merges lists of objects by their key, so items
+   * from other clients remain.
    */
   merge(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
@@ -160,8 +161,8 @@ export class Api {
 }
 
 /**
- * Waits for a call. Returns undefined if the server refuses the call with one of the given codes, for example 404 for a
- * delete request.
+ * Returns the result of a call. If the server refuses the call with one of the given codes, the result is undefined.
+ * For example, the code 404 is allowed for a delete request.
  */
 export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
   try {

@@ -30,7 +30,7 @@ export interface ControllerEnvironment {
    * kube-controller-manager.
    */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
-  /** Called with each failure. The queue retries the key. */
+  /** Called with each failed key. The queue retries the key. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
@@ -46,17 +46,19 @@ export interface ControllerContext {
   readonly signal: AbortSignal;
   /** Returns the shared cache of a resource. The cache starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
-  /** Returns a shared cache that contains only metadata. Controllers may request a metadata cache at any time. */
+  /**
+   * Returns a shared cache that contains only metadata. Controllers may request a metadata cache even after the setup.
+   */
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Stops the shared cache of a resource that the server no longer serves. */
   readonly drop: (resource: Resource) => void;
   /** The served resources, including custom resources. */
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
-  /** Creates a recorder, which writes events of a component, for example `replicaset-controller`. */
+  /** Creates a recorder that writes events of a component, for example `replicaset-controller`. */
   readonly recorder: (component: string) => Recorder;
   /**
-   * Creates a recorder for events of `events.k8s.io`. The managedFields of these events name the program `userAgent`.
+   * Creates a recorder for events of `events.k8s.io`. The field manager of these events is the program `userAgent`.
    */
   readonly announcer: (component: string, userAgent: string) => Announcer;
 }
@@ -78,7 +80,7 @@ const PROJECTIONS: ReadonlyMap<Resource, Projection> = new Map([
   [NODES, slimNode],
 ]);
 
-/** A queue that processes its keys only after it was opened. */
+/** A queue that processes no keys until the queue is opened. */
 class GatedQueue extends WorkQueue {
   #open = false;
   readonly #held = new Set<string>();
@@ -96,8 +98,8 @@ class GatedQueue extends WorkQueue {
 }
 
 /**
- * Runs controllers with one set of shared caches until the signal aborts. The promise of `runControllers` resolves when
- * all caches are filled.
+ * Runs controllers with one set of shared caches until the signal aborts. The promise resolves when all caches are
+ * filled.
  */
 export async function runControllers(
   controllers: readonly Controller[],

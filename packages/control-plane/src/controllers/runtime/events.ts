@@ -26,17 +26,23 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
   resourceVersion: metadata.resourceVersion,
 });
 
-/** Maximum number of events of one type and object in a burst. After the burst, each interval allows one more event. */
+/**
+ * The maximum number of events of one type for one object in a burst. After the burst, each interval allows one more
+ * event.
+ */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** The writer combines events that differ only in their messages from this number on. */
+/** The minimum number of similar events that the writer combines. Similar events differ only in their messages. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
 /** The maximum number of cached events and subjects. */
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-/** A reported event: its name, its first time, and its count. The writer may not have written the event. */
+/**
+ * A reported event: its name, its first time, and its count. The record also exists if the writer did not write the
+ * event.
+ */
 interface Observed {
   readonly namespace: string;
   readonly name: string;
@@ -188,7 +194,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // A message with an existing event keeps its event, even above the limit.
+    // If a message already has an event, the event stays, even above the limit.
     group.messages.delete(message);
     return true;
   }

@@ -1,6 +1,6 @@
-/** The rates at which pods are evicted from unreachable nodes, as the flags of kube-controller-manager define them. */
+/** The rates at which pods are evicted from unreachable nodes. Each rate has a flag in kube-controller-manager. */
 export interface EvictionRules {
-  /** The number of nodes per second that may be tainted in a zone (`--node-eviction-rate`). */
+  /** The maximum number of tainted nodes per second in a zone (`--node-eviction-rate`). */
   readonly nodeEvictionRate: number;
   /**
    * The rate in a large zone if many of its nodes are unreachable (`--secondary-node-eviction-rate`). In a smaller
@@ -9,6 +9,6 @@ export interface EvictionRules {
   readonly secondaryNodeEvictionRate: number;
   /** Maximum number of nodes of a small zone (`--large-cluster-size-threshold`). */
   readonly largeClusterSizeThreshold: number;
-  /** Share of unreachable nodes from which the rate of the zone changes (`--unhealthy-zone-threshold`). */
+  /** The minimum share of unreachable nodes that changes the rate of a zone (`--unhealthy-zone-threshold`). */
   readonly unhealthyZoneThreshold: number;
 }

@@ -42,7 +42,7 @@ const RETRY_MS = 1000;
 /** Returns the fields of an object that an informer stores. */
 export type Projection = (object: ApiObject) => ApiObject;
 
-/** Keeps only the metadata, which are sufficient for owners and finalizers. */
+/** Keeps only the metadata. The metadata are sufficient for owners and finalizers. */
 export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
   const { managedFields: _managedFields, annotations: _annotations, labels: _labels, ...rest } = metadata;
   return { apiVersion, kind, metadata: rest };
@@ -127,8 +127,7 @@ export class Informer {
   }
 
   /**
-   * Calls `handler` for all existing objects and for every later change. `onChange` returns a function that ends the
-   * calls.
+   * Calls `handler` for all existing objects and for every later change. The result is a function that ends the calls.
    */
   onChange(handler: ChangeHandler): () => void {
     this.#handlers.add(handler);
@@ -137,8 +136,8 @@ export class Informer {
   }
 
   /**
-   * Creates an index. `index` returns a function that finds the objects with an index key. For example, the key is the
-   * name of a node, and the objects are its pods.
+   * Creates an index, and returns a function that finds the objects with an index key. For example, the key is the name
+   * of a node, and the objects are its pods.
    */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
     const index = { of, keys: new Map<string, Set<string>>() };
@@ -154,7 +153,7 @@ export class Informer {
     };
   }
 
-  /** Starts the informer, once. The promise of `start` resolves when the first list is in the cache. */
+  /** Starts the informer, once. The promise resolves when the first list is in the cache. */
   start(signal: AbortSignal): Promise<void> {
     this.#synced ??= new Promise((resolve) => {
       void this.#run(AbortSignal.any([signal, this.#stopped.signal]), resolve);
@@ -198,9 +197,7 @@ export class Informer {
     return answer.metadata.resourceVersion ?? '0';
   }
 
-  /**
-   * Follows changes until the stream ends. `#watch` returns the resourceVersion from which the next watch continues.
-   */
+  /** Follows changes until the stream ends, and returns the resourceVersion from which the next watch continues. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
     // The watch requests no bookmarks, because bookmarks would wake about sixty watches every minute. Without
     // bookmarks, an informer may need a new list, which is cheap in one process.

@@ -38,7 +38,7 @@ export class WorkQueue {
     this.#schedule();
   }
 
-  /** Adds the key at this time, unless an earlier timer will add it. */
+  /** Adds the key at this time, unless an earlier timer will add the key. */
   addAt(key: string, at: Date): void {
     if (this.#stopped) return;
     const time = at.getTime();

@@ -26,7 +26,7 @@ export class SchedulerWriter {
   }
 
   /**
-   * Reports in an event and in the status why a pod has no node. A reason that did not change is not reported again.
+   * Reports in an event and in the status why a pod has no node. If the reason does not change, nothing is reported.
    */
   async unschedulable(pod: ApiObject, message: string): Promise<void> {
     const old = conditionOf(pod, 'PodScheduled');
@@ -47,7 +47,7 @@ export class SchedulerWriter {
     await allowing(this.#api.patch(PODS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Binds a pod to a node. If the pod is gone or already has a node, `bind` does nothing. */
+  /** Binds a pod to a node. If the pod is gone or already has a node, nothing happens. */
   async bind(pod: ApiObject, node: string): Promise<void> {
     const { name = '', uid = '' } = pod.metadata;
     const namespace = namespaceOf(pod);

@@ -16,12 +16,15 @@ const TAKEN =
 export interface VolumeChoice {
   /** Whether another pod uses a claim that allows only one pod. */
   readonly isTaken?: boolean;
-  /** The node with the prepared volumes of the pod, or else the nominated node of the pod. */
+  /**
+   * The preferred node: the node with the prepared volumes of the pod. Without prepared volumes, the nominated node of
+   * the pod.
+   */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }
 
-/** Returns the suitable node with the fewest pods. If no node is suitable, returns the reasons. */
+/** Returns the suitable node with the fewest pods. If no node is suitable, the result contains the reasons. */
 export function chooseNode(
   pod: ApiObject,
   nodes: Iterable<ApiObject>,

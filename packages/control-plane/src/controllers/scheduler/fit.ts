@@ -5,8 +5,8 @@ import { crowded, final, type Refusal } from './refusal.ts';
 import { allocatableOf, requestsOf, type Usage } from './resources.ts';
 
 /**
- * Returns the resources that a node lacks for a pod. The result states whether the request exceeds the capacity of the
- * node. In this case, the removal of other pods does not help.
+ * Returns the refusal for a pod that requests more resources than the node has free, or undefined. If the request
+ * exceeds even the capacity of the node, the refusal is final, because the removal of other pods does not help.
  */
 function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   const allocatable = allocatableOf(node);
@@ -24,8 +24,8 @@ function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undef
 }
 
 /**
- * Returns the reason why a node does not accept a pod, with the message of the first filter of kube-scheduler that
- * fails. `obstacle` returns undefined if the node accepts the pod.
+ * Returns the reason why a node does not accept a pod, or undefined if the node accepts the pod. The reason is the
+ * message of the first failing filter in kube-scheduler.
  */
 export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return final('node(s) were unschedulable');

@@ -44,8 +44,8 @@ interface Memory {
 }
 
 /**
- * The result for a pod. `prepare` binds the claims of the pod for the chosen node first. The events of the claims
- * trigger the next decision.
+ * The result for a pod. With `prepare`, the claims of the pod are first bound for the chosen node. The events of the
+ * claims trigger the next decision.
  */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
@@ -111,7 +111,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
         usage.remove(pod.metadata.uid ?? '');
         throw error;
       });
-      // With these codes, the pod no longer exists, or another client has bound it.
+      // These codes mean that the pod no longer exists, or that another client has bound the pod.
       await allowing(bound, 404, 409);
     }
   });

@@ -34,9 +34,7 @@ interface OwnedTerm {
   readonly term: Plain;
 }
 
-/**
- * Checks whether other pods make a node unsuitable for a pod. Returns the reason, or undefined if the node is suitable.
- */
+/** Returns the reason why other pods make a node unsuitable for a pod, or undefined if the node is suitable. */
 export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -74,8 +72,8 @@ const selectsAll = (term: Plain): boolean =>
   items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
 /**
- * Returns whether a term of `owner` applies to pods. The namespaces of the term (default: the namespace of the owner)
- * and its labels must match.
+ * Returns a function that checks whether a term of `owner` applies to pods. The namespaces and the labels of the term
+ * must match. By default, a term applies to the namespace of the owner.
  */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
   const matches = labelMatcher(term);
@@ -96,7 +94,7 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
   (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
-/** The number of pods on each node, in groups of similar pods. To read groups is faster than to read single pods. */
+/** The number of pods on each node, in groups of similar pods. Reading groups is faster than reading single pods. */
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
@@ -168,7 +166,7 @@ export class Neighbours {
     };
   }
 
-  /** A pod is counted only if it matches all terms. The first pod of a group of pods may match its own terms. */
+  /** A pod counts only if the pod matches all terms. The first pod of a group may match its own terms. */
   #attracted(
     pod: ApiObject,
     terms: readonly Plain[],

@@ -75,8 +75,8 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
 }
 
 /**
- * Returns the names of the nodes that every term of the required affinity of a pod lists. `nodesNamed` returns
- * undefined if a term lists no names. The result is empty if the terms contradict each other.
+ * Returns the names of the nodes in the required node affinity of a pod. If a term contains no names, the result is
+ * undefined. If the requirements contradict each other, the result is empty.
  */
 export function nodesNamed(pod: ApiObject): ReadonlySet<string> | undefined {
   const required = look(pod, 'spec', 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;

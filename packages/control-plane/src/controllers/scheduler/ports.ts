@@ -47,8 +47,8 @@ export class HostPorts {
   }
 
   /**
-   * Returns whether all ports are free on a node. A port on all addresses conflicts with each port of the same number
-   * on a single address.
+   * Returns whether all ports are free on a node. A port on all addresses conflicts with a port of equal number on any
+   * single address.
    */
   areFree(node: string, ports: readonly HostPort[]): boolean {
     return ports.every(({ ip, port }) => {

@@ -8,10 +8,10 @@ export interface Refusal {
   readonly isFinal: boolean;
 }
 
-/** Returns reasons for which the removal of other pods does not help. */
+/** Returns a refusal that the removal of other pods cannot change. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
-/** Returns reasons for which the removal of other pods can help, because these pods use the resources. */
+/** Returns a refusal that the removal of other pods can change, because the other pods use the resources. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
 /** Returns the start of a message: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */

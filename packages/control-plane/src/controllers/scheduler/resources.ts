@@ -16,8 +16,8 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 const known = new WeakMap<ApiObject, Amounts>();
 
 /**
- * Returns the requests of a pod. The result is the sum of the requests of all containers, or the request of the largest
- * init container if it is higher. The result also includes the overhead, and one pod for the limit of pods per node.
+ * Returns the requests of a pod: the sum of all containers, or the request of the largest init container if this
+ * request is higher. The result also includes the overhead, and one pod for the limit of pods per node.
  */
 export function requestsOf(pod: ApiObject): Amounts {
   const found = known.get(pod);
@@ -27,7 +27,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   for (const container of items(spec, 'containers')) add(sum, look(container, 'resources', 'requests'));
   for (const container of items(spec, 'initContainers')) {
     const requests = look(container, 'resources', 'requests');
-    // An init container that always restarts is a sidecar, which runs as long as the pod.
+    // An init container that always restarts is a sidecar. A sidecar runs as long as the pod.
     if (text(container, 'restartPolicy') === 'Always') add(sum, requests);
     else
       for (const [name, quantity] of Object.entries(requests))

@@ -21,7 +21,7 @@ function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown
 
 type Protect = (resource: Resource, object: ApiObject, finalizer: string, wanted: boolean) => Promise<void>;
 
-/** Returns a function that adds or removes a finalizer, if this is necessary. */
+/** Returns a function that adds a missing finalizer, or removes an unnecessary finalizer. */
 const protector =
   (api: Api): Protect =>
   async (resource, object, finalizer, wanted) => {
@@ -32,8 +32,8 @@ const protector =
 const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
 
 /**
- * Returns whether a pod may still have a claim mounted. A pod without a node has no mounts. The use ends with the
- * deletion of the pod, and for an ephemeral claim with the end of the pod.
+ * Returns whether a pod may still have a claim mounted. A pod without a node has no mounts. The use ends when the pod
+ * is deleted. For an ephemeral claim, the use ends when the pod ends.
  */
 function mayUse(pod: ApiObject, claim: string): boolean {
   if (nodeNameOf(pod) === '') return false;

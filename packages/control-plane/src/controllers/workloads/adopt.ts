@@ -16,7 +16,7 @@ export interface Household {
   readonly objects: Informer;
   /** The finalizers of an owned object. */
   readonly finalizers?: readonly string[];
-  /** Called with the new state of each adopted object, because the cache may not contain the change yet. */
+  /** Called with the new state of each adopted object. The cache may not contain the adoption yet. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
@@ -80,8 +80,8 @@ export class Adoption {
   }
 
   /**
-   * Reads the owner from the server, because the cache may be outdated. A terminating owner must not adopt orphans,
-   * because the garbage collector may have released them.
+   * Checks that the owner is not terminating. The garbage collector may have released the orphans of a terminating
+   * owner, so this owner must not adopt the orphans. The cache may be outdated, so the owner is read from the server.
    */
   async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
     const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });

@@ -14,7 +14,7 @@ export function revisionOf({ revision }: ApiObject): bigint {
   return typeof revision === 'bigint' || Number.isSafeInteger(revision) ? BigInt(revision as bigint | number) : 0n;
 }
 
-/** Returns the revision as a JSON number. The result is a bigint only if a double would lose digits. */
+/** Returns the revision as a JSON number: a double, or a bigint if a double would lose digits. */
 const asJson = (revision: bigint): number | bigint => exactInteger(revision.toString(), Number(revision));
 
 const createdAt = ({ metadata }: ApiObject): number => new Date(metadata.creationTimestamp ?? 0).getTime();
@@ -63,9 +63,9 @@ export class RevisionHistory {
   }
 
   /**
-   * Ensures that the latest revision has the template of the set. The revision of a former template gets the next
-   * number. The set adopts a matching revision without an owner.
-   * @throws ApiError if another object has the name; the collision is counted in the set first, so that the next
+   * Ensures that the latest revision has the template of the set. If the template equals a former template, the
+   * revision of the former template gets the next number. The set adopts a matching revision without an owner.
+   * @throws ApiError if another object has the name. Before the error, the collision is counted in the set, so the next
    * attempt uses another name
    */
   async keep(set: ApiObject): Promise<Revisions> {

@@ -32,8 +32,8 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
 }
 
 /**
- * Returns whether a pod has been ready for as long as its owner requires. If not, the result contains the time at which
- * the pod becomes available.
+ * Returns whether a pod has been ready for as long as its owner requires. For a pod that is not available yet, the
+ * result contains the time at which the pod becomes available.
  */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
@@ -84,8 +84,8 @@ const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * Orders pods by age: the younger pod is deleted first. The UID decides between pods of about the same age, so a
- * scale-down does not always delete the last pods. The result is 0 for equal ages.
+ * Compares two pods by age: the younger pod is deleted first. Between pods of about equal age, the UID decides, so a
+ * scale-down does not always delete the last pods. For equal ages, the result is 0.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -122,7 +122,7 @@ function sortByWorth(
  * Returns pods in the order of deletion by a set of replicas (`ActivePodsWithRanks`).
  * @param now The present time, with which ages are compared by magnitude. If `byWorth` is absent, ages are compared
  * with a precision of one second.
- * @param related Pods that count as the same kind on a node.
+ * @param related Pods that count as pods of the set on a node.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
   const crowd = new Map<string, number>();
@@ -131,8 +131,8 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
 }
 
 /**
- * Returns the order in which a job deletes pods: by state and exact age, independent of other pods on the node
- * (`ActivePods`).
+ * Returns pods in the order in which a job deletes them (`ActivePods`). The order depends on the state and the exact
+ * age, and not on other pods of the node.
  */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
@@ -184,7 +184,7 @@ export class OwnedPods {
     return pods.map((pod) => (!isDying(pod) && this.#deleted.has(pod.metadata.uid ?? '') ? dying(pod) : pod));
   }
 
-  /** Pods that run or will run. */
+  /** Returns the pods of an owner that run or will run. */
   active(owner: ApiObject): ApiObject[] {
     return this.all(owner).filter((pod) => isActive(pod) && !this.#deleted.has(pod.metadata.uid ?? ''));
   }
@@ -272,7 +272,7 @@ export async function inBatches(
   }
 }
 
-/** Returns the counts that every kind of set reports. */
+/** Returns the pod counts for the status of a set. */
 export function countPods(
   pods: readonly ApiObject[],
   minReadySeconds: number,

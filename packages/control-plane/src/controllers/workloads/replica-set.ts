@@ -66,7 +66,7 @@ function replicaSetStatus(
 }
 
 /**
- * Returns whether the status already has these values. Zero and absent are equal, except in the number of terminating
+ * Returns whether the status already has these values. Zero equals an absent value, except in the number of terminating
  * pods.
  */
 const saysAlready = (object: ApiObject, status: Plain): boolean => {
@@ -110,8 +110,8 @@ class ReplicaKeeper {
   }
 
   /**
-   * Creates and deletes pods until the set has its size. After an error, `scale` returns the error and the failure for
-   * the status.
+   * Creates and deletes pods until the set has its size. After an error, the result contains the error and the failure
+   * for the status.
    */
   async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
     await this.adoption.claim(set, isActive);
@@ -124,7 +124,7 @@ class ReplicaKeeper {
     }
   }
 
-  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
+  /** Writes the status. The result is the time at which the status changes without an event, or undefined. */
   async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
     const terminating = this.#kind.countsTerminating
       ? this.#owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && this.adoption.selects(set, pod)).length
@@ -202,7 +202,7 @@ const setupOf =
   };
 
 /**
- * Keeps the number of pods that a ReplicaSet requests.
+ * Keeps the number of pods that each ReplicaSet requests.
  * @see kubernetes pkg/controller/replicaset
  */
 export const replicaSetController: Controller = {
@@ -216,7 +216,7 @@ export const replicaSetController: Controller = {
 };
 
 /**
- * Keeps the number of pods that a ReplicationController requests.
+ * Keeps the number of pods that each ReplicationController requests.
  * @see kubernetes pkg/controller/replication
  */
 export const replicationController: Controller = {

@@ -1,8 +1,8 @@
 const MAX = 2n ** 63n - 1n;
 
 /**
- * Parses the 64-bit number of a revision. `parseRevision` returns undefined for an invalid text (`strconv.ParseInt` in
- * Go).
+ * Parses the 64-bit number of a revision, as Go's `strconv.ParseInt` does. For an invalid text, the result is
+ * undefined.
  */
 export function parseRevision(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[-+]?\d+$/.test(text)) return undefined;

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, strings } from '../../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../../runtime/objects.ts';
 
-/** Returns the name of an attachment as in the real controller: `csi-` and a hash. */
+/** Returns the name of an attachment: `csi-` and a hash, as in the real controller. */
 export const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 

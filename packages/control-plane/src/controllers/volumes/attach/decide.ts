@@ -20,8 +20,8 @@ interface KnownAttachment {
   /** The unique name of the volume in the status of the node. */
   readonly id: string;
   /**
-   * The time in milliseconds since which the attachment is unwanted although the kubelet has its volume mounted. If the
-   * last check found another state, `unwantedSince` is undefined.
+   * The start of the state in which the attachment is unwanted but the volume is still mounted, in milliseconds. In any
+   * other state, `unwantedSince` is undefined.
    */
   readonly unwantedSince: number | undefined;
 }
@@ -29,7 +29,7 @@ interface KnownAttachment {
 /** A node with its attachments and the volumes that its pods use. */
 export interface NodeView {
   readonly name: string;
-  /** The Node object. `node` is undefined if it no longer exists. */
+  /** The Node object, or undefined if the Node no longer exists. */
   readonly node: ApiObject | undefined;
   readonly attachments: readonly KnownAttachment[];
   readonly wanted: readonly Wanted[];
@@ -42,7 +42,7 @@ export interface AttachPlan {
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
   /** The names of the attachments that the controller deletes. */
   readonly detach: readonly string[];
-  /** Unwanted attachments whose volume is still mounted on the node, with the time since which this is the case. */
+  /** Unwanted attachments whose volume is still mounted on the node, with the start time of this state. */
   readonly waiting: ReadonlyMap<string, number>;
   /**
    * The time at which the first waiting attachment will be detached by force. `lookAgainAt` is undefined if an event
@@ -54,11 +54,11 @@ export interface AttachPlan {
   readonly refuse: readonly Wanted[];
 }
 
-/** Time in milliseconds for which an unhealthy node keeps a volume that none of its pods needs. */
+/** The time in milliseconds for which an unhealthy node keeps a volume that no pod of the node needs. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**
- * Returns the time of a forced detachment, despite a kubelet with the volume mounted:
+ * Returns the time at which a volume is detached by force, although the volume is still mounted:
  *
  * - immediately, if the node is out of service,
  * - after six minutes, if the node is unhealthy or deleted,
@@ -70,7 +70,9 @@ function forcedAt(node: ApiObject | undefined, since: number): number {
   return isHealthy ? Number.POSITIVE_INFINITY : since + FORCE_DETACH_MS;
 }
 
-/** Decides which volumes the controller attaches to a node, and which it detaches. */
+/**
+ * Decides which volumes the controller attaches to a node, and which volumes the controller detaches from the node.
+ */
 export function decide({ name: nodeName, node, attachments, wanted, now }: NodeView): AttachPlan {
   const uses = new Map(wanted.map((use) => [use.name, use]));
   const inUse = new Set(strings(look(node, 'status'), 'volumesInUse'));

@@ -16,7 +16,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const caches = new AttachCaches(informer);
   /** The start time of the unwanted state of each attachment, by name. */
   const unwanted = new Map<string, number>();
-  /** Attachments that wait for a detachment from another node. Each of them is reported once. */
+  /** Attachments that wait for a detachment from another node. Each waiting attachment is reported once. */
   const refused = new Map<string, Set<string>>();
 
   /**
@@ -116,8 +116,8 @@ function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: stri
 }
 
 /**
- * Attaches CSI volumes to the nodes whose pods use them, and detaches them later. The controller also acts as the external
- * attacher of all drivers.
+ * Attaches CSI volumes to the nodes whose pods use the volumes, and detaches unused volumes. The controller also acts
+ * as the external attacher of all drivers.
  * @see kubernetes pkg/controller/volume/attachdetach
  */
 export const attachDetach: Controller = { name: 'attachdetach', setup };

@@ -25,8 +25,8 @@ export const referenceTo = (claim: ApiObject): Plain => ({
 /** Returns the patch that reserves a volume for a claim, or undefined if the volume is already reserved for this claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // A reference to this claim before the binding is a reservation by a user, which remains after the deletion of the
-  // claim.
+  // If a volume refers to this claim before the binding, a user has reserved the volume. The reservation remains after
+  // the deletion of the claim.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
@@ -52,7 +52,7 @@ export class BindingWriter {
     return allowing(this.#api.patch(CLAIMS, { namespace, name, subresource }, patch), 404, 409);
   }
 
-  /** Sets the phase of the volume. Returns undefined after a conflict. */
+  /** Sets the phase of the volume, and returns the new volume. After a conflict, the result is undefined. */
   async setPhase(volume: ApiObject, phase: string, message?: string): Promise<ApiObject | undefined> {
     if (phaseOf(volume) === phase) return volume;
     const { resourceVersion } = volume.metadata;
@@ -70,7 +70,7 @@ export class BindingWriter {
     return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
   }
 
-  /** Binds a volume and a claim to each other. The first write is for the volume, so no other claim can use it. */
+  /** Binds a volume and a claim to each other. The volume is written first, so no other claim can use the volume. */
   async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
     const promise = promisePatch(volume, claim);
     const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);

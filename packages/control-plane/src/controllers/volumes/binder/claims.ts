@@ -4,7 +4,7 @@ import { items, look, text } from '../../../apimachinery/objects/plain.ts';
 /** The annotation of a claim with the node of its first pod. The volume binder reads the selected node. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
-/** Returns the names of the claims of the volumes of a pod, including ephemeral volumes. */
+/** Returns the claim names of all volumes in a pod, including ephemeral volumes. */
 export function claimNamesOf(pod: ApiObject): string[] {
   const names: string[] = [];
   for (const volume of items(look(pod, 'spec'), 'volumes')) {

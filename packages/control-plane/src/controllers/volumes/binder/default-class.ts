@@ -5,8 +5,8 @@ const DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.be
 const isDefault = ({ metadata }: ApiObject): boolean => DEFAULT.some((key) => metadata.annotations?.[key] === 'true');
 
 /**
- * Returns the default class for claims without a class. The newest of several default classes takes precedence. For
- * equal ages, the first name takes precedence.
+ * Returns the default class for claims without a class. If several classes are default classes, the newest class takes
+ * precedence. For equal ages, the first name takes precedence.
  */
 export function defaultClass(classes: Iterable<ApiObject>): ApiObject | undefined {
   const time = ({ metadata }: ApiObject): number => Date.parse(metadata.creationTimestamp ?? '') || 0;

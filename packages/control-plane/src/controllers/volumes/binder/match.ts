@@ -4,7 +4,7 @@ import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorOf } from '../../../selectors/label-selector.ts';
 import { isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
 
-/** The former annotation for the class of a claim or volume, before the field existed. */
+/** The old annotation for the class of a claim or volume. The field for the class replaced this annotation. */
 const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 const classIn = (object: ApiObject): string =>
@@ -23,8 +23,7 @@ export const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'cl
 export const hasClaimRef = (volume: ApiObject): boolean => look(volume, 'spec').claimRef !== undefined;
 
 /**
- * Returns the claim for which a volume is reserved, as `namespace/name`. `claimKeyOf` returns undefined for a free
- * volume.
+ * Returns the claim for which a volume is reserved, as `namespace/name`. For a free volume, the result is undefined.
  */
 export function claimKeyOf(volume: ApiObject): string | undefined {
   if (!hasClaimRef(volume)) return undefined;
@@ -54,7 +53,7 @@ const offersModes = (volume: ApiObject, claim: ApiObject): boolean => {
   return strings(look(claim, 'spec'), 'accessModes').every((mode) => offered.includes(mode));
 };
 
-/** Returns the reason why a claim cannot use the volume that it names, or undefined if the claim can use it. */
+/** Returns the reason why a claim cannot use the volume in its spec, or undefined if the claim can use the volume. */
 export function mismatchOf(volume: ApiObject, claim: ApiObject): string | undefined {
   if (isDying(volume)) return `the volume is marked for deletion "${volume.metadata.name}"`;
   if (sizeOf(volume) < requestOf(claim)) return 'requested PV is too small';
@@ -84,8 +83,8 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   offersModes(volume, claim);
 
 /**
- * Returns whether the first volume is better. The criteria in order are fewer access modes, a reservation, and a
- * smaller size.
+ * Returns whether the first volume is better than the second volume. The criteria in order are fewer access modes, a
+ * reservation, and a smaller size.
  */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;

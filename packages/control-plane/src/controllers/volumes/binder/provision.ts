@@ -82,7 +82,10 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
   return `Failed to provision volume with StorageClass "${name}": ${HOST_PATH} does not support block volume provisioning`;
 }
 
-/** Records the provisioner in the annotations of the claim. Returns undefined after a conflict. */
+/**
+ * Records the provisioner in the annotations of the claim, and returns the new claim. After a conflict, the result is
+ * undefined.
+ */
 async function nameProvisioner(
   writer: BindingWriter,
   claim: ApiObject,

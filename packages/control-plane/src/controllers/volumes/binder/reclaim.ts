@@ -35,7 +35,7 @@ type Fail = (reason: string, why: string) => Promise<void>;
 
 /**
  * Makes a volume available for the next claim. The real controller empties the directory with a pod. This control plane
- * has no kubelet, so it treats the volume as empty.
+ * has no kubelet, so the volume counts as empty.
  */
 async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const pods = users(volume);

@@ -38,7 +38,7 @@ export class ActiveJobs {
     return { ...status, active, ...(lastSuccess === '' ? {} : { lastSuccessfulTime: lastSuccess }) };
   }
 
-  /** Finds the listed jobs that exist on the server. The cache may lack a new job. */
+  /** Returns the listed jobs that exist on the server, and reports the missing jobs. The cache may lack a new job. */
   async #uncached(cronJob: ApiObject, references: readonly Plain[]): Promise<Plain[]> {
     const existing: Plain[] = [];
     for (const one of references) {
@@ -50,8 +50,8 @@ export class ActiveJobs {
   }
 
   /**
-   * Reports a job that is missing in the status on the server. The method reads the server, because the cached status
-   * may be outdated.
+   * Reports a job that the status does not contain. The cached status may be outdated, so the method reads the status
+   * from the server.
    */
   async #reportUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
     const { namespace, name: owner } = cronJob.metadata;

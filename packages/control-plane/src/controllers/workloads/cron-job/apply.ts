@@ -18,7 +18,7 @@ export class CronJobWriter {
     this.#tell = tell;
   }
 
-  /** Deletes the job and reports the result as an event. `remove` returns whether the job was deleted. */
+  /** Deletes the job, reports the result as an event, and returns whether the job was deleted. */
   async remove(cronJob: ApiObject, job: ApiObject): Promise<boolean> {
     const { namespace, name, uid = '' } = job.metadata;
     try {
@@ -81,7 +81,7 @@ export class CronJobWriter {
 
   /**
    * Deletes the running jobs.
-   * @throws Error if a job cannot be deleted, because the next job must wait for the end of that job
+   * @throws Error if a job cannot be deleted. The next job must wait for the deletion
    */
   async #stop(cronJob: ApiObject, active: readonly Plain[]): Promise<void> {
     const namespace = namespaceOf(cronJob);

@@ -11,7 +11,7 @@ interface CronEvent {
 }
 
 export interface CronDecision {
-  /** With `write`, only the status is written. A run writes the status together with its job. */
+  /** The action of the sync. `write` writes only the status. A run creates a job, and then writes the status. */
   readonly action: 'none' | 'write' | { readonly run: Date; readonly replaces: boolean };
   readonly events: readonly CronEvent[];
   /** The time of the next run. If `lookAgainAt` is undefined, only an event triggers the next sync. */

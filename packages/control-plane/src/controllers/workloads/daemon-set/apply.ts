@@ -11,10 +11,10 @@ import { daemonPod, HASH_LABEL, targetOf } from './node.ts';
 import type { DaemonPlan, DaemonView } from './plan.ts';
 import { daemonStatus } from './status.ts';
 
-/** Maximum number of pods that one sync creates, and maximum number that it deletes. */
+/** The maximum number of created pods in one sync, and also the maximum number of deleted pods. */
 const BURST = 250;
 
-/** Returns the template hash of a revision. If the revision has no label with the hash, returns its name. */
+/** Returns the template hash of a revision, or its name if the revision has no label with the hash. */
 export const hashOf = ({ metadata: { labels, name = '' } }: ApiObject): string => labels?.[HASH_LABEL] ?? name;
 
 /** Applies the plans of daemon sets. */
@@ -34,8 +34,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Creates and deletes pods. Failed creations do not stop the deletions, and vice versa. Returns the time at which a
-   * failed pod may be replaced, or undefined.
+   * Creates and deletes pods. Failed creations do not stop the deletions, and failed deletions do not stop the
+   * creations. The result is the time at which a failed pod may be replaced, or undefined.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;
@@ -84,7 +84,7 @@ export class DaemonWriter {
     await this.#history.forget(idle.slice(0, Math.max(0, old.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
+  /** Writes the status. The result is the time at which the status changes without an event, or undefined. */
   async report(view: DaemonView): Promise<Date | undefined> {
     const { status, lookAgainAt } = daemonStatus(view);
     const old = look(view.set, 'status');

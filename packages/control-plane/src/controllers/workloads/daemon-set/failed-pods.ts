@@ -12,7 +12,7 @@ export class FailedPods {
 
   /**
    * Returns the time at which a failed pod may be replaced. The delay doubles with each failure, and a change of the
-   * set resets it. If the pod can be replaced now, the method counts the failure and returns undefined.
+   * set resets the delay. If the pod can be replaced now, the method counts the failure, and the result is undefined.
    */
   waitUntil(set: ApiObject, pod: ApiObject, time: Date): Date | undefined {
     const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;

@@ -14,9 +14,7 @@ import { FailedPods } from './failed-pods.ts';
 import { HASH_LABEL, placementOn } from './node.ts';
 import { type DaemonView, planPlacement, planUpdate, viewOf } from './plan.ts';
 
-/**
- * Returns whether a change of a node leaves its need for daemon pods unchanged. Heartbeats do not affect this need.
- */
+/** Returns whether a change of a node has no effect on daemon pods. For example, heartbeats have no effect. */
 const sameForDaemons = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'spec').taints, look(old, 'spec').taints);

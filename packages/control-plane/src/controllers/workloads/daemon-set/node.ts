@@ -26,8 +26,8 @@ const isAlike = (one: Plain, other: Plain): boolean =>
   ['key', 'operator', 'effect', 'value'].every((field) => text(one, field) === text(other, field));
 
 /**
- * Returns the tolerations of the template and the tolerations of all daemon pods. A toleration of all daemon pods replaces a
- * similar toleration of the template.
+ * Returns the tolerations of the template and the tolerations of all daemon pods. If both lists contain a toleration
+ * for a taint, the toleration of all daemon pods replaces the toleration of the template.
  */
 function tolerationsOf(spec: Plain): Plain[] {
   const all = spec.hostNetwork === true ? [...TOLERATIONS, NETWORK] : TOLERATIONS;
@@ -67,8 +67,8 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
 }
 
 /**
- * Returns the node for which a daemon pod was created, even before the pod is bound. `targetOf` returns undefined if
- * the pod names no node.
+ * Returns the node for which a daemon pod was created, even before the pod is bound. If the pod names no node, the
+ * result is undefined.
  */
 export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);

@@ -56,7 +56,7 @@ const isAvailable = ({ set, now }: DaemonView, pod: ApiObject): boolean =>
 
 const desired = ({ placements }: DaemonView): number => [...placements.values()].filter(({ runs }) => runs).length;
 
-/** Returns the number of pods that may be unavailable, and the number of nodes that may run an additional pod. */
+/** Returns two limits: the number of unavailable pods, and the number of nodes with an additional pod. */
 function limits({ set }: DaemonView, wanted: number): { unavailable: number; surge: number } {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const { maxUnavailable = 1, maxSurge = 0 } = look({ rollingUpdate }, 'rollingUpdate');
@@ -85,8 +85,8 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
 }
 
 /**
- * Returns the deleted pods of nodes that do not exist. The controller removes these pods, because a missing node has no
- * kubelet.
+ * Returns the terminating pods of nodes that do not exist. The controller removes these pods, because a missing node
+ * has no kubelet.
  */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
@@ -115,8 +115,8 @@ export function planPlacement(view: DaemonView): DaemonPlan {
 }
 
 /**
- * Returns the pod with the old template and the pod with the new template on a node. The result is undefined if a
- * template has several pods.
+ * Returns the pod with the old template and the pod with the new template on a node. If a template has several pods on
+ * the node, the result is undefined.
  */
 function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
@@ -138,7 +138,8 @@ function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   const candidates: ApiObject[] = [];
   for (const [, pods] of nodesOf(view)) {
     const { fresh, old } = pairOn(view, pods) ?? {};
-    // The node has no pod or too many pods, which another step corrects. The node counts as unavailable until then.
+    // The node has no pod or too many pods. Another step corrects the number of pods. Until this correction, the node
+    // counts as unavailable.
     if ((fresh === undefined) === (old === undefined)) down++;
     else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
     else if (old !== undefined && isAvailable(view, old)) candidates.push(old);

@@ -39,7 +39,7 @@ export class DeploymentWriter {
   }
 
   /**
-   * Applies a step. `apply` returns the time at which the deployment must be checked again without an event, or
+   * Applies a step. The result is the time at which the deployment must be checked again without an event, or
    * undefined.
    */
   async apply(view: DeploymentView, step: Step): Promise<Date | undefined> {
@@ -149,7 +149,8 @@ export class DeploymentWriter {
   }
 
   /**
-   * Handles a paused rollout, or a change of the size during a rollout. The sets get the new size, and the rollout waits.
+   * Handles a paused rollout, or a new size of the Deployment during a rollout. The sets are scaled, and the rollout
+   * makes no step.
    */
   async #followSize(view: DeploymentView): Promise<void> {
     const { deployment, fresh, old } = view;

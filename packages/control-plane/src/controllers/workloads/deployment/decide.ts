@@ -33,7 +33,10 @@ export type Step =
 
 export interface SetChange {
   readonly annotations: Readonly<Record<string, string>>;
-  /** The new readiness delay. `minReadySeconds` is undefined if the set already has the value of the deployment. */
+  /**
+   * The new readiness delay. If the set already has the readiness delay of the deployment, `minReadySeconds` is
+   * undefined.
+   */
   readonly minReadySeconds: number | undefined;
 }
 

@@ -26,8 +26,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   });
 
   /**
-   * Adopts sets that match the selector, and releases sets that do not match. `observe` returns the deployment with its
-   * sets.
+   * Adopts sets that match the selector, releases sets that do not match, and returns the deployment with its sets.
    */
   const observe = async (deployment: ApiObject): Promise<DeploymentView> => {
     const sets = (await adoption.claim(deployment)).filter((set) => !isDying(set));

@@ -37,19 +37,18 @@ export const revisionOf = (object: ApiObject): bigint => parseRevision(object.me
 
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-/** Returns whether two objects have the same pod template. */
+/** Returns whether two objects have equal pod templates. */
 export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
 
 /**
- * Returns the set with the template of the deployment. If several sets have the template, `findFresh` returns the
- * oldest of them.
+ * Returns the set with the template of the deployment. If several sets have the template, the result is the oldest set.
  */
 export const findFresh = (deployment: ApiObject, sets: readonly ApiObject[]): ApiObject | undefined =>
   [...sets].sort((a, b) => createdAt(a) - createdAt(b)).find((set) => sameTemplate(set, deployment));
 
 /**
- * Returns the history of revisions for a set that gets a new revision after a rollback. The history contains the former
- * revision of the set.
+ * Returns the annotation with the former revisions, for a set that gets a new revision after a rollback. The annotation
+ * includes the replaced revision of the set.
  */
 function historyWith(annotations: Readonly<Record<string, string>>): string | undefined {
   const revision = annotations[REVISION];

@@ -9,18 +9,18 @@ export interface Rollback {
   readonly reason: string;
   readonly message: string;
   readonly annotations: Record<string, string>;
-  /** The template after the rollback. `template` is absent if the template does not change. */
+  /** The template after the rollback. If the rollback does not change the template, `template` is absent. */
   readonly template?: Plain;
 }
 
 /**
- * Returns the revision that the rollback annotation requests, or 0 for the previous revision. `rollbackOf` returns
- * undefined if the value is not a number.
+ * Returns the revision that the rollback annotation requests, or 0 for the previous revision. If the annotation is not
+ * a number, the result is undefined.
  */
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);
 
-/** Returns the second highest revision of the sets, or 0 if there are fewer than two sets. */
+/** Returns the second highest revision of the sets, or 0 for fewer than two sets. */
 function lastRevision(sets: readonly ApiObject[]): bigint {
   const [, last = 0n] = sets.map(revisionOf).sort((a, b) => compareRevisions(b, a));
   return last;

@@ -25,7 +25,7 @@ const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): num
 
 /**
  * Returns maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable, because the
- * rollout could not continue.
+ * rollout could not continue with two zeros.
  */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');

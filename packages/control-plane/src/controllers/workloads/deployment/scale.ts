@@ -3,11 +3,11 @@ import { look, number } from '../../../apimachinery/objects/plain.ts';
 import { replicasOf } from '../pods.ts';
 import { bounds, type Scaling } from './rollout.ts';
 
-/** The annotations of a set with the size of its deployment when the set was last scaled. */
+/** The annotation of a set with the size of the deployment at the time of the last scaling. */
 export const DESIRED = 'deployment.kubernetes.io/desired-replicas';
 export const MAX = 'deployment.kubernetes.io/max-replicas';
 
-/** A deployment with its sets. `fresh` is the set with the template of the deployment, if it exists. */
+/** A deployment with its sets. `fresh` is the set with the template of the deployment, or undefined. */
 export interface ScaleView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject | undefined;

@@ -119,7 +119,7 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // The wanted sizes of the sets count, so pods that could not be created are unavailable.
+    // `wanted` is the sum of the wanted sizes, so a pod that could not be created counts as unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     ...(collisionCount === undefined ? {} : { collisionCount }),
@@ -189,7 +189,7 @@ function withFailures(
 }
 
 /**
- * Returns the condition Progressing for the start or end of a pause, or undefined if it already exists
+ * Returns the condition Progressing for the start or end of a pause, or undefined if the condition already exists
  * (`checkPausedConditions`).
  */
 export function pausedCondition(deployment: ApiObject): ConditionFacts | undefined {
@@ -211,7 +211,7 @@ export const progressFacts = (status: 'True' | 'False', reason: string, message:
   message,
 });
 
-/** Returns whether two statuses are equal. Zero equals absent, and the order of conditions has no effect. */
+/** Returns whether two statuses are equal. Zero equals an absent value, and the order of conditions has no effect. */
 export function sameStatus(a: Plain, b: Plain): boolean {
   const { conditions: _a, ...countsA } = a;
   const { conditions: _b, ...countsB } = b;

@@ -11,9 +11,7 @@ import { jobPod } from './pods.ts';
 import type { JobReport } from './status.ts';
 import type { TrackedPods } from './tracked-pods.ts';
 
-/**
- * Returns whether a status already has these values. In this comparison, the values zero, null and absent are equal.
- */
+/** Returns whether a status already has these values. In this comparison, zero, null and an absent value are equal. */
 function saysAlready(old: Plain, status: Plain): boolean {
   return Object.entries(status).every(([field, value]) => {
     if (field === 'uncountedTerminatedPods') {
@@ -48,7 +46,8 @@ export class JobWriter {
   }
 
   /**
-   * Deletes pods, and returns the deleted pods. @param quietly if true, a deleted pod does not count as a failed pod
+   * Deletes pods, and returns the deleted pods. @param quietly whether the deletions do not count as failures of the
+   * pods
    */
   async remove(job: ApiObject, list: readonly ApiObject[], quietly: boolean, errors: unknown[]): Promise<ApiObject[]> {
     const one = async (pod: ApiObject): Promise<ApiObject[]> => {

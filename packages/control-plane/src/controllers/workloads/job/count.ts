@@ -16,8 +16,8 @@ export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
 /**
- * Returns whether the job replaces a pod only after its failure. Otherwise, the job replaces a pod at the start of its
- * deletion.
+ * Returns whether the job replaces a terminating pod only after the pod has failed. If the result is false, the job
+ * replaces the pod at the start of its deletion.
  */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
@@ -39,8 +39,8 @@ function annotatedCount(pod: ApiObject, annotation: string): number {
 export const failureCountOf = (pod: ApiObject): number => annotatedCount(pod, FAILURE_COUNT);
 export const ignoredCountOf = (pod: ApiObject): number => annotatedCount(pod, IGNORED_COUNT);
 /**
- * Returns the number of failures, including failures that do not count for the limit. The number of attempts determines
- * the delay of the next pod.
+ * Returns the number of failures, including failures that do not count for the limit. This number determines the delay
+ * of the next pod.
  */
 export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignoredCountOf(pod);
 
@@ -63,7 +63,7 @@ export interface JobCount {
   /** The UIDs of pods that still have the finalizer, and whose end is recorded in the status. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
-  /** The indexes that have failed. `failedIndexes` is undefined if the job has no limit per index. */
+  /** The failed indexes. If the job has no limit per index, `failedIndexes` is undefined. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
@@ -92,7 +92,10 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/** Returns the finished pods in the status: the UIDs of pods with the finalizer, and the number of pods without it. */
+/**
+ * Returns the finished pods in the status: the UIDs of pods with the finalizer, and the number of pods without the
+ * finalizer.
+ */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));

@@ -44,8 +44,8 @@ export function completionOf(job: ApiObject, count: JobCount, active: number): E
 }
 
 /**
- * Returns the end of an indexed job. The job ends if too many indexes have failed, or if all are finished and at least one
- * has failed.
+ * Returns the end of an indexed job. The job ends if too many indexes have failed. The job also ends if all indexes are
+ * finished and at least one index has failed.
  */
 function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCount): End | undefined {
   if (failedIndexes === undefined) return undefined;

@@ -71,7 +71,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of podsFor(job).filter(isTracked)) await tracked.release(pod);
   });
 
-  /** Removes the finalizer from a pod whose job no longer exists. Pods of foreign owners are ignored. */
+  /** Removes the finalizer from a pod whose job no longer exists. Pods of other owners are ignored. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;

@@ -21,7 +21,7 @@ export function parseIndexes(text: string, end: number): Set<number> {
   return indexes;
 }
 
-/** Formats indexes as in the status: `1,3-5`. Two consecutive numbers are not joined to a range. */
+/** Formats indexes as in the status: `1,3-5`. A range has at least three numbers. */
 export function formatIndexes(indexes: ReadonlySet<number>): string {
   const sorted = [...indexes].sort((a, b) => a - b);
   const parts: string[] = [];

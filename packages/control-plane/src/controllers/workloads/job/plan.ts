@@ -10,7 +10,7 @@ import { type Backoff, finishedAt, waitFor } from './times.ts';
 /** The maximum number of pods that one sync creates or deletes. */
 const MOST_AT_ONCE = 500;
 
-/** A pod to create. The pod has its index in an indexed job, and the failed pod that it replaces. */
+/** A pod to create, with its index in an indexed job, and with the failed pod that the new pod replaces. */
 export interface NewPod {
   readonly index: number | undefined;
   readonly previous: ApiObject | undefined;
@@ -84,8 +84,8 @@ export function planPods(
 }
 
 /**
- * Plans pods for a job with a limit per index. Each index has its own delay. Every failure delays the next pod, even if
- * it does not count towards the limit.
+ * Plans pods for a job with a limit per index. Each index has its own delay. Every failure delays the next pod,
+ * including a failure that does not count towards the limit.
  */
 function planIndexes(indexes: readonly number[], count: JobCount, now: Date): PodPlan {
   const create: NewPod[] = [];

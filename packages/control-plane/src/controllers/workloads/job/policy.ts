@@ -54,10 +54,7 @@ export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   return COUNTS;
 }
 
-/**
- * Returns the reason why a job is complete with the succeeded indexes. `assessSuccess` returns undefined while no rule
- * matches.
- */
+/** Returns the reason why the succeeded indexes complete a job, or undefined while no rule matches. */
 export function assessSuccess(job: ApiObject, succeeded: ReadonlySet<number>): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, rule] of items(look(job, 'spec').successPolicy, 'rules').entries()) {

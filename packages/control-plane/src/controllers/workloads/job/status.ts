@@ -7,7 +7,7 @@ import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 
-/** The maximum number of ended pods that the status lists. The next sync adds the pods above this number. */
+/** The maximum number of ended pods in the status. The next sync adds the remaining pods. */
 const MOST_NOTED = 500;
 
 interface JobEvent {
@@ -62,7 +62,7 @@ function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end:
     release.push(pod);
     const uid = uidOf(pod);
     if (phaseOf(pod) === 'Succeeded' && !failed.includes(uid)) {
-      // The index is in the list of succeeded indexes, so the status needs no UID of the pod.
+      // The index is already in the list of succeeded indexes, so the status does not need the UID of the pod.
       if (isIndexed(job)) newIndexes++;
       else if (!succeeded.includes(uid)) succeeded.push(uid);
     } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {

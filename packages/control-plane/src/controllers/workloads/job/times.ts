@@ -21,8 +21,8 @@ export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
 /**
- * Returns the time at which the last container or sidecar of a pod ended. `containersEndedAt` returns undefined if a
- * container or sidecar still runs.
+ * Returns the time at which the last container or sidecar of a pod ended. If a container or sidecar still runs, the
+ * result is undefined.
  */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
@@ -41,7 +41,7 @@ function containersEndedAt(pod: ApiObject): number | undefined {
  * Returns the end of a pod in milliseconds (`getFinishedTime`). The result is the first existing time of this list:
  *
  * - the end of its containers,
- * - the time at which it became unready,
+ * - the time at which the pod became unready,
  * - the start of its deletion without the grace period,
  * - its creation.
  */

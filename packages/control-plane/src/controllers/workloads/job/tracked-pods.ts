@@ -39,7 +39,7 @@ export class TrackedPods {
     return this.#released.has(uidOf(pod)) ? withoutTracking(pod) : pod;
   }
 
-  /** Adds the pods that ended since the last call to the backoff of a job. `backoffOf` returns the backoff. */
+  /** Adds the pods that ended since the last call to the backoff of a job, and returns the backoff. */
   backoffOf({ metadata: { uid = '' } }: ApiObject, count: JobCount): Backoff {
     const seen = this.#known.get(uid) ?? new Set<string>();
     this.#known.set(uid, seen);

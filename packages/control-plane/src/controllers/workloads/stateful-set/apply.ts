@@ -11,7 +11,9 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/** Returns whether a call had an effect. A call that the server refused with an allowed code returns undefined. */
+/**
+ * Returns whether a call had an effect. If the server refused the call with an allowed code, the call had no effect.
+ */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
 /** Applies the plans of stateful sets. */
@@ -61,7 +63,7 @@ export class StatefulWriter {
     await this.#history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
+  /** Writes the status. The result is the time at which the status changes without an event, or undefined. */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
     const old = look(set, 'status');
@@ -76,7 +78,7 @@ export class StatefulWriter {
     await this.#claims.keepOwners(set, ordinal, undefined);
     const template = this.#history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // A pod of a foreign owner with the wanted name blocks the creation. The deletion of the foreign pod triggers the
+    // If a pod of another owner has the wanted name, the creation fails. The deletion of the other pod triggers the
     // next sync.
     const creation = allowing(this.#owned.create(set, pod), 409);
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));

@@ -43,8 +43,8 @@ export class StatefulClaims {
   }
 
   /**
-   * Creates the missing claims of the pod with this ordinal. Returns false if a claim is terminating: the pod then
-   * waits for a new claim.
+   * Creates the missing claims of the pod with this ordinal. If a claim is terminating, the result is false, and the
+   * pod waits for a new claim.
    */
   async ensure(set: ApiObject, ordinal: number): Promise<boolean> {
     for (const template of claimTemplates(set)) {

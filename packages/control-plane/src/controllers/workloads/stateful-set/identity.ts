@@ -62,7 +62,9 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
   };
 }
 
-/** Returns the identity labels of this ordinal that a pod lacks. The label of the revision is not an identity label. */
+/**
+ * Returns the missing identity labels of the pod with this ordinal. The label of the revision is not an identity label.
+ */
 export function missingIdentity(set: ApiObject, pod: ApiObject): Record<string, string> {
   const { name = '', labels = {} } = pod.metadata;
   const wanted = { [POD_NAME_LABEL]: name, [INDEX_LABEL]: String(ordinalOf(set, pod)) };

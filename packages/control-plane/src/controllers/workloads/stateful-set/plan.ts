@@ -9,7 +9,7 @@ export interface StatefulPlan {
   readonly delete: readonly ApiObject[];
 }
 
-/** A set, its pods, and its current and its update revision. */
+/** A set with its pods, its current revision and its update revision. */
 export interface StatefulView {
   readonly set: ApiObject;
   readonly pods: readonly ApiObject[];
@@ -23,8 +23,8 @@ const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
 /**
- * Returns the revision for a new pod with an ordinal. A pod that is deleted before its update is replaced by a pod of
- * the old revision.
+ * Returns the revision for the new pod with this ordinal. If a pod is deleted before its update, the new pod has the
+ * old revision.
  */
 function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
@@ -37,9 +37,9 @@ function revisionFor({ set, current, update }: StatefulView, ordinal: number): s
 export const isRunningAndReady = (pod: ApiObject): boolean => phaseOf(pod) === 'Running' && isReady(pod);
 
 /**
- * Plans the pods of a set. The plan creates pods in ascending order, and deletes and updates them in descending order. With
- * `OrderedReady`, each pod waits until the previous pod is available. With `Parallel`, all pods change at the same time.
- * Scaling comes before updates.
+ * Plans the pods of a set. The plan creates pods in ascending order, and deletes and updates pods in descending order.
+ * With `OrderedReady`, each pod waits until the previous pod is available. With `Parallel`, all pods change at the same
+ * time. Scaling comes before updates.
  */
 export function planStatefulSet(view: StatefulView): StatefulPlan {
   const { set, pods, update, now } = view;

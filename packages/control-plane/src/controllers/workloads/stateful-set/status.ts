@@ -21,8 +21,8 @@ export const namesIn = (set: ApiObject): SetRevisions => ({
 });
 
 /**
- * Returns the names of the revisions. Without a current revision in the status, or without its template, the update
- * revision is also the current revision.
+ * Returns the names of the revisions. If the status has no current revision, or the template of the current revision is
+ * missing, the update revision is also the current revision.
  */
 export function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revisions): SetRevisions {
   const known = new Set([update, ...duplicates, ...old].map(({ metadata }) => metadata.name ?? ''));
