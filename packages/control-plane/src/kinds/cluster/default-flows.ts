@@ -13,8 +13,8 @@ const metadataOf = (name: string): ApiObject['metadata'] => ({
 type Queuing = readonly [queues: number, handSize: number, queueLengthLimit: number];
 
 /**
- * The limited priority levels: their shares, the percentage of lendable shares, and their queues. A level without
- * queues refuses excess requests.
+ * The limited priority levels: their shares, the percentage of shares that other levels can borrow, and their queues. A
+ * level without queues refuses excess requests.
  */
 const LEVELS: readonly (readonly [name: string, shares: number, lendable: number, queuing?: Queuing])[] = [
   ['leader-election', 10, 0, [16, 4, 50]],
