@@ -14,7 +14,8 @@ const driverModule = z.looseObject({
 export type DriverModule = z.infer<typeof driverModule>;
 
 /**
- * Imports the module of a driver, and verifies its exports. / @param path relative to the working directory
+ * Imports the module of a driver, and verifies its exports.
+ * @param path relative to the working directory
  * @throws Error that names the file, and the missing or wrong export
  */
 export async function loadDriverModule(path: string): Promise<DriverModule> {

@@ -96,7 +96,7 @@ const providerNotes = ({ machineClass: { provider = '' } }: ConformanceTarget, n
     .filter((name) => provider !== '' && provider.toLowerCase() !== name.toLowerCase())
     .map((name) => `machineClass.provider is "${provider}", but the name of the driver is "${name}"`);
 
-/** The network and the real clock, for a target that has no cloud in this process. */
+/** Returns a world with the network and the real clock, for a target that has no cloud in this process. */
 function overTheNetwork(): World {
   const opened = new Map<string, ReturnType<typeof undiciTransport>>();
   const connect = (origin: string): Transport => {

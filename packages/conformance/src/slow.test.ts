@@ -58,7 +58,7 @@ test.each([1, 2])(
   },
 );
 
-/** The list of this cloud contains a VM only ten seconds after its creation. */
+/** Wraps a driver, whose list then contains a VM only ten seconds after its creation. */
 const lagging = ((context: DriverContext) => {
   const driver = createDriver(context);
   const seen = new Map<string, number>();

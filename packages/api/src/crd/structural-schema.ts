@@ -90,7 +90,7 @@ const convertProperties = (properties: Readonly<Record<string, unknown>>, path: 
     }),
   );
 
-/** The schemas `true`, `false` and `{}` have no keywords. */
+/** Returns true for a schema with keywords. The schemas `true`, `false` and `{}` have no keywords. */
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 

@@ -47,23 +47,26 @@ export const text = (description: string) => z.string().meta({ description });
 export const flag = (description: string) => z.boolean().meta({ description });
 
 /**
- * A text with a list of known values. The CRD does not enforce the list, because a newer controller may write other
- * values.
+ * Returns the schema of a text with a list of known values. The CRD does not enforce the list, because a newer
+ * controller may write other values.
  */
 export const knownText = <const T extends string>(description: string): z.ZodType<T, T> =>
   z.string().meta({ description }) as z.ZodType<string> as z.ZodType<T, T>;
 
-/** An RFC 3339 time. */
+/** Returns the schema of an RFC 3339 time. */
 export const time = (description: string) => crd(z.string(), { description, format: 'date-time' });
 
-/** A number that users set, from 0 to the largest int32. */
+/** Returns the schema of a number that users set, from 0 to the largest int32. */
 export const count = (description: string, keywords: CrdKeywords = {}) =>
   crd(z.int().min(0).max(MAX_INT32), { description, format: 'int32', ...keywords });
 
-/** An int32 that controllers write. The field has no limits, because a refused status would help no user. */
+/**
+ * Returns the schema of an int32 that controllers write. The field has no limits, because a refused status would help
+ * no user.
+ */
 export const int32 = (description: string) => crd(z.int(), { description, format: 'int32' });
 
-/** An int64 that controllers write. */
+/** Returns the schema of an int64 that controllers write. */
 export const int64 = (description: string) => crd(z.int(), { description, format: 'int64' });
 
 const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from 0s to about 2562047h';
@@ -77,8 +80,8 @@ const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
 /**
- * A duration in Go's syntax. The rule also refuses durations above an int64 of nanoseconds, because a pattern cannot
- * express this limit.
+ * Returns the schema of a duration in Go's syntax. The CEL rule also refuses durations above an int64 of nanoseconds,
+ * because a pattern cannot express this limit.
  */
 export const duration = (description: string) =>
   crd(
@@ -143,7 +146,7 @@ export const intOrPercent = (description: string, keywords: CrdKeywords = {}) =>
     },
   );
 
-/** A map of strings, such as labels. */
+/** Returns the schema of a map of strings, such as labels. */
 export const stringMap = (description: string, keywords: CrdKeywords = {}) =>
   crd(z.record(z.string(), z.string()), { description, ...keywords });
 
@@ -156,7 +159,9 @@ const LABEL_KEY_ERROR = 'must have label keys such as "app" or "example.com/app"
 
 const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
 
-/** A name of at most 63 characters, possibly after a DNS prefix of at most 253 characters and a slash. */
+/**
+ * Returns true for a name of at most 63 characters, possibly after a DNS prefix of at most 253 characters and a slash.
+ */
 const isLabelKey = (key: string): boolean => key.indexOf('/') <= 253 && LABEL_KEY_PATTERN.test(key);
 
 export const labelValue = () =>
@@ -174,7 +179,9 @@ export const labelKey = (description: string) =>
     maxLength: 317,
   });
 
-/** A map of labels. The size of the map is limited, because CEL rules iterate over its entries. */
+/**
+ * Returns the schema of a map of labels. The size of the map is limited, because CEL rules iterate over its entries.
+ */
 export const labelMap = (description: string, maxProperties = 256) =>
   crd(
     z

@@ -1,8 +1,8 @@
 import { crds } from '../crd/crds.ts';
 
 /**
- * Every field is allowed, and no field is required, so a server stores objects that the CRDs of mcm refuse. The CRDs
- * have no `scale` subresource, because a server always validates the fields of this subresource.
+ * Returns CRDs that allow every field and require no field. A server with these CRDs stores objects that the CRDs of
+ * mcm refuse. The CRDs have no `scale` subresource, because a server always validates the fields of this subresource.
  */
 export const crdsWithoutRules = () =>
   crds.map((crd) => ({

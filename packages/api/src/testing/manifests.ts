@@ -25,7 +25,7 @@ const template = (change: Spec = {}): Spec => ({
   spec: { class: { kind: 'MachineClass', name: 'small' }, ...change },
 });
 
-/** A valid MachineDeployment with some fields of its spec replaced. */
+/** Returns a valid MachineDeployment with some fields of its spec replaced. */
 export const deploymentManifest = (change: Spec = {}): Manifest => ({
   apiVersion: API_VERSION,
   kind: 'MachineDeployment',
@@ -39,7 +39,7 @@ export const deploymentManifest = (change: Spec = {}): Manifest => ({
   },
 });
 
-/** A valid MachineSet with some fields of its spec replaced. */
+/** Returns a valid MachineSet with some fields of its spec replaced. */
 export const setManifest = (change: Spec = {}): Manifest => ({
   apiVersion: API_VERSION,
   kind: 'MachineSet',
@@ -47,7 +47,7 @@ export const setManifest = (change: Spec = {}): Manifest => ({
   spec: { replicas: 3, selector: { matchLabels: { app: 'pool' } }, template: template(), machineClass: {}, ...change },
 });
 
-/** A valid Machine with some fields of its spec replaced. */
+/** Returns a valid Machine with some fields of its spec replaced. */
 export const machineManifest = (change: Spec = {}): Manifest => ({
   apiVersion: API_VERSION,
   kind: 'Machine',
@@ -55,7 +55,7 @@ export const machineManifest = (change: Spec = {}): Manifest => ({
   spec: { class: { kind: 'MachineClass', name: 'small' }, ...change },
 });
 
-/** A valid MachineClass with some fields of its node template replaced. */
+/** Returns a valid MachineClass with some fields of its node template replaced. */
 export const classManifest = (nodeTemplate: Spec = {}): Manifest => ({
   apiVersion: API_VERSION,
   kind: 'MachineClass',

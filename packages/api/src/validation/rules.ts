@@ -31,7 +31,10 @@ const selectorView = z.object({
   template: z.object({ metadata: optional(templateMetadataSchema) }),
 });
 
-/** The selector must match the machines of its template. Otherwise the controller would create machines without end. */
+/**
+ * The selector must match the machines of its template. With a different selector, the controller would create machines
+ * without end.
+ */
 export const selectorRule: Rule = rule(selectorView, ({ selector, template }) => {
   const labels = template.metadata?.labels;
   const errors: FieldError[] = [];

@@ -159,7 +159,10 @@ export class Stage {
     return machine;
   }
 
-  /** A Machine with the same name and a new UID, as if a user had created a deleted Machine again. */
+  /**
+   * Returns a Machine with the name of the given Machine and a new UID, as if a user had created a deleted Machine
+   * again.
+   */
   again(machine: Machine): Machine {
     const { name } = machine.metadata;
     const other = { ...machine, metadata: { ...machine.metadata, name, uid: this.#uid() } };

@@ -1,4 +1,4 @@
-/** The number of single-letter changes (insert, delete, replace, swap of neighbors) that turn `a` into `b`. */
+/** Returns the number of single-letter changes (insert, delete, replace, swap of neighbors) that turn `a` into `b`. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);

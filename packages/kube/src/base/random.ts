@@ -4,7 +4,10 @@ export interface Random {
   next(): number;
 }
 
-/** A small generator with a seed (mulberry32). The numbers are predictable, so they are not suitable for secrets. */
+/**
+ * Creates a small random number generator with a seed (mulberry32). The numbers are predictable, so they are not
+ * suitable for secrets.
+ */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

@@ -5,7 +5,8 @@ import { faultText, noteFaults } from '../informer/faults.ts';
 
 /**
  * Wraps a client for programs that only display objects. Each object that a conforming client reads conforms to its
- * type, as in a cache. Never write such an object back as a whole, because fields of a wrong type are removed.
+ * type, as in a cache. Never write an object of a conforming client back as a whole, because fields of a wrong type are
+ * removed.
  * @param malformed Receives a sentence about each object that does not conform, each time the object is read.
  */
 export const conformingClient = (client: KubeClient, malformed: (sentence: string) => void): KubeClient => ({

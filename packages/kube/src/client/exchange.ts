@@ -90,8 +90,8 @@ export class Exchange {
   }
 
   /**
-   * The time limit of a stream ends when the headers arrive. A failed stream is not retried, because the callers retry
-   * it.
+   * The time limit of a stream ends when the headers arrive. The client does not retry a failed stream, because the
+   * callers retry failed streams.
    */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();

@@ -5,7 +5,7 @@ export interface Timer {
 
 /** A source of time. Only `main` uses the system clock and its timers directly. */
 export interface Clock {
-  /** The time of day, for stored times. The time of day may jump in either direction. */
+  /** Returns the time of day, for stored times. The time of day may jump in either direction. */
   now(): Date;
   /**
    * Milliseconds since an arbitrary time, for intervals and deadlines of this process. The monotonic time never jumps.

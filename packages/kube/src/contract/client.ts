@@ -18,8 +18,8 @@ export interface RequestOptions {
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
-   * Called before each attempt, after all waits of the client. If `beforeSend` rejects, the client sends no request and
-   * throws a `KubeError`.
+   * `beforeSend` is called before each attempt, after all waits of the client. If `beforeSend` rejects, the client
+   * sends no request and throws a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }

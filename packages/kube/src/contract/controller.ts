@@ -18,7 +18,7 @@ export const soonest = (...all: readonly Outcome[]): Outcome =>
  * Compares the actual with the desired state of one object, and changes it towards the desired state. A controller
  * never runs two reconciles of one key at the same time.
  * - `done`: the failures of the key are forgotten, and only an event starts the next reconcile.
- * - `again`: the failures are forgotten too, and the next reconcile runs after `afterMs`. Use this result for
+ * - `again`: the failures of the key are forgotten, and the next reconcile runs after `afterMs`. Use this result for
  *   deadlines, not for polling.
  * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409, the next reconcile runs
  *   soon, without a log line at error level.

@@ -30,7 +30,7 @@ export interface Informer<T extends KubeObject> {
   readonly resource: string;
   readonly store: Store<T>;
   readonly synced: boolean;
-  /** True while no user needs an informer with the option `demand`. A closed informer has no objects. */
+  /** `closed` is true while no user needs an informer with the option `demand`. A closed informer has no objects. */
   readonly closed?: boolean;
   /** Rejects if the signal aborts before the first complete list. For a closed informer, the promise resolves at once. */
   whenSynced(signal?: AbortSignal): Promise<void>;
@@ -90,7 +90,10 @@ export interface DemandMember {
 export interface InformerDemand {
   readonly open: boolean;
   add(member: DemandMember): void;
-  /** An informer calls `progressed` when its cache is complete, and when the API server refuses its kind. */
+  /**
+   * Informers call this method: each informer calls `progressed` when its cache is complete, and when the API server
+   * refuses its kind.
+   */
   progressed(): void;
   /**
    * Waits until the informers open. The promise resolves to a signal that aborts when the informers close, or to

@@ -37,7 +37,7 @@ export class ServerHistory {
     if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
   }
 
-  /** An outdated response may describe a state that the server no longer has. */
+  /** Returns true for an outdated response. An outdated response may describe a state that the server no longer has. */
   isOutdated(answer: object): boolean {
     return this.#outdated.has(answer);
   }

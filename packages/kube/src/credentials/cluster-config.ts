@@ -31,8 +31,8 @@ export interface ClusterConfig {
    */
   readonly latest?: () => Promise<ClusterConfig>;
   /**
-   * Called when the server refuses the credentials, or has an untrusted certificate. The next call of `latest` then
-   * reads the files again.
+   * `lookAgain` is called when the server refuses the credentials, or has an untrusted certificate. The next call of
+   * `latest` then reads the files again.
    */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string | undefined;

@@ -13,7 +13,9 @@ interface InCluster {
   readonly folder?: string;
 }
 
-/** The configuration of a pod: environment variables, and the files of its service account. */
+/**
+ * Returns the configuration of a pod, which comes from environment variables and from the files of its service account.
+ */
 export async function inClusterConfig(
   env: Readonly<Record<string, string | undefined>>,
   { clock, readText, folder = SERVICE_ACCOUNT }: InCluster,

@@ -164,8 +164,8 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
 ];
 
 /**
- * A kubeconfig from an object must not refer to files or programs. The author of the object could read files of this
- * process or run programs in it.
+ * Refuses a kubeconfig from an object that refers to files or programs. The author of the object could read files of
+ * this process or run programs in this process.
  */
 function mustBeComplete(selected: Selected, label: string): void {
   for (const [part, field, instead] of OUTSIDE) {

@@ -38,7 +38,7 @@ export class Candidate {
    * writes, so the leadership ends with the earliest of their deadlines.
    */
   #limits: readonly { readonly sent: Age; readonly deadlineMs: number }[] = [];
-  /** True if the last confirmed write contains the identity of this process. */
+  /** `#holds` is true if the last confirmed write contains the identity of this process. */
   #holds = false;
   #confirming: Promise<void> | undefined;
   #follows: boolean;

@@ -156,7 +156,7 @@ const IGNORED = {
   'log-flush-frequency': ignoredFlag('<duration>', 'log lines are always written immediately'),
 };
 
-/** The flags of all binaries. Names and defaults are from the original, unless the help states a difference. */
+/** Returns the flags of all binaries. Names and defaults are from the original, unless the help states a difference. */
 export const commonFlags = (defaults: CommonDefaults) => ({
   ...configurationFlags(defaults),
   ...CLUSTERS,

@@ -14,11 +14,11 @@ export interface Flag<T> {
   /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
   /**
-   * Set if the values of the flag are pairs. Repeated flags with pairs are merged, and a configuration file may contain
-   * a mapping.
+   * `pairs` is set if the values of the flag are pairs. Repeated flags with pairs are merged, and a configuration file
+   * may contain a mapping.
    */
   readonly pairs?: true;
-  /** Set for flags that have no effect. mcm accepts these flags for compatibility. */
+  /** `ignored` is set for flags that have no effect. mcm accepts these flags for compatibility. */
   readonly ignored?: string;
   /** @throws RangeError with the allowed values */
   parse(text: string): T;

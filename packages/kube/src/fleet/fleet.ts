@@ -70,7 +70,7 @@ export class Fleet implements Discovered {
       .sort((a, b) => (a.cluster < b.cluster ? -1 : Number(a.cluster > b.cluster)));
   }
 
-  /** All clusters of the discovery. */
+  /** Returns all clusters of the discovery. */
   clusters(): readonly BudgetCluster[] {
     return [...this.#clusters].map(([name, { labels }]) => ({ name, labels }));
   }

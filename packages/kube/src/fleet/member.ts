@@ -21,7 +21,7 @@ export interface Member {
 
 /** Receives the result of a discovery. Repeated calls with equal arguments have no effect. */
 export interface Discovered {
-  /** A cluster exists. `member` replaces an earlier value. */
+  /** Reports that a cluster exists. `member` replaces an earlier value. */
   engage(member: Member): void;
   /** Reports a cluster that exists but cannot be served. `problem` contains the object and the fix. */
   refuse(name: string, problem: string): void;

@@ -180,7 +180,7 @@ export class ServedCluster {
     this.#error = '';
     this.#setUnreachable(false);
     this.#run?.abort(reason);
-    // A later namespace of the same name is a new cluster.
+    // A later namespace with the name of the deleted namespace is a new cluster.
     this.#deletion = new AbortController();
     this.#empty = false;
     await this.#running;

@@ -47,7 +47,10 @@ export interface LeveledLogger extends Logger {
   readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
 }
 
-/** A full disk or a closed pipe must not end the process, so errors are ignored. */
+/**
+ * Returns standard error as the destination of the log. A full disk or a closed pipe must not end the process, so write
+ * errors are ignored.
+ */
 function standardError(): DestinationStream {
   const notice = (dropped: number, reason: string): string =>
     JSON.stringify({ level: 'warn', dropped, reason, msg: 'Dropped log lines because of a write error' });

@@ -156,7 +156,7 @@ export class FleetRig {
     this.#planes.set(name, await this.#start({ clock: this.clock, random: () => random.next(), controllers }));
   }
 
-  /** A client whose requests are not recorded. */
+  /** Returns a client whose requests are not recorded. */
   admin(server: string): KubeClient {
     const plane = this.#planes.get(server);
     if (plane === undefined) throw new Error(`no server ${server}`);

@@ -421,7 +421,10 @@ function budgetProblems<F extends Flags>(
   return [`--${name} needs --fleet-namespaces`];
 }
 
-/** In the fleet mode, the control cluster contains the peer Leases, and each cluster has its own target cluster. */
+/**
+ * Returns the kubeconfigs in the flags. In the fleet mode, the control cluster contains the peer Leases, and each
+ * cluster has its own target cluster.
+ */
 function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
   const control = flags['control-kubeconfig'];
   if (!fleet) return { controlKubeconfig: control, targetKubeconfig: flags['target-kubeconfig'] };

@@ -133,7 +133,10 @@ export const keptSecret = <F extends Flags>({
 }: Pick<SharedParts<F>, 'definition' | 'log'>): KeptSecret | undefined =>
   fleet?.deletion && new KeptSecret(fleet.deletion.finalizer, log);
 
-/** A Lease in a seed outlives the machines of its namespace. The Lease of a folder is in the target cluster. */
+/**
+ * Returns the finalizer of the Lease. A Lease in a seed outlives the machines of its namespace. The Lease of a folder
+ * is in the target cluster.
+ */
 function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: SharedParts<F>, ending: AbortSignal) {
   const name = definition.fleet?.deletion?.finalizer;
   if (seed === undefined || name === undefined) return undefined;

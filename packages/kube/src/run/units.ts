@@ -13,7 +13,7 @@ import type { Check } from './health/health.ts';
 
 export interface Runnable {
   readonly synced: boolean;
-  /** True while no user needs the objects of the cache. */
+  /** `closed` is true while no user needs the objects of the cache. */
   readonly closed?: boolean | undefined;
   readonly refused?: KubeError | undefined;
   /** Name of the resource in the cache, for a metric. */

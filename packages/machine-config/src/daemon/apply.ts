@@ -34,7 +34,7 @@ export async function undoJournal(host: DaemonHost, journal: Journal): Promise<v
   await dropJournal(disk);
 }
 
-/** The originals of removed entries are not needed after the update. */
+/** Ends an update: removes the originals that are no longer needed, and deletes the journal. */
 export const finishJournal = async (host: DaemonHost, { from, to }: Journal): Promise<void> => {
   await forgetOriginals(host, from, to);
   await dropJournal(host.disk);

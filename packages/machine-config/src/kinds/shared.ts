@@ -2,7 +2,7 @@ import { type LabelSelector, labelSelectorSchema } from '@mcm/api';
 import { CONDITION_FIELDS, crd, int64, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
 
-/** A selector schema with a description for the field. */
+/** Returns a selector schema with a description for the field. */
 export const selector = (description: string): z.ZodType<LabelSelector, LabelSelector> =>
   crd(labelSelectorSchema, { description, 'x-kubernetes-map-type': 'atomic' });
 
@@ -30,13 +30,13 @@ const conditionSchema = z
 /** A condition of a kind in the group of machine configs. */
 export type ConfigCondition = z.infer<typeof conditionSchema>;
 
-/** The conditions of a status. */
+/** Returns the schema of the conditions of a status. */
 export const conditions = (description: string) =>
   optional(crd(z.array(conditionSchema), { description, 'x-kubernetes-list-type': 'atomic' }));
 
 export const observedGeneration = () =>
   optional(int64('Generation of the spec from which the controller derived this status.'));
 
-/** The schema of an object that is stored unchanged. */
+/** Returns the schema of an object that is stored unchanged. */
 export const rawObject = (description: string) =>
   crd(z.looseObject({}), { description, 'x-kubernetes-preserve-unknown-fields': true });

@@ -5,7 +5,8 @@ import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
 /**
- * A KubeletConfig is refused, and a retry has the same result. The condition of the KubeletConfig contains the message.
+ * The controller refuses a KubeletConfig, and a retry would have the same result. The condition of the KubeletConfig
+ * contains the message.
  */
 export class KubeletConfigError extends NodeConfigError {
   override readonly name: string = 'KubeletConfigError';

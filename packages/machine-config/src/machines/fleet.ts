@@ -40,7 +40,7 @@ const OWNER = 'owner';
 const NODE = 'node';
 const ownerTerms = (object: KubeObject): readonly string[] => [controllerOf(object)?.uid ?? []].flat();
 
-/** The caches of machines, for pools that refer to machines. */
+/** Creates the caches of machines, for pools that refer to machines. */
 export function createMachineCaches(client: KubeClient, runtime: InformerRuntime): MachineCaches {
   const access = new MachineAccess();
   const live = <T extends KubeObject>(kind: ResourceDefinition<T>, indexes: InformerOptions<T>['indexes']) =>
@@ -162,7 +162,7 @@ function fleetOf(source: FleetSource): MachineFleet {
   };
 }
 
-/** Returns the pools that refer to the machine of a node. Without such a pool, node selectors decide. */
+/** Returns the pools that refer to the machine of a node. If no pool refers to the machine, node selectors decide. */
 export type ClaimsOf = (node: Node) => readonly MachineConfigPool[];
 
 /** Returns the {@link ClaimsOf} function of a fleet. */

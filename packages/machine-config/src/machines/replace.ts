@@ -171,7 +171,10 @@ export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean
   annotations[ConfigAnnotations.TemplateConfig] === undefined ||
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
-/** A new template does not change the config of nodes with in-place updates, so only the pool may set their target. */
+/**
+ * Returns true if a rollout of the deployment keeps its machines. A new template does not change the config of nodes
+ * with in-place updates, so only the pool may set their target.
+ */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
 /**

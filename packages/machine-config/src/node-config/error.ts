@@ -1,4 +1,7 @@
-/** An object is refused, and a retry has the same result. The condition of the object contains the message. */
+/**
+ * The controller refuses an object, and a retry would have the same result. The condition of the object contains the
+ * message.
+ */
 export class NodeConfigError extends Error {
   override readonly name: string = 'NodeConfigError';
   /** The hint, absent if the message contains the fix. */

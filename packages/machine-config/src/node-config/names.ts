@@ -108,7 +108,7 @@ function isNewest(config: NodeConfig, rivals: readonly NodeConfig[]): boolean {
   return rivals.every(({ metadata }) => Date.parse(metadata.creationTimestamp) <= born);
 }
 
-/** The finalizers contain the names of the generated MachineConfigs. */
+/** Returns the largest suffix in the finalizers, which contain the names of the generated MachineConfigs. */
 function fromFinalizers({ naming, config, pool, exists }: NamingInput): string | undefined {
   const base = baseName(naming, pool);
   const suffixes = (config.metadata.finalizers ?? []).flatMap((name) => {

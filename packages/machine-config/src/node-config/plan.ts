@@ -174,7 +174,7 @@ class Work<T extends NodeConfig> {
     return { apiVersion: API_VERSION, kind: 'MachineConfig', metadata: metadata as MachineConfig['metadata'], spec };
   }
 
-  /** The suffix is an annotation and the name is a finalizer. Finalizers in older forms are removed. */
+  /** Stores the suffix as an annotation and the name as a finalizer. Finalizers in older forms are removed. */
   #remember(pool: string, suffix: string, name: string): void {
     const { metadata } = this.#config;
     const wanted = withSuffixFor(this.#config, pool, suffix);

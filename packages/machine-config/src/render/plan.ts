@@ -266,7 +266,10 @@ function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: read
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 
-/** If a condition is already False, a new message does not change it. */
+/**
+ * Returns a condition only if it has changed. If a condition is already False, a new message does not count as a
+ * change.
+ */
 function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderPlan, 'condition'> {
   const old = conditionOf(pool.status?.conditions, wanted.type);
   if (old?.status === 'False' && wanted.status === 'False') return {};

@@ -33,7 +33,10 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
   return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
 }
 
-/** The pool of an arbiter does not inherit from the workers, although it counts as a custom pool. */
+/**
+ * Returns true if a pool inherits from the workers. The arbiter's pool does not inherit from the workers, although it
+ * counts as a custom pool.
+ */
 export const followsWorkers = (pool: MachineConfigPool): boolean =>
   isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
 

@@ -22,9 +22,9 @@ export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
 /**
- * The name of the rendered MachineConfig with which a new machine of a pool boots:
+ * Returns the name of the rendered MachineConfig with which a new machine of a pool boots:
  * - the target, if at least one node has applied it,
- * - otherwise the last config that all nodes had,
+ * - the last config that all nodes had, if no node has applied the target,
  * - the target, if the pool has not completed any config.
  */
 export function bootConfigName({ spec, status }: MachineConfigPool): string | undefined {

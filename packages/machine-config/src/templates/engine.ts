@@ -52,7 +52,8 @@ function filling(): Liquid {
 }
 
 /**
- * Renders a template. / @param name the path of the template, for messages
+ * Renders a template.
+ * @param name the path of the template, for messages
  * @throws TemplateError naming template, line and the unknown name
  */
 export function fillTemplate(name: string, text: string, data: object): string {

@@ -57,7 +57,9 @@ function named<T>(role: string, work: () => T): T {
   }
 }
 
-/** An object without a UID is not stored yet and cannot be an owner. */
+/**
+ * Returns the owner reference of a ControllerConfig. An object without a UID is not stored yet and cannot be an owner.
+ */
 const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
   metadata.uid
     ? {

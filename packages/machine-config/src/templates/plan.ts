@@ -73,7 +73,10 @@ function stamp({ controllerConfig, identity, stampVersion }: TemplateSnapshot): 
   return { annotations: { ...annotations, [key]: identity.version } };
 }
 
-/** The status of a new generation is written before the work, because the rendering must also wait after a crash. */
+/**
+ * Returns the status at the start of the work. The status of a new generation is written before the work, because the
+ * rendering must also wait after a crash.
+ */
 function beginning({ controllerConfig, identity, now }: TemplateSnapshot): ControllerConfigStatus | undefined {
   const { metadata, status = {} } = controllerConfig;
   const generation = metadata.generation ?? 0;

@@ -11,7 +11,10 @@ export interface Validity {
   readonly until: Date;
 }
 
-/** Only processes that create certificates load this library, which needs a polyfill for decorators. */
+/**
+ * Loads the certificate library, which needs a polyfill for decorators. Only processes that create certificates load
+ * this library.
+ */
 async function library(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');
   return import('@peculiar/x509');

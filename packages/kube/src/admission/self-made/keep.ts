@@ -141,7 +141,7 @@ class CertificateKeeper {
     return written;
   }
 
-  /** If another replica was faster, this replica uses the certificates of that replica. */
+  /** Creates the Secret. If another replica was faster, this replica uses the certificates of that replica. */
   async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
     const resource = this.#o.client.resource(secrets, this.#o.namespace);
     try {

@@ -39,8 +39,8 @@ export class LapsedLeases {
   }
 
   /**
-   * The earliest monotonic time at which a claim can lapse. If the confirmation of a lapsed claim failed, its Lease is
-   * read again.
+   * Returns the earliest monotonic time at which a claim can lapse. If the confirmation of a lapsed claim failed, its
+   * Lease is read again.
    */
   nextLapseMs(claims: ReadonlyMap<string, Claim>): number | undefined {
     const now = this.#o.clock.monotonic();

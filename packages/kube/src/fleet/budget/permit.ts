@@ -11,7 +11,7 @@ export interface RolloutNeeds {
 
 /** Tells the rollouts of a cluster whether they may start disruptions. Each run of the controllers has one permit. */
 export interface RolloutPermit {
-  /** The reason why the cluster must wait, or undefined if the cluster has a claim. */
+  /** Returns the reason why the cluster must wait, or undefined if the cluster has a claim. */
   hold(): PermitHold | undefined;
   /** Reports the needs of a rollout. The controller must call `report` in the event loop step of its decision. */
   report(rollout: string, needs: RolloutNeeds): void;

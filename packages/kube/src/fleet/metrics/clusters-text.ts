@@ -15,7 +15,10 @@ const HEAD = /^# (?:HELP|TYPE) (?<name>\S+)/;
 const SERIES = /^(?<name>[^{\s]+)(?:\{(?<labels>.*)\})? (?<value>\S+)$/;
 const PART = /_(bucket|sum|count)$/;
 
-/** If a metric already has a label `cluster`, this label becomes `exported_cluster`, as in Prometheus. */
+/**
+ * Adds the label `cluster` to the labels of a metric. If a metric already has a label `cluster`, the existing label
+ * becomes `exported_cluster`, as in Prometheus.
+ */
 function labeled(name: string, labels: string, cluster: string): string {
   const own = labels.replace(/(^|,)cluster="/, '$1exported_cluster="');
   return `${name}{cluster=${JSON.stringify(cluster)}${own === '' ? '' : `,${own}`}}`;

@@ -40,7 +40,10 @@ interface Observed {
   readonly atMs: number;
 }
 
-/** A new Lease with an old time is not a renewal. Only a change of the Lease counts as a renewal. */
+/**
+ * Returns a text that changes with each renewal of a Lease. The time in a new Lease may be old, so only a change of the
+ * Lease counts as a renewal.
+ */
 const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
 
 /**

@@ -38,7 +38,7 @@ const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-gr
  */
 const compileInFront = (): void => setFlagsFromString('--no-concurrent-sparkplug');
 
-/** The real process; only `main` may call this function. */
+/** Returns the real process. Only `main` may call this function. */
 export function processHost(hostname: string): Host {
   keepYoungGenerationSmall();
   compileInFront();

@@ -59,7 +59,7 @@ export function renderPool(input: RenderInput): Rendered {
   return rendered;
 }
 
-/** The error names the MachineConfig, unlike the error of the original. */
+/** Validates a MachineConfig. The error names the MachineConfig, unlike the error of the original. */
 function validateNamed(config: MachineConfig): void {
   const { metadata, spec = {} } = config;
   try {

@@ -6,8 +6,8 @@ const WIDTH = 80;
 const SIMPLE_KEY_BYTES = 128;
 
 // All rules in this file come from go-yaml v2, encode.go and emitterc.go. The output must have the bytes of the
-// original, because the name of a rendered config is a hash of the text. Otherwise, a take-over would update every
-// node.
+// original, because the name of a rendered config is a hash of the text. With different bytes, a take-over would update
+// every node.
 
 /** The usual case: no blank and no special character. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
@@ -25,7 +25,7 @@ export function printKey(key: string): string | undefined {
 }
 
 /**
- * A block scalar with a trailing line break also ends its line.
+ * Returns a text as a YAML scalar. A block scalar with a trailing line break also ends its line.
  * @param indent columns before the next lines
  * @param column column of the first character
  */

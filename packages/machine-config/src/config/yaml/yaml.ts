@@ -169,8 +169,9 @@ function printScalar(value: unknown, indent: number, column: number): string {
 const UNREADABLE = 'error converting JSON to YAML: yaml: ';
 
 /**
- * The original writes JSON and reads the JSON as YAML. The reader refuses control characters, and treats U+0085 as a
- * line end. Unpaired surrogates become U+FFFD, as in the API server.
+ * Returns a text as the YAML reader of the original reads it. The original writes JSON and reads the JSON as YAML. The
+ * reader refuses control characters, and treats U+0085 as a line end. Unpaired surrogates become U+FFFD, as in the API
+ * server.
  */
 function clean(text: string): string {
   if (!/[\u007f-\u009f\ud800-\udfff\ufffe\uffff]/.test(text)) return text;

@@ -14,7 +14,9 @@ export interface Journal {
   readonly actions: readonly PostAction[];
   readonly commandLine: string;
   readonly bootId: string;
-  /** True for the journal of a first boot. Ignition wrote the files, and the daemon does the remaining steps. */
+  /**
+   * `first` is true for the journal of a first boot. Ignition wrote the files, and the daemon does the remaining steps.
+   */
   readonly first?: true;
 }
 

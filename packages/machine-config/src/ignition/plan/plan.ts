@@ -8,7 +8,7 @@ interface ListRule {
    * of the group.
    */
   readonly shared?: string;
-  /** True if the lists are concatenated, including duplicates. */
+  /** `append` is true if the lists are concatenated, including duplicates. */
   readonly append?: true;
 }
 

@@ -79,7 +79,8 @@ export const encodeBase64DataUrl = (content: string | Uint8Array): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(content).toString('base64')}`;
 
 /**
- * Decodes the content of a file. / @param source the `data:` URL; if absent, the content is empty
+ * Decodes the content of a file.
+ * @param source the `data:` URL; if absent, the content is empty
  * @throws DataUrlError for any other URL, and for content with another compression
  */
 export function decodeContents(source: string | undefined, compression: string | undefined): Buffer {

@@ -194,5 +194,5 @@ export const IGNITION_PLAN = planOf(ignitionConfigSchema);
 /** The version that all configs are converted to. */
 export const IGNITION_VERSION = '3.5.0';
 
-/** An empty config. */
+/** Returns an empty config. */
 export const emptyIgnition = (): IgnitionConfig => ({ ignition: { version: IGNITION_VERSION } });

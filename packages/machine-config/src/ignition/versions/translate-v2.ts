@@ -127,7 +127,7 @@ const translateNode = (node: NodeV2) => ({
   path: pathOf(node),
 });
 
-/** A file of version 2 replaces an existing file by default, unless it appends. */
+/** Converts a file of version 2. By default, a file of version 2 replaces an existing file, unless it appends. */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
   const content = withoutUndefined({ compression: some(compression), source, verification });

@@ -49,8 +49,8 @@ export interface PoolSnapshot extends MemberFacts {
   /** The number of wanted machines. At most this number of nodes can be unavailable. */
   readonly replicas?: number;
   /**
-   * True if the nodes belong to machines of the pool. A node without a target is then new, and gets the config of new
-   * machines.
+   * `targetsNew` is true if the nodes belong to machines of the pool. A node without a target is then new, and gets the
+   * config of new machines.
    */
   readonly targetsNew?: boolean;
   /**
