@@ -157,7 +157,7 @@ export const Annotations = {
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
   /**
    * On a MachineDeployment, an integer or a percentage. If the cloud has no capacity for `maxSurge`, a rolling update
-   * continues with this smaller surge. Only in mcm.
+   * continues with this surge, which is smaller than `maxSurge`. Only in mcm.
    */
   RolloutMinSurge: 'rollout.machine.sapcloud.io/min-surge',
   /**

@@ -31,7 +31,7 @@ export const MachineDeploymentConditions = {
   Stalled: 'Stalled',
 } as const;
 
-/** Type of a MachineDeployment condition. */
+/** The type of a MachineDeployment condition. */
 export type MachineDeploymentConditionType = keyof typeof MachineDeploymentConditions;
 
 /** Condition types in `MachineSet.status.machineSetCondition`. The API uses this field name instead of `conditions`. */

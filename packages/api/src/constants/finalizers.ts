@@ -1,4 +1,7 @@
-/** Finalizers. Source: machine-controller-manager, pkg/util/provider/machinecontroller/{controller,node}.go. */
+/**
+ * The finalizers that mcm writes. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/{controller,node}.go.
+ */
 export const Finalizers = {
   /** On Machines, MachineSets, MachineDeployments and MachineClasses. */
   MachineControllerManager: 'machine.sapcloud.io/machine-controller-manager',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 import { crdFileName, crdYaml } from './yaml.ts';
 
-/** The files to generate. */
+/** The CRDs to generate as files, and the target directory. */
 export interface GenerateOptions {
   /** CRDs of one API group. Files of other groups in the directory stay unchanged. */
   readonly crds: readonly CustomResourceDefinition[];

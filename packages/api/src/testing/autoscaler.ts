@@ -10,7 +10,7 @@ import type { Machine, MachineDeployment } from '../index.ts';
  */
 export type ScalerForm = 'names' | 'times' | 'priority';
 
-/** All forms. */
+/** All forms in which an autoscaler names machines. */
 export const SCALER_FORMS: readonly ScalerForm[] = ['names', 'times', 'priority'];
 
 /** The objects that the autoscaler reads and writes in the cluster. */

@@ -14,7 +14,7 @@ export const DURATION_PATTERN = new RegExp(`^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9
 const UNIT_NS: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],
   ['us', 1_000n],
-  ['µs', 1_000n], // U+00B5, micro sign
+  ['µs', 1_000n], // U+00B5, the micro sign
   ['μs', 1_000n],
   ['ms', 1_000_000n],
   ['s', 1_000_000_000n],

@@ -25,7 +25,7 @@ export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
   removeFinalizer: 'Initiate machine object finalizer removal',
 };
 
-/** Other texts in descriptions. */
+/** Texts in `lastOperation.description` that are not texts of steps. */
 export const DescriptionTexts = {
   /** Appended to the description of a failed initialization. */
   InstanceInitialization: 'Initialize VM Instance',

@@ -24,7 +24,7 @@ export interface ServedCertificate {
   unusable(sentence: string | undefined): void;
 }
 
-/** A kubelet needs about a minute to update a mounted Secret, so a shorter interval has no benefit. */
+/** A kubelet needs about a minute to update a mounted Secret, so an interval of less than 10 s has no benefit. */
 const LOOK_MS = 10_000;
 
 const nameOf = ({ directory, flag }: CertificateFiles): string => `${flag} ${directory}`;

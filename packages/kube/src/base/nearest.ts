@@ -21,7 +21,10 @@ function distance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** The maximum length of a name. A longer name is not a typing error, and its comparison would be expensive. */
+/**
+ * The maximum length of a compared name. A name above this length is not a typing error, and its comparison would be
+ * expensive.
+ */
 const LONGEST = 200;
 
 const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;

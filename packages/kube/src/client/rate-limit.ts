@@ -10,7 +10,7 @@ export interface RateLimit {
 export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: AbortSignal) => Promise<void> {
   const spacingMs = 1000 / limit.qps;
   const slackMs = Math.max(limit.burst - 1, 0) * spacingMs;
-  let nextFree = Number.NEGATIVE_INFINITY; // Time at which the bucket is full; every call makes this time later.
+  let nextFree = Number.NEGATIVE_INFINITY; // Time at which the bucket is full; every call delays this time.
   return async (signal) => {
     const now = clock.monotonic();
     nextFree = Math.max(nextFree, now) + spacingMs;

@@ -6,11 +6,13 @@ import { Schedule } from './schedule.ts';
 export interface VirtualClockOptions {
   readonly start?: Date;
   /**
-   * Number of idle turns of the event loop after which all work counts as complete, 2 by default. Code with several
-   * chained `setImmediate` calls needs a higher number.
+   * Number of idle turns of the event loop after which all work counts as complete, 2 by default. Code with more than
+   * two chained `setImmediate` calls needs a higher number.
    */
   readonly quietTurns?: number;
-  /** Maximum number of calls of the clock at one instant. A larger number of calls indicates an endless loop. */
+  /**
+   * Maximum number of calls of the clock at one instant. A number of calls above the maximum indicates an endless loop.
+   */
   readonly maxCalls?: number;
 }
 

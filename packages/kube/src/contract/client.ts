@@ -66,7 +66,7 @@ export interface WriteOptions extends RequestOptions {
   readonly subresource?: string;
   /**
    * `bookkeeping` is true if the write only records an earlier action of this process. Observe mode does not report
-   * such a write as a decision.
+   * bookkeeping writes as decisions.
    */
   readonly bookkeeping?: boolean;
 }

@@ -127,7 +127,7 @@ export class Candidate {
 
   /**
    * Watches the Lease of another candidate until the Lease is released or has expired. The result is false if the watch
-   * ended earlier.
+   * ended before the release and the expiry.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;

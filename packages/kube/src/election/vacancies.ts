@@ -2,7 +2,10 @@ import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/** The minimum length of a recorded period without a holder. A shorter period is an ordinary change of the leader. */
+/**
+ * The minimum length of a recorded period without a holder. A period below this length is an ordinary change of the
+ * leader.
+ */
 const SHORTEST_MS = 120_000;
 /**
  * Time for which the annotation keeps a period without a holder. After this time, each process that used the period has

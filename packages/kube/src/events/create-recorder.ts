@@ -149,7 +149,7 @@ class BatchingRecorder implements EventRecorder {
         await resource.patch(series.written, { type: 'merge', body });
         return series.written;
       } catch (error) {
-        // The API server deletes an Event after an hour, so a later update finds no Event.
+        // The API server deletes an Event after an hour, so an update after this hour finds no Event.
         if (!isNotFound(error)) throw error;
       }
     }
@@ -157,7 +157,7 @@ class BatchingRecorder implements EventRecorder {
     return this.#create(series, series.id);
   }
 
-  /** If the response to an earlier attempt was lost, the method finds the Event of that attempt. */
+  /** Creates an Event. If the response to an earlier attempt was lost, the method finds the Event of that attempt. */
   async #create(series: Series, id: string): Promise<string> {
     const draft = this.#draft(series, id);
     try {
@@ -168,7 +168,7 @@ class BatchingRecorder implements EventRecorder {
     return draft.metadata.name;
   }
 
-  /** If the Event exists, an earlier process has recorded it. */
+  /** Creates the Event of a series with `once`. If the Event exists, an earlier process has recorded it. */
   async #sendOnce(series: Series): Promise<string> {
     if (series.written !== undefined) return series.written;
     const { uid = '' } = series.involved;

@@ -5,7 +5,7 @@ import type { Transport } from '../contract/transport.ts';
 
 /** After this time without a response, mcm checks whether the API server responds to any request. */
 const SLOW_MS = 5_000;
-/** Interval between two checks. */
+/** Interval between two checks whether the API server responds. */
 const PROBE_MS = 5_000;
 /** A replica releases a cluster that has not responded for this time, like the original. */
 const LIMIT_MS = 30_000;

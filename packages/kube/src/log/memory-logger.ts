@@ -1,6 +1,6 @@
 import type { Logger } from '../contract/logger.ts';
 
-/** Severity of a line. */
+/** The severity of a log line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** `debug` logs all lines, and `silent` logs no line. */

@@ -398,7 +398,7 @@ test('nearly exhausted memory is a warning, and ends the process before V8 abort
     (subject) => `runtime_warning{kind="memory",subject="${subject}"} 1`,
   );
   expect(await warnings()).toEqual([heap, container]);
-  // A slightly smaller memory use does not end the warning.
+  // A memory use slightly below the start of the warning does not end the warning.
   t.collected({ ...use, heap: 170 * MiB, resident: 100 * MiB });
   expect(await warnings()).toEqual([heap]);
   t.collected({ ...use, residentLimit: undefined });

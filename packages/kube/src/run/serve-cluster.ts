@@ -74,7 +74,7 @@ interface Own {
   readonly clusters: MemberClusters;
   /** Observes whether the API server of the target cluster answers. */
   readonly reach: Reach;
-  /** Resolves at the end of all work. The Lease may be released earlier. */
+  /** Resolves at the end of all work. The Lease may be released before the end of the work. */
   work: Promise<void>;
   /** Returns true if the controllers have no work now. */
   idle: () => boolean;

@@ -44,8 +44,8 @@ const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 
 /**
- * Refuses a file that one MachineConfig compresses, if a later MachineConfig drops the compression. A file without a
- * compression in any source is an archive on purpose.
+ * Refuses a file that one MachineConfig compresses, if a later MachineConfig drops the compression. If no source
+ * compresses the file, its content is an archive on purpose.
  */
 function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineConfig[]): void {
   let marked = false;

@@ -1,4 +1,4 @@
-/** Values of {@link NodeAnnotations.State}. */
+/** The values of {@link NodeAnnotations.State}. */
 export const DaemonStates = {
   Done: 'Done',
   Working: 'Working',

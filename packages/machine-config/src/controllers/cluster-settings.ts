@@ -16,7 +16,7 @@ export interface ClusterSettingsSource {
   onChange(listener: () => void): void;
 }
 
-/** Settings that never change. */
+/** Returns a source of settings that never change. */
 export const fixedSettings = (settings: ClusterSettings): ClusterSettingsSource => ({
   get: () => settings,
   onChange: () => undefined,

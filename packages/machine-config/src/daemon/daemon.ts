@@ -32,7 +32,7 @@ import { bootConfig, firstBootJournal, forgetBootConfig } from './first-boot.ts'
 import { lookUpFirstConfig } from './first-config.ts';
 import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from './policy/disruption.ts';
 
-/** Dependencies of a daemon. */
+/** The dependencies of a {@link NodeDaemon}. */
 export interface NodeDaemonOptions {
   readonly nodeName: string;
   readonly client: KubeClient;

@@ -124,8 +124,8 @@ class Drains {
   }
 
   /**
-   * Retries nodes that a budget blocked, up to its number of allowed evictions. The server would refuse more evictions,
-   * so other nodes keep their interval.
+   * Retries nodes that a budget blocked, up to the number of evictions that the budget allows. The server would refuse
+   * further evictions, so the remaining nodes keep their interval.
    */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);

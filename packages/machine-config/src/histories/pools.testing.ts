@@ -43,7 +43,7 @@ export interface PoolsOptions {
   readonly haltAt?: number;
   /** `single` is true for a cluster with a single node. In such a cluster, the daemons do not drain. */
   readonly single?: boolean;
-  /** Controllers with a deliberate bug. */
+  /** Returns a transport that gives the controllers a deliberate bug. */
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
 }
 

@@ -50,7 +50,7 @@ const WEBHOOK = { enabled: 'optionalFlag', cacheTTL: 'duration' } as const satis
 
 const LOGGING_OPTIONS: Fields = { splitStream: 'flag', infoBufferSize: 'quantity' };
 
-/** Source: k8s.io/kubelet v0.36, config/v1beta1/types.go. */
+/** The fields of a KubeletConfiguration with their types. Source: k8s.io/kubelet v0.36, config/v1beta1/types.go. */
 export const KUBELET_FIELDS: Fields = {
   ...all(
     'text',

@@ -23,7 +23,7 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: readonly MachineConfig[];
   readonly controllerConfig: ControllerConfig | undefined;
-  /** Hash of this controller's build. */
+  /** The hash of this controller's build. */
   readonly hash: string;
 }
 

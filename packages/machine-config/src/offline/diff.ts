@@ -37,8 +37,8 @@ function compare(old: readonly string[], now: readonly string[]): readonly Line[
 }
 
 /**
- * Maximum number of compared lines. A longer file is shown as completely changed, because the comparison would need too
- * much memory.
+ * Maximum number of compared lines. A file with more lines is shown as completely changed, because the comparison would
+ * need too much memory.
  */
 const MOST = 4000;
 

@@ -108,7 +108,10 @@ function planTarget(snapshot: RenderSnapshot): RenderPlan {
   }
 }
 
-/** Returns the problem of a selector. The API server refuses an invalid selector, but an older object may have one. */
+/**
+ * Returns the problem of a selector. The API server refuses an invalid selector, but an older object may have an
+ * invalid selector.
+ */
 function selectorProblem({ spec }: MachineConfigPool): string | undefined {
   try {
     checkSelector(spec?.machineConfigSelector ?? undefined);

@@ -29,7 +29,7 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Returns true if machines were created for a config with older certificates. Without this config, such machines
+  // Returns true if machines were created for a config with older certificates. Without the config, these machines
   // would count as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&

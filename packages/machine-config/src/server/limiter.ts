@@ -1,6 +1,6 @@
 import type { Clock } from '@mcm/kube';
 
-/** Limit of the request rate. */
+/** The limit of requests from one address. */
 export interface RateLimit {
   readonly burst: number;
   readonly perMinute: number;

@@ -25,7 +25,7 @@ export interface RuntimeSettings {
 
 const NO_RUNTIME_SETTINGS = { logLevel: '', defaultRuntime: '', pidsLimit: 0, logSizeMax: '', overlaySize: '' };
 
-/** Paths for templates and controllers. */
+/** Paths on a node that templates and controllers use. */
 export const TEMPLATE_CONSTANTS = { apiServerURLFile: '/etc/kubernetes/apiserver-url.env' } as const;
 
 /** Fields that a template may use even if the ControllerConfig does not set them. */

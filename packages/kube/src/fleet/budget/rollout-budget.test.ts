@@ -39,7 +39,7 @@ async function setUp(data: Readonly<Record<string, string>> | undefined = { maxC
       yield chunk;
     }
   };
-  /** One budget for each replica. */
+  /** Creates the budget of one replica. */
   const replica = (lagMs = 0): RolloutBudget => {
     const transport: Transport = async (request) => {
       if (request.method === 'PATCH') {

@@ -15,7 +15,7 @@ import { type BudgetRecord, type Canary, readRecord, recordText } from './record
 
 export interface BudgetCluster {
   readonly name: string;
-  /** Labels of the namespace. */
+  /** The labels of the cluster's namespace. */
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 

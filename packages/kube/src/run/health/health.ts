@@ -3,7 +3,7 @@ import { LOG_LEVELS, type LogLevel } from '../../log/memory-logger.ts';
 import type { DebugPages } from './debug-pages.ts';
 import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 
-/** One line of `/readyz?verbose`. */
+/** A check that `/readyz?verbose` shows as one line. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;

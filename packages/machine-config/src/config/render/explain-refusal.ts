@@ -3,7 +3,7 @@ import { type Irreconcilable, irreconcilable, type StorageOverride } from '../re
 
 export interface Case {
   readonly current: MachineConfig;
-  /** The refused config. */
+  /** The config whose rendering the controller refused. */
   readonly rendered: MachineConfig;
   readonly refusal: Irreconcilable;
   /** The sources of `rendered`, in merge order. */

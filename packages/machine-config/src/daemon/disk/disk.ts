@@ -2,7 +2,7 @@
 export interface WantedFile {
   readonly kind: 'file';
   readonly content: Uint8Array;
-  /** Permission bits. */
+  /** The permission bits of the file. */
   readonly mode: number;
   readonly user?: string | number | undefined;
   readonly group?: string | number | undefined;

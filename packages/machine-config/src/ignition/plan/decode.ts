@@ -5,7 +5,7 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   /** The path of the value, such as `$.storage.files.0.mode`. */
   readonly path: string;
-  /** The requirement for the value. */
+  /** The requirement that the value does not fulfill. */
   readonly detail: string;
   constructor(path: string, detail: string) {
     super(`error at ${path}: ${detail}`);

@@ -7,7 +7,7 @@ export type Storage = NonNullable<IgnitionConfig['storage']>;
 /** Adds a problem of the value at a path. The function ignores an undefined problem. */
 export type Add = (path: At, problem: string | undefined) => void;
 
-/** Source: ignition, config/v3_5/types/storage.go. */
+/** Checks the section storage of a config. Source: ignition, config/v3_5/types/storage.go. */
 export function checkStorage(storage: Storage, at: At, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
   // Most configs have no links, so most checks need no comparison.
@@ -36,7 +36,7 @@ export function checkStorage(storage: Storage, at: At, add: Add, minor: number):
   }
 }
 
-/** Source: disk.go. */
+/** Checks a disk and its partitions. Source: disk.go. */
 export function checkDisk(disk: IgnitionDisk, at: At, add: Add): void {
   if (disk.device === '') {
     add(`${at}.device`, 'disk device is required');
@@ -94,7 +94,7 @@ export const guidProblem = (guid: string | undefined): string | undefined =>
     ? undefined
     : 'doesn\'t match the form "01234567-89AB-CDEF-EDCB-A98765432101"';
 
-/** Source: partition.go. */
+/** Checks a partition. Source: partition.go. */
 export function checkPartition(partition: IgnitionPartition, at: At, add: Add): void {
   const { shouldExist, label, typeGuid, guid, startMiB, sizeMiB, number } = partition;
   if (
@@ -115,7 +115,7 @@ export function checkPartition(partition: IgnitionPartition, at: At, add: Add): 
 const FORMATS = ['ext4', 'btrfs', 'xfs', 'swap', 'vfat', 'none'];
 const LABELS: Readonly<Record<string, number>> = { ext4: 16, btrfs: 256, xfs: 12, swap: 15, vfat: 11 };
 
-/** Source: filesystem.go. */
+/** Checks a filesystem. Source: filesystem.go. */
 export function checkFilesystem(filesystem: IgnitionFilesystem, at: At, add: Add, minor: number): void {
   const { device, format, label, path, uuid, wipeFilesystem, mountOptions = [], options = [] } = filesystem;
   if (path) add(`${at}.path`, pathProblem(path));

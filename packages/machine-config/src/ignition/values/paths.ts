@@ -1,4 +1,4 @@
-/** Works like `path.Clean` of Go. */
+/** Returns the shortest form of a path, like Go's `path.Clean`. */
 export function cleanPath(path: string): string {
   if (path === '') return '.';
   const absolute = path.startsWith('/');
