@@ -124,7 +124,7 @@ export class TwoClasses {
     return this.#client.resource<Machine>(machines, NAMESPACE).get(name);
   }
 
-  /** Returns the virtual time until a machine has its VM. */
+  /** Waits until a machine has its VM, and resolves with the elapsed virtual time. */
   untilWorks(name: string): Promise<number> {
     const works = async (): Promise<boolean> => Boolean((await this.machine(name)).spec.providerID);
     return this.clock.runUntil(works, { maxMs: 3_600_000 });

@@ -29,7 +29,7 @@ export const atMost = (work: string, value: number, limit: number, unit: string,
   reached: value <= limit,
 });
 
-/** The smallest value that is at least as large as the given share of all values. */
+/** Returns the smallest value that is at least as large as the given share of all values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

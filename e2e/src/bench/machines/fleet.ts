@@ -11,7 +11,7 @@ export interface Measured {
   readonly seconds: number;
   readonly machines: number;
   readonly counts: Counts;
-  /** CPU milliseconds of both controllers together. */
+  /** The CPU time of both controllers together, in milliseconds. */
   readonly cpuMs: number;
   readonly note?: string;
 }

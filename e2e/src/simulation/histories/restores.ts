@@ -11,9 +11,9 @@ interface Wish {
 }
 
 const MAX_BACKUPS = 3;
-/** A bump of the revisions, as the how-to recommends. Without a bump, the revisions decrease. */
+/** The bumps of the revisions at a restore, as the how-to recommends. Without a bump, the revisions decrease. */
 const BUMPS = [0, 0, 1_000_000] as const;
-/** The time until a user restarts the kubelets, and the time until they run again. */
+/** The time from a restore until a user restarts the kubelets, and the time until the kubelets run again. */
 const RESTART_AFTER_MS = 1_000;
 const RESTART_MS = 5_000;
 const OPERATE_EVERY_MS = 60_000;

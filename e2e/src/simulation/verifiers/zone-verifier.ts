@@ -58,7 +58,7 @@ export class ZoneVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  /** Evacuates one zone. Zones that were evacuated before return. */
+  /** Evacuates one zone, and ends the evacuation of all other zones. */
   async evacuate(zone: string | undefined): Promise<void> {
     this.#evacuated = undefined;
     await this.#world.annotate({ [Annotations.ZonesEvacuated]: zone ?? null });

@@ -121,7 +121,7 @@ interface Nic {
   readonly begun: boolean;
 }
 
-/** Returns the NIC; waits until an existing NIC is ready. */
+/** Returns the NIC of the VM. Waits until an existing NIC is ready, and creates a missing NIC. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);

@@ -86,8 +86,8 @@ export class Volumes {
   }
 
   /**
-   * Attaches a volume. @throws {CloudError} NotFound, ResourceInUse, IncorrectState, InvalidParameter for a foreign
-   * zone
+   * Attaches a volume.
+   * @throws {CloudError} NotFound, ResourceInUse, IncorrectState, InvalidParameter if the instance is in another zone
    */
   attach(id: string, instanceId: string): Volume {
     const volume = this.get(id);

@@ -87,8 +87,8 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
     database = new DatabaseSync(file);
     // With the exclusive lock, SQLite refuses a second process, which would run the same instances.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // The values are written before WAL mode starts, because the next start reads the header of the file without the
-    // WAL.
+    // The application ID and the layout version are written before WAL mode starts. The next start reads the header of
+    // the file without the WAL.
     if (fresh) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT}`);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     const check = database.prepare('PRAGMA quick_check(1)').get();
