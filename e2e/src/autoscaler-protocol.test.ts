@@ -130,7 +130,7 @@ test('a cluster autoscaler finds the groups, changes sizes, and reads the templa
   });
 });
 
-/** The bytes of a Node as the API server reads them. */
+/** Returns the bytes of a Node as the API server reads them. */
 function enveloped(node: Buffer): Buffer {
   const field = (id: number, bytes: Uint8Array): Buffer => {
     const length: number[] = [];

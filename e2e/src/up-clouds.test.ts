@@ -56,7 +56,7 @@ interface OwnLogin {
   readonly asks: readonly string[];
 }
 
-/** The sources of the controller's own keys. */
+/** Returns the sources of the controller's own keys. */
 function ownLogins(cwd: string): readonly OwnLogin[] {
   const token = join(cwd, '.mcm', 'workload-token');
   const profile = (text: string, ...asks: string[]) => ({ file: 'aws-config', text: `[default]\n${text}\n`, asks });
@@ -173,7 +173,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       for (const name of logins) await resource.delete(name);
       await untilInCloud((all) => instancesOf(all).filter((name) => logins.includes(name))).toEqual([]);
     });
-  /** The number of requests to the cloud since its start, by action. */
+  /** Resolves with the number of requests to the cloud since its start, by action. */
   const counts = async (): Promise<Readonly<Record<string, number>>> => {
     const { cloudAddress }: { cloudAddress: string } = JSON.parse(readFileSync(join(cwd, '.mcm', 'mcm.json'), 'utf8'));
     const ca = join(cwd, '.mcm', 'cloud', 'ca.crt');

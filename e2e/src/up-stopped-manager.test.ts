@@ -11,7 +11,7 @@ import { mcm } from './harness/mcm.ts';
 const program = await sharedBundle('mcm');
 const NAME = 'machine-controller-manager';
 
-/** The process ID of the manager of a running `mcm up`. */
+/** Returns the process ID of the manager of a running `mcm up`. */
 function managerOf(supervisor: number): number {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
   const [, pid] =

@@ -19,8 +19,8 @@ const LOGS = {
 };
 
 /**
- * The metrics of the original that the running binaries lack, with names and types. Metrics of Go libraries are
- * excluded.
+ * Resolves with the metrics of the original that the running binaries lack, with names and types. Metrics of Go
+ * libraries are excluded.
  */
 async function missingMetrics(logs: string): Promise<string[]> {
   const missing: string[] = [];
@@ -37,7 +37,7 @@ async function missingMetrics(logs: string): Promise<string[]> {
   return missing;
 }
 
-/** The provider ID and the UID of each machine by its name, from the running instance. */
+/** Resolves with the provider ID and the UID of each machine by its name, from the running instance. */
 async function fleetOf(dataDir: string): Promise<Record<string, string>> {
   const transport = undiciTransport(await loadKubeconfig(join(dataDir, 'kubeconfig')));
   const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });

@@ -158,7 +158,7 @@ const withGoogle =
     return dated(clock, 0, 403, JSON.stringify({ error }));
   };
 
-/** A host with a metadata service. At the host `page.example`, the service returns an HTML page. */
+/** Returns a host with a metadata service. At the host `page.example`, the service returns an HTML page. */
 const hostsOf = (cloud: Transport) => {
   const known = originsOf(cloud, ['.amazonaws.com', '169.254.169.254', '169.254.170.2']);
   return (origin: string): Transport | Error =>
@@ -174,7 +174,7 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
   key.export({ type, format: 'pem' } as never).toString();
 const ACCOUNT = { type: 'service_account', project_id: 'project-p', client_email: 'machines@project-p.example' };
-/** The key of a service account. `change` replaces some members of the key. */
+/** Returns the key of a service account. `change` replaces some members of the key. */
 export const serviceAccount = (change: object = {}): string =>
   JSON.stringify({ ...ACCOUNT, private_key: pem(privateKey, 'pkcs8'), ...change });
 

@@ -17,7 +17,7 @@ const workload = (token: string, change: Readonly<Record<string, string>> = {}):
   files: { '/tokens/azure': token },
 });
 const FIX = String.raw`.*; correct the credentials in Secret default\/odd \(data\.`;
-/** The expected status of a machine: the text of the class's event, without the reason of the event. */
+/** Returns the expected status of a machine: the text of the class's event, without the reason of the event. */
 const withoutReason = ({ source }: RegExp): RegExp => new RegExp(source.replace('^CredentialsRefused: .*', ''));
 const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}${FIX}`);
 const ofCertificate = (from: number, change: Readonly<Record<string, string>>) => ({

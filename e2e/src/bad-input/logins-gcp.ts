@@ -6,7 +6,9 @@ import { type Case, sample } from './sample.ts';
 
 const gcp = sample('GCP');
 const deletedKey = pemOf(rsaKeys().privateKey);
-/** The credentials of a workload. `credential_source` defines where the driver reads the token of the workload. */
+/**
+ * Returns the credentials of a workload. `credential_source` defines where the driver reads the token of the workload.
+ */
 const external = (credential_source: object, change: object = {}): string =>
   JSON.stringify({
     type: 'external_account',

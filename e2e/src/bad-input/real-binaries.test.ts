@@ -41,7 +41,7 @@ const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string,
     }),
   };
 
-/** The lines of secret data, plain and as base64. In a key file, only the key is secret. */
+/** Returns the lines of secret data, plain and as base64. In a key file, only the key is secret. */
 const mustNotBeRead = (data: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(data)
     .filter(([key]) => /secret|serviceAccountJSON|userData/i.test(key))

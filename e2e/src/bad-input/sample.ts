@@ -17,7 +17,7 @@ export interface Case {
   readonly secrets?: readonly string[];
 }
 
-/** A valid class of a provider, which tests change. */
+/** Returns a valid class of a provider, which tests change. */
 export const sample = (provider: string) => {
   const found = SAMPLES.find((each) => each.provider === provider);
   if (!found) throw new Error(`no sample class exists for ${provider}`);

@@ -134,7 +134,7 @@ export class TwoClasses {
     return (await this.machine(name)).status?.lastOperation?.description ?? '';
   }
 
-  /** The warning events of a class as `Reason: message`, with their counts. */
+  /** Resolves with the warning events of a class as `Reason: message`, with their counts. */
   async warnings(name: string): Promise<readonly { readonly text: string; readonly count: number }[]> {
     const { items } = await this.#client.resource(events, NAMESPACE).list();
     return items

@@ -87,7 +87,7 @@ class Relay {
   }
 }
 
-/** The seconds from SIGTERM to the end of a machine controller whose cloud does not respond. */
+/** Resolves with the seconds from SIGTERM to the end of a machine controller whose cloud does not respond. */
 async function stopDuringCall(stack: Stack): Promise<number> {
   const asked = Promise.withResolvers<void>();
   const cloud = createServer(() => asked.resolve());
@@ -116,7 +116,7 @@ async function stopDuringCall(stack: Stack): Promise<number> {
 
 const spread = (times: readonly number[]): string => `of ${times.map((time) => time.toFixed(2)).join(', ')}`;
 
-/** The time without a leader, with real processes and a separate control plane. */
+/** Yields the time without a leader, with real processes and a separate control plane. */
 export async function* handOverFigures(): AsyncGenerator<Figure> {
   const stack = await startStack({ planeFlags: ['--no-controllers'] });
   const relay = new Relay(stack);

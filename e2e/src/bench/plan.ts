@@ -23,7 +23,8 @@ const templateOf = (name: string) => ({
 });
 
 /**
- * The input of a rollout: a pool with machines of one class that changes. The rollout replaces one machine at a time.
+ * Returns the input of a rollout: a pool with machines of one class that changes. The rollout replaces one machine at a
+ * time.
  */
 function asked(count: number): SimulationInput {
   const labels = { ...LABELS, 'machine-template-hash': templateHash(templateOf('blue'), undefined) };

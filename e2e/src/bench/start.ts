@@ -97,7 +97,10 @@ async function medians(once: () => Promise<Said>, count = RUNS): Promise<Said> {
 
 const note = ({ cpuMs: cpu, rssMb: mb }: Said): string => `${cpu.toFixed(0)} ms CPU, ${mb.toFixed(0)} MB`;
 
-/** The flags with which each program of `tools/src/bundle/binaries.ts` becomes ready with an empty control plane. */
+/**
+ * Returns the flags with which each program of `tools/src/bundle/binaries.ts` becomes ready with an empty control
+ * plane.
+ */
 function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string, readonly string[]>> {
   const common = [`--control-kubeconfig=${kubeconfig}`, '--port=0', '--leader-elect=false', '--log-level=silent'];
   const controller = [...common, `--target-kubeconfig=${kubeconfig}`, '--namespace=default'];

@@ -24,7 +24,7 @@ const first = (text: string, pattern: RegExp): string => {
 };
 
 /**
- * The conformance target for a moto server, with its predefined images, subnets and groups.
+ * Resolves with the conformance target for a moto server, with its predefined images, subnets and groups.
  * @param server The origin of the moto server.
  */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {

@@ -21,7 +21,7 @@ export const GCP_KEYS = {
 } as const;
 
 /**
- * The configuration in `e2e/testdata/conformance`, which the tests also pass to the command.
+ * Returns the configuration in `e2e/testdata/conformance`, which the tests also pass to the command.
  * @param variables The values that its Secret reads from the environment.
  */
 export function configOf(

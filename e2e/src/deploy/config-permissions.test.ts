@@ -73,7 +73,7 @@ const API_SERVERS = {
 };
 
 /**
- * The additional permissions that a request needs in clusters with the admission plugin
+ * Resolves with the additional permissions that a request needs in clusters with the admission plugin
  * OwnerReferencesPermissionEnforcement.
  */
 async function finalizersOf(request: Request): Promise<readonly string[]> {

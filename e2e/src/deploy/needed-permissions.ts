@@ -10,7 +10,7 @@ export interface RoleObject {
   readonly rules: readonly Rule[];
 }
 
-/** The permissions of roles as `namespace group/resource verb`. The namespace of a ClusterRole is `*`. */
+/** Returns the permissions of roles as `namespace group/resource verb`. The namespace of a ClusterRole is `*`. */
 export const allowedBy = (roles: readonly RoleObject[]): ReadonlySet<string> =>
   new Set(
     roles.flatMap(({ metadata: { namespace = '*' }, rules }) =>

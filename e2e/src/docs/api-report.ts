@@ -11,7 +11,7 @@ interface Package {
   readonly exports?: Readonly<Record<string, { readonly source?: string } | string>>;
 }
 
-/** The entries of an export list: the original name and the exported name. */
+/** Returns the entries of an export list: the original name and the exported name. */
 const renamed = (list: string): (readonly [there: string, here: string])[] =>
   list
     .replaceAll(/[{}]/g, '')

@@ -65,7 +65,7 @@ interface Lock {
 
 const readManifest = (path: string): Manifest => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Manifest;
 
-/** The direct and indirect dependencies of a package. */
+/** Returns the direct and indirect dependencies of a package. */
 function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()): ReadonlySet<string> {
   const full = Object.keys(snapshots).find((each) => each === key || each.startsWith(`${key}(`));
   if (full === undefined) throw new Error(`pnpm-lock.yaml has no ${key}: run pnpm install`);

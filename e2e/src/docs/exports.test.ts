@@ -10,8 +10,8 @@ const DECLARATION =
 const PASSED_ON = /^export (?:type )?(\*(?: as \w+)?|\{[^}]*\}) from '(\.[^']+)'/gm;
 
 /**
- * The exported declarations of a file, and whether TSDoc is directly above each one. For overloads, one TSDoc is
- * sufficient.
+ * Returns the exported declarations of a file, and whether TSDoc is directly above each one. For overloads, one TSDoc
+ * is sufficient.
  */
 function declared(text: string): ReadonlyMap<string, boolean> {
   const found = new Map<string, boolean>();
@@ -31,7 +31,7 @@ const entries = globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT
   return sources.filter((source) => source.endsWith('.ts')).map((source) => join(ROOT, dirname(path), source));
 });
 
-/** The exports of all packages as `file: name`, and the exports without TSDoc. */
+/** Returns the exports of all packages as `file: name`, and the exports without TSDoc. */
 function walk(): { readonly all: ReadonlySet<string>; readonly bare: ReadonlySet<string> } {
   const all = new Set<string>();
   const bare = new Set<string>();

@@ -81,8 +81,8 @@ export function fieldReferenceFiles(): ReadonlyMap<string, string> {
 }
 
 /**
- * The introduction of a page: its topic, its readers, and an example. The kinds of machine configs do not exist in
- * every cluster.
+ * Returns the introduction of a page: its topic, its readers, and an example. The kinds of machine configs do not exist
+ * in every cluster.
  */
 function introOf(group: string): string {
   const [note, kind] = group.startsWith('machine.')

@@ -9,7 +9,7 @@ import { gcpFlags } from '@mcm/provider-gcp';
 import { localFlags } from '@mcm/provider-local';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** The flags of a program, grouped as in its `--help`. */
+/** Returns the flags of a program, grouped as in its `--help`. */
 function sections(flags: Flags): string {
   const groups = Map.groupBy(Object.entries(flags), ([, flag]) =>
     flag.ignored === undefined ? (flag.group ?? 'Flags of this binary') : 'Accepted for compatibility, without effect',

@@ -85,8 +85,8 @@ const PADDING = 12;
 const COLUMN = 150;
 
 /**
- * A picture of the packages in layers. A package is above the packages that it uses. The colors depend on the theme of
- * the viewer.
+ * Returns a picture of the packages in layers. A package is above the packages that it uses. The colors depend on the
+ * theme of the viewer.
  */
 export function picture(layers: readonly Layer[]): string {
   let y = PADDING;

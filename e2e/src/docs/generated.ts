@@ -12,7 +12,7 @@ import { providerReferenceFiles } from './provider-reference.ts';
 import { ROOT } from './sources.ts';
 import { wordReferenceFiles } from './word-reference.ts';
 
-/** All generated pages and manifests: the path in the workspace, and the text. */
+/** Returns all generated pages and manifests: the path in the workspace, and the text. */
 export const generatedPages = (): ReadonlyMap<string, string> =>
   new Map([
     ...providerReferenceFiles(),
@@ -27,7 +27,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...deployFiles(),
   ]);
 
-/** The paths of generated files that are outdated. */
+/** Returns the paths of generated files that are outdated. */
 export const stalePages = (pages = generatedPages()): readonly string[] =>
   [...pages].filter(([path, text]) => read(join(ROOT, path)) !== text).map(([path]) => path);
 

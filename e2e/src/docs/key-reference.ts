@@ -34,7 +34,7 @@ const words = (comment: string): string =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** The keys in a source file. */
+/** Returns the keys in a source file. */
 export const keysIn = (text: string): readonly KeyEntry[] =>
   [...text.matchAll(KEY_CONSTANTS)].flatMap(([constant]) =>
     [...constant.matchAll(ENTRY)].map(([, comment = '', key = '']) => ({ key, means: words(comment) })),
@@ -42,7 +42,7 @@ export const keysIn = (text: string): readonly KeyEntry[] =>
 
 const keysOf = (file: string): readonly KeyEntry[] => keysIn(readFileSync(join(ROOT, file), 'utf8'));
 
-/** All keys of labels and annotations that the code reads or writes. */
+/** Returns all keys of labels and annotations that the code reads or writes. */
 export const allKeys = (): readonly KeyEntry[] => Object.values(FILES).flat().flatMap(keysOf);
 
 /** A constant with a key that is not in a group of keys, or a key as a text: `labels?.['key']`. */
@@ -51,8 +51,8 @@ const USE = /(?:annotations|labels)(?:\?\.)?\[(?:'([^']+)'|([A-Z][A-Z_]*))\]/g;
 const FOREIGN = /(?:^|\.)(?:kubernetes\.io|k8s\.io)\/|^openshift\.io\//;
 
 /**
- * The keys that a source file uses directly. The reference page contains only keys in groups of constants, so the page
- * lacks directly used keys.
+ * Returns the keys that a source file uses directly. The reference page contains only keys in groups of constants, so
+ * the page lacks directly used keys.
  */
 export const looseKeysIn = (text: string): readonly string[] =>
   [...text.matchAll(USE)]

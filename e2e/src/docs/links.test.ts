@@ -33,7 +33,8 @@ const anchorsOf = (text: string): Set<string> =>
   );
 
 /**
- * The error of a link in a page. `problem` returns undefined for a valid link. Links to foreign hosts are not checked.
+ * Returns the error of a link in a page. `problem` returns undefined for a valid link. Links to foreign hosts are not
+ * checked.
  */
 function problem(page: string, link: string): string | undefined {
   if (/^[a-z]+:/.test(link)) return undefined;

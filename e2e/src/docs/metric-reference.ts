@@ -37,7 +37,7 @@ function library(): Metrics {
   return metrics;
 }
 
-/** The rows of a table: the name, the type, the labels and the help of each metric of a registry. */
+/** Returns the rows of a table: the name, the type, the labels and the help of each metric of a registry. */
 function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
   return registry
     .getMetricsAsArray()

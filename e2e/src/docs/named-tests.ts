@@ -10,7 +10,7 @@ export interface NamedTest {
   readonly words: string;
 }
 
-/** All references of a page, between backticks: `file › title` for a test, `file § words` for a document. */
+/** Returns all references of a page, between backticks: `file › title` for a test, `file § words` for a document. */
 export const namedTests = (page: string): readonly NamedTest[] =>
   [...page.matchAll(/`([\w./-]+\.(?:ts|md)) ([›§]) ([^`]+)`/g)].map(([, path = '', sign = '', words = '']) => ({
     path,

@@ -7,7 +7,7 @@ import { machineControllerManager } from '@mcm/machine-controller-manager';
 import { expect, test } from 'vitest';
 import { ROOT } from '../harness/mcm.ts';
 
-/** The flags of a program that are off by default, without the common flags. */
+/** Returns the flags of a program that are off by default, without the common flags. */
 const optIns = (flags: Flags): string[] =>
   Object.entries<Flag<unknown>>(flags)
     .filter(([, { fallback, ignored }]) => ignored === undefined && (fallback === false || fallback === 0))

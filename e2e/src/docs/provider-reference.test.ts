@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { PROVIDERS } from './provider-reference.ts';
 import { ROOT, sourcesUnder } from './sources.ts';
 
-/** All fields of a schema at any depth with their descriptions: `disks[].labels`. */
+/** Returns all fields of a schema at any depth with their descriptions: `disks[].labels`. */
 function fieldsOf(schema: JsonSchema, path = ''): { readonly path: string; readonly description: string }[] {
   const below = (field: JsonSchema, at: string) => [
     ...fieldsOf(field, at),

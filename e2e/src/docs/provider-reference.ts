@@ -19,7 +19,7 @@ export const PROVIDERS: readonly ProviderSchemas[] = [
   { name: 'local', providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials },
 ];
 
-/** All generated files of the provider reference: the path in the workspace, and the text. */
+/** Returns all generated files of the provider reference: the path in the workspace, and the text. */
 export function providerReferenceFiles(): ReadonlyMap<string, string> {
   return new Map(
     PROVIDERS.flatMap((provider) => {

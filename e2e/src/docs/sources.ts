@@ -21,7 +21,7 @@ export const trackedFiles = (...patterns: readonly string[]): string[] =>
     .split('\n')
     .filter((path) => existsSync(join(ROOT, path)));
 
-/** All TypeScript sources in the folders, without tests and generated files. */
+/** Returns all TypeScript sources in the folders, without tests and generated files. */
 export const sourcesUnder = (...folders: readonly string[]): Source[] =>
   trackedFiles(...folders.map((folder) => `${folder}/*.ts`))
     .filter((path) => !/\.test\.ts$|generated/.test(path))

@@ -141,7 +141,7 @@ const minutes = (ms: number): string =>
 const pace = ({ firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number }): string =>
   firstMs === maxMs ? minutes(firstMs) : `${minutes(firstMs)} … ${minutes(maxMs)}`;
 
-/** The error codes of drivers, with the component to fix, and the delay of the next call. */
+/** Returns the error codes of drivers, with the component to fix, and the delay of the next call. */
 const errorsPage = (): string =>
   [
     GENERATED,
@@ -171,7 +171,7 @@ const errorsPage = (): string =>
     '\nAfter `ResourceExhausted` for `create`, the first delay is `--resource-exhausted-retry`. The machines of a class and zone share this delay. The delay doubles after each failure, up to three times the flag. A `NotFound` for `delete` is a success, because the VM no longer exists.\n',
   ].join('\n');
 
-/** The reference pages of conditions, events and errors, generated from the tables that the code uses. */
+/** Returns the reference pages of conditions, events and errors, generated from the tables that the code uses. */
 export const wordReferenceFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/conditions.md', conditionsPage()],

@@ -163,7 +163,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return this.clock.runUntil(isGone, { maxMs });
   }
 
-  /** The number of requests to the cloud since its start, by operation. */
+  /** Returns the number of requests to the cloud since its start, by operation. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.cloud.counts);
   }

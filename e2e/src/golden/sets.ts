@@ -9,7 +9,7 @@ import { takeover } from './takeover/index.ts';
 const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver, machineConfig];
 
 /**
- * The sets with these names, or all sets if there are no names.
+ * Returns the sets with these names, or all sets if there are no names.
  * @throws Error with the known names.
  */
 export function findSets(names: readonly string[]): readonly GoldenSet[] {

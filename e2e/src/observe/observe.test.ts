@@ -67,7 +67,7 @@ function observe(world: World) {
     stop.abort(new Error('the end'));
     await Promise.allSettled([ended, running]);
   };
-  /** The number of decisions, by action and result. */
+  /** Resolves with the number of decisions, by action and result. */
   const counts = async (): Promise<Map<string, number>> => {
     const { text } = await metrics.scrape();
     const lines = text.matchAll(/^mcm_observe_decisions_total\{what="([^"]+)",outcome="([^"]+)"\} (\d+)/gm);

@@ -42,7 +42,7 @@ const USER_DATA = JSON.stringify({
   note: CANARIES.password,
 });
 
-/** The forms of a text that a log may contain: plain and encoded. */
+/** Returns the forms of a text that a log may contain: plain and encoded. */
 const forms = (text: string): readonly string[] => [
   text,
   encodeURIComponent(text),
@@ -100,7 +100,7 @@ const listening = (transport: Transport): Transport =>
     return transport(request);
   };
 
-/** The occurrences of canaries in a text, as `place: …text…`. */
+/** Returns the occurrences of canaries in a text, as `place: …text…`. */
 function canariesIn(place: string, text: string, also: readonly string[] = []): string[] {
   const all = [...Object.values(CANARIES), ...tokens, ...also].flatMap(forms);
   return all.flatMap((form) => {

@@ -17,7 +17,7 @@ interface Wish {
   readonly machineClass: string;
 }
 
-/** The plan of a change for the objects in the API server. */
+/** Resolves with the plan of a change for the objects in the API server. */
 async function planned(world: World, { replicas, paused, machineClass }: Wish): Promise<DeploymentPlan> {
   const { admin, clock } = world;
   const { metadata, spec } = await world.deployment();

@@ -28,8 +28,8 @@ function stripFields(fields: unknown, lacked: ReadonlySet<string>): unknown {
 }
 
 /**
- * The CRDs of mcm in the form of a release of the original: only types, without rules and defaults, and with fewer
- * fields.
+ * Returns the CRDs of mcm in the form of a release of the original: only types, without rules and defaults, and with
+ * fewer fields.
  */
 export const formOf = (release: string): readonly Crd[] =>
   crds.map((crd) => strip(JSON.parse(JSON.stringify(crd)), new Set(LACKING[release])) as Crd);

@@ -10,14 +10,14 @@ import { atMost, type Figure } from '../machines/figure.ts';
 const LIMITS = { aws: 110, azure: 110, gcp: 110, local: 110 } as const;
 const PROGRAMS = ['control-plane', 'machine-controller-manager', 'local-cloud', 'cloud-emulator', 'mcm'] as const;
 
-/** The child processes of a process. Linux only. */
+/** Returns the child processes of a process. Linux only. */
 const childrenOf = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).map(Number);
 
 const isMachineController = (pid: number, provider: string): boolean =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`/machine-controller-${provider}/dist/main.js`);
 
-/** The resident memory of each bundled machine controller, shortly after this number of machines has joined. */
+/** Yields the resident memory of each bundled machine controller, shortly after this number of machines has joined. */
 export async function* memoryOfBinaries(
   machines: number,
   providers: readonly string[] = Object.keys(LIMITS),

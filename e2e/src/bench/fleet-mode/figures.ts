@@ -167,7 +167,7 @@ class FleetOfClusters {
     return this.#hosts[0]?.ask({ do: 'stick', index: STUCK, stuck }) ?? Promise.resolve();
   }
 
-  /** The milliseconds from the creation of a deployment in a quiet cluster until its machine has a VM. */
+  /** Resolves with the milliseconds from the creation of a deployment in a quiet cluster until its machine has a VM. */
   async wake(cluster: string, name: string): Promise<number> {
     const resource = this.#admin.resource<Machine>(machines, cluster);
     const { resourceVersion } = (await resource.list({ limit: 1 })).metadata;

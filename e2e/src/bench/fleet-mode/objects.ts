@@ -18,7 +18,7 @@ const conditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'N
   lastTransitionTime: STARTED_AT,
 }));
 
-/** A Node without a kubelet. */
+/** Returns a Node without a kubelet. */
 export const hollowNode = (index: number): Draft<Node> => ({
   metadata: { name: nameOf(index), labels: { 'topology.kubernetes.io/zone': 'local-a', node: nameOf(index) } },
   spec: { providerID: providerIdOf(index) },
@@ -86,7 +86,7 @@ export async function createCluster(seed: KubeClient, cluster: NewCluster): Prom
   await seed.resource(namespaces).patch(name, { type: 'merge', body: { metadata: { labels: { [key]: value } } } });
 }
 
-/** A deployment of one machine. The creation of the machine's VM needs both programs. */
+/** Returns a deployment of one machine. The creation of the machine's VM needs both programs. */
 export const newDeployment = (namespace: string, name: string): Draft<MachineDeployment> => ({
   metadata: { name, namespace },
   spec: {

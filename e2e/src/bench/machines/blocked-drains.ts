@@ -167,7 +167,7 @@ export class BlockedDrains {
     return Math.max(...starts);
   }
 
-  /** The time from the creation of a Machine until it has a VM, in seconds. */
+  /** Resolves with the time from the creation of a Machine until it has a VM, in seconds. */
   async #create(name: string): Promise<number> {
     await this.#make(name);
     return this.#machines.until('a VM', (known) => Boolean(known.get(name)?.spec.providerID), LONG_MS);
@@ -192,7 +192,7 @@ export class BlockedDrains {
     yield atMost(`${DRAINS} blocked drains: RSS`, rssMb(pid), 300, 'MB');
   }
 
-  /** The CPU seconds of each process since its start. */
+  /** Returns the CPU seconds of each process since its start. */
   #cpu(): readonly (readonly [string, number])[] {
     const { machineController, plane, cloud } = this.#stack;
     const programs = { controller: machineController, plane, 'cloud and kubelets': cloud };
@@ -202,7 +202,7 @@ export class BlockedDrains {
     ]);
   }
 
-  /** The seconds until the last pod and the last machine are deleted. */
+  /** Resolves with the seconds until the last pod and the last machine are deleted. */
   async #unblock(): Promise<{ readonly drained: number; readonly gone: number; readonly cpu: string }> {
     const start = performance.now();
     const before = new Map(this.#cpu());

@@ -4,7 +4,7 @@ import { NAMESPACE } from '../../harness/stack.ts';
 /** The approximate size of a {@link bulkyPod} as JSON, in bytes. */
 export const POD_BYTES = 7_000;
 
-/** A pod on a node without a kubelet. Only the size of the pod matters. */
+/** Returns a pod on a node without a kubelet. Only the size of the pod matters. */
 export function bulkyPod(index: number, nodeName: string): Draft<Pod> {
   const env = Array.from({ length: 40 }, (_, i) => ({
     name: `VARIABLE_NUMBER_${i}`,

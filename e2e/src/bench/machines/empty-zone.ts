@@ -24,7 +24,7 @@ const ALTERNATIVES = [
 ];
 
 /**
- * A fleet on a cloud with a limited rate.
+ * Resolves with a fleet on a cloud with a limited rate.
  * @param isEmpty Whether the first zone has no capacity.
  */
 async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly refused: () => number }> {

@@ -13,7 +13,7 @@ export interface Figure {
 const figure = (value: number, unit: string, note: string): string =>
   `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}${note && ` (${note})`}`;
 
-/** A measured value without a goal. */
+/** Returns a measured value without a goal. */
 export const reported = (work: string, value: number, unit: string, note = ''): Figure => ({
   work,
   here: figure(value, unit, note),
@@ -21,7 +21,7 @@ export const reported = (work: string, value: number, unit: string, note = ''): 
   reached: undefined,
 });
 
-/** A value with a maximum as its goal. */
+/** Returns a value with a maximum as its goal. */
 export const atMost = (work: string, value: number, limit: number, unit: string, note = ''): Figure => ({
   work,
   here: figure(value, unit, note),

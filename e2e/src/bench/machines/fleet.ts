@@ -157,7 +157,7 @@ const noneTerminating = (stack: Stack): Promise<void> =>
 
 const CREATES_AT_ONCE = 64;
 
-/** The resident memory of the machine controller in a cluster with many pods. */
+/** Resolves with the resident memory of the machine controller in a cluster with many pods. */
 export async function podMemory(
   podCount: number,
 ): Promise<{ readonly podCount: number; readonly rssMb: number; readonly peakNote: string }> {

@@ -8,7 +8,7 @@ import { laneFigures } from './lanes.ts';
 import { warmFigures } from './warm.ts';
 
 /**
- * All figures of machines, drains and nodes. The benchmark measures only the machine controller, which runs in a
+ * Yields all figures of machines, drains and nodes. The benchmark measures only the machine controller, which runs in a
  * separate process.
  */
 export async function* machineFigures(): AsyncGenerator<Figure> {

@@ -14,7 +14,7 @@ const PER_SECOND = 5;
 const DAY_MS = 86_400_000;
 
 /**
- * The seconds until {@link DELETIONS} machines are deleted.
+ * Resolves with the seconds until {@link DELETIONS} machines are deleted.
  * @param creations The number of machines that are created at the same time
  */
 async function deleted(creations: number): Promise<number> {

@@ -11,7 +11,7 @@ const MACHINES = 50;
 /** The time from the first start of a VM until its kubelet joins. Starts after the first one do not need this time. */
 const FIRST_BOOT_MS = 120_000;
 
-/** The seconds until {@link MACHINES} more machines run. */
+/** Resolves with the seconds until {@link MACHINES} more machines run. */
 async function scaledUp(warm: number): Promise<number> {
   const annotations = { [Annotations.WarmMachines]: String(warm) };
   const world = await World.start({ kubelets: { joinDelay: FIRST_BOOT_MS }, annotations });

@@ -35,7 +35,7 @@ export class DeletionTimes {
     this.#stopped.abort();
   }
 
-  /** All measured times in milliseconds, in ascending order. */
+  /** Returns all measured times in milliseconds, in ascending order. */
   sorted(): readonly number[] {
     return [...this.#times.values()].sort((a, b) => a - b);
   }

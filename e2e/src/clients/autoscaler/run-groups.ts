@@ -23,7 +23,7 @@ async function makeGroups(stack: Stack): Promise<void> {
   }
 }
 
-/** The number of node groups in the last status of the autoscaler. */
+/** Resolves with the number of node groups in the last status of the autoscaler. */
 async function knownGroups({ client }: Stack): Promise<number> {
   try {
     const found = await client.resource<ConfigMap>(configMaps, 'kube-system').get('cluster-autoscaler-status');

@@ -5,7 +5,7 @@ type FieldType = string | readonly [FieldType] | { readonly '*': FieldType };
 /** Types by name, with the fields of each type. */
 export type Model = Readonly<Record<string, Readonly<Record<string, FieldType>> | 'any'>>;
 
-/** The fields of the cloud's official library, see `e2e/testdata/models`. */
+/** Returns the fields of the cloud's official library, see `e2e/testdata/models`. */
 export const readModel = (name: string): Model =>
   JSON.parse(readFileSync(new URL(`../../../testdata/models/${name}.json`, import.meta.url), 'utf8'));
 

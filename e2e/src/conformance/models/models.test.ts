@@ -353,7 +353,7 @@ const DISCOVERY = {
   document: { issuer: 'string', authorization_endpoint: 'string', token_endpoint: 'string', jwks_uri: 'string' },
 } as const;
 
-/** The differences between a response of a token endpoint and RFC 6749. */
+/** Returns the differences between a response of a token endpoint and RFC 6749. */
 function oauthDifferences({ status, text }: Pick<Exchange, 'status' | 'text'>): readonly string[] {
   const kind = status < 300 ? 'granted' : 'refused';
   const value: Readonly<Record<string, unknown>> = JSON.parse(text);

@@ -31,7 +31,7 @@ type Run =
 const FENCE = /^(\s*)```(\w*)(.*)$/;
 const COMMENT = /^\s*<!-- (.*) -->$/;
 
-/** The shell blocks of a page. Throws an error for an invalid comment above a block. */
+/** Returns the shell blocks of a page. Throws an error for an invalid comment above a block. */
 export function blocksOf(page: string, markdown: string): Block[] {
   const blocks: Block[] = [];
   let notes: string[] = [];
@@ -90,6 +90,6 @@ function without(at: string, text: string, beginnings: readonly string[]): strin
   return lines.filter((line) => !beginnings.some((beginning) => line.startsWith(beginning))).join('\n');
 }
 
-/** The lines of a script without comments and empty lines. */
+/** Returns the lines of a script without comments and empty lines. */
 export const commandLines = (text: string): readonly string[] =>
   text.split('\n').filter((line) => line.trim() !== '' && !line.trimStart().startsWith('#'));

@@ -53,8 +53,8 @@ const needsMissing = ({ run }: Block): boolean =>
   );
 
 /**
- * The blocks of each page that the test runs. After a block that cannot run, the test skips the rest of the page,
- * because later blocks may depend on that block.
+ * Returns the blocks of each page that the test runs. After a block that cannot run, the test skips the rest of the
+ * page, because later blocks may depend on that block.
  */
 function runnable(): readonly (readonly [page: string, blocks: readonly Block[]])[] {
   const run = blocks.filter((block) => ours(block) && (isThorough || !LONGEST.includes(block.page)));
@@ -176,7 +176,7 @@ async function aRunningMachine(kubeconfig: string): Promise<string> {
   return running?.metadata.name ?? '';
 }
 
-/** A minimal CRD of the Prometheus operator, with which the API server accepts the operator's objects. */
+/** Returns a minimal CRD of the Prometheus operator, with which the API server accepts the operator's objects. */
 const monitoring = (kind: string) => ({
   apiVersion: 'apiextensions.k8s.io/v1' as const,
   kind: 'CustomResourceDefinition' as const,

@@ -17,7 +17,7 @@ function workspaceScripts(): readonly (readonly [name: string, source: string])[
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** The bundles of the programs that scripts of the workspace start, by name. */
+/** Resolves with the bundles of the programs that scripts of the workspace start, by name. */
 export async function bundledPrograms(): Promise<Readonly<Record<string, string>>> {
   const scripts = workspaceScripts().map(([name]) => name);
   const shipped = BINARIES.filter(({ name }) => scripts.includes(name));

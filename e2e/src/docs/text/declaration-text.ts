@@ -15,7 +15,7 @@ export const withoutComments = (text: string): string =>
     (_all, quoted) => quoted ?? '',
   );
 
-/** The index after the string that starts at `at`. */
+/** Returns the index after the string that starts at `at`. */
 function afterString(text: string, at: number): number {
   const quote = text[at];
   let end = at + 1;
@@ -59,7 +59,7 @@ const withoutValue = (member: string): string =>
     scan(member, 0, (index) => member.startsWith(' = ', index)),
   );
 
-/** The text of a class: its heading, and its members that are not private. */
+/** Returns the text of a class: its heading, and its members that are not private. */
 function classText(text: string, at: number): string {
   const open = scan(text, at, (index) => text[index] === '{');
   const members: string[] = [];
@@ -75,7 +75,7 @@ function classText(text: string, at: number): string {
   return [`${text.slice(at, open).trimEnd()} {`, ...members, '}'].join('\n');
 }
 
-/** The text of a constant: the declared type, or the signature of a function, or only the name. */
+/** Returns the text of a constant: the declared type, or the signature of a function, or only the name. */
 function constantText(text: string, at: number): string {
   const end = scan(text, at, (index) => text[index] === ';');
   const equals = scan(text, at, (index) => /^ = /.test(text.slice(index, index + 3)));
@@ -105,7 +105,7 @@ function textAt(text: string, at: number, what: string): string {
   )}}`;
 }
 
-/** All exported declarations of a source file, in their order. Empty lines are omitted. */
+/** Returns all exported declarations of a source file, in their order. Empty lines are omitted. */
 export function declarationsIn(source: string): readonly Declaration[] {
   const text = withoutComments(source);
   return [...text.matchAll(START)].map((match) => {

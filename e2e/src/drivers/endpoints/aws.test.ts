@@ -94,8 +94,8 @@ const NONE = { AWS_ENDPOINT_URL: undefined };
 describe('workload identity', () => {
   let made = 0;
   /**
-   * An STS with the keys `ASIA1`, `ASIA2`, and so on. The expiry of STS keys uses real time, because the SDK reads the
-   * clock of the process.
+   * Returns an STS with the keys `ASIA1`, `ASIA2`, and so on. The expiry of STS keys uses real time, because the SDK
+   * reads the clock of the process.
    */
   const sts = (livesMs: number) =>
     failing('AssumeRoleWithWebIdentity', () =>

@@ -83,6 +83,6 @@ export const failing =
   (request: Sent): TransportResponse | Promise<never> | undefined =>
     new RegExp(line).test(`${request.method} ${request.path}`) && most-- > 0 ? answer(request) : undefined;
 
-/** The virtual milliseconds at which requests with a matching `METHOD path` were sent. */
+/** Returns the virtual milliseconds at which requests with a matching `METHOD path` were sent. */
 export const timesOf = ({ sent }: Wire, line: string): readonly number[] =>
   sent.filter(({ method, path }) => new RegExp(line).test(`${method} ${path}`)).map(({ at }) => at);

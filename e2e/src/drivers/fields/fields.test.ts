@@ -51,7 +51,7 @@ function describeFields<Spec, Credentials>(
     return known;
   };
 
-  /** The requests with two different values of a field, from the first sample that contains the field. */
+  /** Resolves with the requests with two different values of a field, from the first sample that contains the field. */
   const beforeAndAfter = async (field: string): Promise<readonly [before: string, after: string]> => {
     const refusals: string[] = [];
     for (const { spec, path, value } of all.filter((each) => each.field === field)) {

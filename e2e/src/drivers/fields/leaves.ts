@@ -9,7 +9,7 @@ export interface Leaf {
   readonly value: unknown;
 }
 
-/** All scalar values of a provider spec. */
+/** Returns all scalar values of a provider spec. */
 export function leavesOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => leavesOf(each, [...path, at]));
   if (typeof value === 'object' && value !== null)
@@ -17,7 +17,7 @@ export function leavesOf(value: unknown, path: Path = []): readonly Leaf[] {
   return [{ path, value }];
 }
 
-/** The name of a field without positions in lists and keys of maps, such as `disks[].labels` and `tags`. */
+/** Returns the name of a field without positions in lists and keys of maps, such as `disks[].labels` and `tags`. */
 export const fieldOf = (path: Path, schema: JsonSchema): string => {
   let at: JsonSchema | undefined = schema;
   let text = '';
@@ -34,7 +34,7 @@ export const fieldOf = (path: Path, schema: JsonSchema): string => {
   return text;
 };
 
-/** All scalar fields of a schema, with their descriptions. */
+/** Returns all scalar fields of a schema, with their descriptions. */
 export function fieldsOf(schema: JsonSchema, at = ''): readonly { readonly field: string; readonly about: string }[] {
   const { properties, items, description: about = '' } = schema;
   if (items) return fieldsOf({ description: about, ...items }, `${at}[]`);
@@ -51,8 +51,8 @@ export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknow
 }
 
 /**
- * All values of a provider spec, including lists and objects. The result contains neither the entries of lists nor the
- * provider spec itself.
+ * Returns all values of a provider spec, including lists and objects. The result contains neither the entries of lists
+ * nor the provider spec itself.
  */
 export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => membersOf(each, [...path, at]));

@@ -11,7 +11,8 @@ const ROWS = {
 };
 
 /**
- * The test files of a provider: one file, or all files of its folder. The tests of the local driver are in its package.
+ * Returns the test files of a provider: one file, or all files of its folder. The tests of the local driver are in its
+ * package.
  */
 const sourcesOf = (provider: string): readonly URL[] =>
   provider === 'local'

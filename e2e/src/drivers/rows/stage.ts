@@ -101,7 +101,7 @@ export class Stage<Spec, Credentials> {
     });
   }
 
-  /** All methods that read the class, by name. */
+  /** Returns all methods that read the class, by name. */
   all(given: Given): Readonly<Record<'create' | 'delete' | 'status' | 'list', () => Promise<unknown>>> {
     return {
       create: () => this.create(given),
@@ -161,5 +161,5 @@ export async function refused(call: Promise<unknown>, code: string, ...words: re
   return thrown.message;
 }
 
-/** The provider spec with some top-level members replaced. `undefined` removes a member. */
+/** Returns the provider spec with some top-level members replaced. `undefined` removes a member. */
 export const withSpec = (spec: object, change: object): object => JSON.parse(JSON.stringify({ ...spec, ...change }));

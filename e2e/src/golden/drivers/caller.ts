@@ -167,7 +167,10 @@ const reported = (instance: {
   lastKnownState: instance.lastKnownState ?? '',
 });
 
-/** The metrics for calls to the cloud, with sorted names and labels. The value of a histogram is its count. */
+/**
+ * Resolves with the metrics for calls to the cloud, with sorted names and labels. The value of a histogram is its
+ * count.
+ */
 async function series(metrics: ReturnType<typeof createMetrics>): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const line of (await metrics.scrape()).text.split('\n')) {

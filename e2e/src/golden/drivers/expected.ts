@@ -129,7 +129,7 @@ export const succeeds = (
   metrics: counted(expected.metrics, situation, null),
 });
 
-/** The metrics with these series replaced. */
+/** Returns the metrics with these series replaced. */
 const withMetrics = (expected: Expected, change: Readonly<Record<string, number | string>>): Expected => ({
   ...expected,
   metrics: expected.metrics && { ...expected.metrics, ...change },

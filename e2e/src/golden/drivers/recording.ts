@@ -126,7 +126,7 @@ function readCase(given: unknown, place: string): ReadCase {
   return { name, problem: `not a case of format 1: ${z.prettifyError(parsed.error)}` };
 }
 
-/** The calls of a case with their inputs. */
+/** Returns the calls of a case with their inputs. */
 export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   if (recorded.steps) return recorded.steps;
   const { method, requests = [], result: outcome, metrics, machine } = recorded;

@@ -147,7 +147,7 @@ export const noVolume = (row: string): Rule => ({
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 });
 
-/** A JSON text without blanks. Repeated keys also change the text. */
+/** Returns a JSON text without blanks. Repeated keys also change the text. */
 const canonical = (raw: string): string => JSON.stringify(JSON.parse(raw));
 const withoutBlanks = (raw: string): string => raw.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
 
@@ -175,7 +175,7 @@ export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule
       : undefined,
 });
 
-/** The requests up to and including the first request that matches. */
+/** Returns the requests up to and including the first request that matches. */
 export function upTo(
   requests: readonly ExpectedRequest[],
   fits: (request: ExpectedRequest) => boolean,

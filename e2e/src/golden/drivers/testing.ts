@@ -47,7 +47,7 @@ export const missed = ({ verified }: Played): readonly string[] =>
     .filter(({ outcome }) => outcome === 'missed')
     .map(({ name, change, rows }) => `${name}: ${change} [${rows}]`);
 
-/** The covered changes of each rule, over all calls. */
+/** Returns the covered changes of each rule, over all calls. */
 export function coverage({ verified }: Played): Readonly<Record<string, readonly string[]>> {
   const covered = verified.filter(({ outcome }) => outcome === 'covered');
   const keys = [...new Set(covered.map(({ rows }) => rows.join(' + ')))].toSorted();
@@ -56,13 +56,13 @@ export function coverage({ verified }: Played): Readonly<Record<string, readonly
   return Object.fromEntries(keys.map((key) => [key, of(key)]));
 }
 
-/** The rows of docs/compatibility/differences.md. */
+/** Resolves with the rows of docs/compatibility/differences.md. */
 export async function documentedRows(): Promise<readonly (string | undefined)[]> {
   const docs = await readFile(new URL('../../../../docs/compatibility/differences.md', import.meta.url), 'utf8');
   return docs.split('\n').map((line) => line.split('|')[1]?.trim());
 }
 
-/** A recorded case by its name. */
+/** Resolves with a recorded case by its name. */
 export async function caseOf(cloud: string, name: string) {
   const found = (await readCases(COPY, cloud)).find((each) => each.name === name);
   if (!found || !('recorded' in found)) throw new Error(`there is no case ${name}`);

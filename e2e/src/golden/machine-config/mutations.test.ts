@@ -7,7 +7,7 @@ const OWN_COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 
 type Path = readonly (string | number)[];
 
-/** The paths of all values that contain no other values. */
+/** Returns the paths of all values that contain no other values. */
 function leavesOf(value: unknown, path: Path = []): readonly Path[] {
   if (Array.isArray(value)) return value.flatMap((entry, index) => leavesOf(entry, [...path, index]));
   if (typeof value === 'object' && value !== null) {
@@ -30,7 +30,7 @@ function mutated(value: unknown, [key, ...rest]: Path): unknown {
   return { ...fields, [key]: mutated(fields[key], rest) };
 }
 
-/** A path without the parts that differ from case to case, such as names and indexes. */
+/** Returns a path without the parts that differ from case to case, such as names and indexes. */
 const kindOf = (fn: string, path: Path): string =>
   `${fn} ${path
     .filter((key) => typeof key === 'string')

@@ -59,7 +59,7 @@ function mergePatch(before: unknown, after: unknown): unknown {
   );
 }
 
-/** The external actions after the state `from`, or all external actions if `from` is undefined. */
+/** Returns the external actions after the state `from`, or all external actions if `from` is undefined. */
 export function stepsAfter(states: readonly State[], from: number | undefined): readonly Step[] {
   const removed = removedBySets(states);
   const sections = sectionsOf(states);
@@ -137,7 +137,7 @@ const isMadeByUser = ({ kind, metadata }: Recorded): boolean =>
   kind === 'MachineDeployment' ||
   (OF_BOTH.has(kind) && (metadata.ownerReferences ?? []).length === 0);
 
-/** The object as its user created it, without the fields of the controllers. */
+/** Returns the object as its user created it, without the fields of the controllers. */
 function asMade(object: Recorded): Recorded {
   const { metadata } = object;
   const ofUser = (entries: Readonly<Record<string, string>> = {}): Record<string, string> =>
@@ -184,7 +184,7 @@ function changes(old: Recorded, object: Recorded, before: State | undefined, soo
   return actions;
 }
 
-/** The changes of a user to an object as a merge patch. */
+/** Returns the changes of a user to an object as a merge patch. */
 function fieldsOf(old: Recorded, object: Recorded): Fields {
   const fields = [...new Set([...Object.keys(old), ...Object.keys(object)])].filter(
     (field) => !['metadata', 'status'].includes(field) && !same(old[field], object[field]),
@@ -196,7 +196,7 @@ function fieldsOf(old: Recorded, object: Recorded): Fields {
 
 type Entries = Readonly<Record<string, string>>;
 
-/** The labels or annotations that were added or changed. Labels and annotations of controllers are excluded. */
+/** Returns the labels or annotations that were added or changed. Labels and annotations of controllers are excluded. */
 function said(object: Recorded, old: Entries, now: Entries, state: State): Fields {
   return Object.fromEntries(
     Object.entries(now).filter(([key, value]) => old[key] !== value && isUsers(object, key, value, now, state)),
@@ -221,8 +221,8 @@ const isSelectedByHand = (objects: State['objects']): boolean =>
   });
 
 /**
- * The labels and annotations that a user removed. A removal that a controller could have made counts only at the start
- * of a section.
+ * Returns the labels and annotations that a user removed. A removal that a controller could have made counts only at
+ * the start of a section.
  */
 function withdrawals(before: State, state: State): readonly Action[] {
   return [...state.objects].flatMap(([key, object]): readonly Action[] => {
@@ -243,7 +243,7 @@ function withdrawals(before: State, state: State): readonly Action[] {
 export const updateReasonOf = (node: KubeObject): string | undefined =>
   conditionsOf(node).find(({ type }) => type === 'InPlaceUpdate')?.reason;
 
-/** The new conditions that a kubelet reported for its node, or undefined. */
+/** Returns the new conditions that a kubelet reported for its node, or undefined. */
 function heartbeat(old: Recorded, node: Recorded): readonly Condition[] | undefined {
   const ofKubelet = (object: Recorded): readonly Condition[] =>
     conditionsOf(object).filter(({ type }) => !SAID_BY_CONTROLLERS.has(type));

@@ -15,7 +15,7 @@ function historyOf(scenario: string): History {
   return found;
 }
 
-/** The reported differences of a history, when a lens changes the results of mcm. */
+/** Resolves with the reported differences of a history, when a lens changes the results of mcm. */
 async function reportedOf(scenario: string, lens: Lens): Promise<string> {
   const failures: string[] = [];
   for await (const { failure } of sameContract(historyOf(scenario), lens)) if (failure) failures.push(failure);
@@ -44,7 +44,7 @@ const hiding =
       ? undefined
       : object;
 
-/** A lens that replaces one value with another value. */
+/** Returns a lens that replaces one value with another value. */
 const swapping = (kind: string, one: string, other: string): Lens => {
   const swap = (text: string): string => (text === one ? other : one);
   return (object) =>

@@ -36,7 +36,7 @@ export class MachineMapping {
   }
 
   /**
-   * The machine in the replay for a recorded machine.
+   * Resolves with the machine in the replay for a recorded machine.
    * @throws Error if no machine matches.
    */
   async nameOf(recorded: string): Promise<string> {

@@ -5,8 +5,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
- * The rollback request of a user, if the controller rolled back the template of a deployment. The recording may lack
- * the short request, so the function also reads the event of the rollback. The result is undefined if there is no
+ * Returns the rollback request of a user, if the controller rolled back the template of a deployment. The recording may
+ * lack the short request, so the function also reads the event of the rollback. The result is undefined if there is no
  * rollback.
  */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {

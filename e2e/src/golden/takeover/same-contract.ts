@@ -88,7 +88,10 @@ class Replay {
     }
   }
 
-  /** The wait before the next user action. The wait ends before a timeout of mcm that the original did not reach. */
+  /**
+   * Resolves with the wait before the next user action. The wait ends before a timeout of mcm that the original did not
+   * reach.
+   */
   async #usersPatience(): Promise<number> {
     const { clock } = this.#stage;
     return Math.min(USERS_PATIENCE_MS, untilTimeout(await this.#stage.objects(), clock.now()));

@@ -24,7 +24,7 @@ const DOMAIN = '.example';
 export const serverOf = ({ server }: Pick<UndiciTransportOptions, 'server'>): string =>
   new URL(server).hostname.replace(DOMAIN, '');
 
-/** A kubeconfig for a server. The token identifies the server. */
+/** Returns a kubeconfig for a server. The token identifies the server. */
 export const kubeconfigOf = (server: string, token = tokenOf(server)): string =>
   JSON.stringify({
     'current-context': 'c',
@@ -35,7 +35,7 @@ export const kubeconfigOf = (server: string, token = tokenOf(server)): string =>
 
 export const tokenOf = (server: string): string => `token-of-${server}`;
 
-/** The token of a cluster for its cloud. */
+/** Returns the token of a cluster for its cloud. */
 export const cloudTokenOf = (cluster: string): string => `cloud-token-of-${cluster}`;
 
 /** The connections between the processes of a fleet and the API servers. */
@@ -76,7 +76,7 @@ export class Wires {
     else this.#slow.delete(namespace);
   }
 
-  /** The connection of a process to a server. */
+  /** Returns the connection of a process to a server. */
   wire(process: string, server: string, transport: Transport): Transport {
     const pair = `${process} ${server}`;
     return async (request) => {

@@ -219,7 +219,7 @@ export class RandomHistory {
     });
   }
 
-  /** The names of actions. A likely action occurs several times in the list. */
+  /** Returns the names of actions. A likely action occurs several times in the list. */
   #acts(seed: number): readonly ActName[] {
     const relabels = Array<'relabel'>(this.#drift ? 14 : 0).fill('relabel');
     if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES, ...relabels];

@@ -49,7 +49,7 @@ export interface FleetHistoryOptions extends HistoryOptions {
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
 
-/** The warm machines of the deployment. In some histories, the VMs of warm machines run. */
+/** Returns the warm machines of the deployment. In some histories, the VMs of warm machines run. */
 const warmAnnotations = (mode: FleetMode, seed: number) =>
   mode === 'warm'
     ? {

@@ -423,7 +423,7 @@ export class MachineWorld {
     return this.cache.machines.store.list();
   }
 
-  /** The existing VMs, by the UID of their machine. */
+  /** Returns the existing VMs, by the UID of their machine. */
   vms(): Map<string, string> {
     const running = [...this.cloud.instances.list()].filter(({ state }) => state !== 'terminated');
     return new Map(running.map(({ clientToken = '', name }) => [clientToken, name]));

@@ -21,8 +21,8 @@ export class StatusVerifier {
   }
 
   /**
-   * The machines whose status has not contained a reason for too long. A machine is reported only once. The test must
-   * call this method often.
+   * Returns the machines whose status has not contained a reason for too long. A machine is reported only once. The
+   * test must call this method often.
    */
   look(): readonly string[] {
     const going = this.#cache.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);

@@ -146,9 +146,9 @@ export class Network {
   }
 
   /**
-   * The maximum age of the cached state behind a write of a caller, in milliseconds. The age includes pending events of
-   * the given resources (plural names), waits after a 429, and the requests and responses of one pass. Events that have
-   * just arrived count as pending, because a process may have decided before their arrival.
+   * Returns the maximum age of the cached state behind a write of a caller, in milliseconds. The age includes pending
+   * events of the given resources (plural names), waits after a 429, and the requests and responses of one pass. Events
+   * that have just arrived count as pending, because a process may have decided before their arrival.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.#mostBehindMs(caller, resources, PASS_MS);
@@ -172,8 +172,8 @@ export class Network {
   }
 
   /**
-   * The time for which events of the given resources (plural names) may be missing in the processes of a caller, in
-   * milliseconds.
+   * Returns the time for which events of the given resources (plural names) may be missing in the processes of a
+   * caller, in milliseconds.
    */
   behindMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#mostBehindMs(caller, resources, 0);
@@ -292,8 +292,8 @@ export class Network {
   }
 
   /**
-   * The connection of a caller to the cloud. The connection to the cloud has only kills and latencies, because the
-   * cloud has its own faults.
+   * Returns the connection of a caller to the cloud. The connection to the cloud has only kills and latencies, because
+   * the cloud has its own faults.
    */
   cloudWire(caller: Caller, transport: Transport, peer?: Peer): Transport {
     return async (request) => {
@@ -308,8 +308,8 @@ export class Network {
   }
 
   /**
-   * The clock of a caller's process. The process can be killed at each timer, and a kill cancels all timers of the
-   * process.
+   * Returns the clock of a caller's process. The process can be killed at each timer, and a kill cancels all timers of
+   * the process.
    */
   clock(caller: Caller, clock: Clock, peer: Peer): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>

@@ -52,7 +52,7 @@ export const PROFILES = {
 
 export type ProfileName = keyof typeof PROFILES;
 
-/** A hash with few bits (FNV-1a). */
+/** Returns a hash with few bits (FNV-1a). */
 function hash(text: string, seed: number): number {
   let value = 2_166_136_261 ^ seed;
   for (let index = 0; index < text.length; index += 1) value = Math.imul(value ^ text.charCodeAt(index), 16_777_619);
@@ -71,14 +71,14 @@ export class KeyedRandom {
     this.#seed = seed;
   }
 
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   draw(purpose: string): number {
     const count = this.#drawn.get(purpose) ?? 0;
     this.#drawn.set(purpose, count + 1);
     return seededRandom(hash(`${purpose} ${count}`, this.#seed)).next();
   }
 
-  /** A random delay up to `mostMs`, usually short and sometimes long. */
+  /** Returns a random delay up to `mostMs`, usually short and sometimes long. */
   delay(purpose: string, mostMs: number): number {
     return mostMs === 0 ? 0 : Math.floor((mostMs + 1) * this.draw(purpose) ** 3);
   }

@@ -47,7 +47,7 @@ export function lostVm({ dice, cloud, note }: Draw): void {
   cloud.instances.terminate(vm.id, 'by hand');
 }
 
-/** The probability and the duration of one or two faults. */
+/** Returns the probability and the duration of one or two faults. */
 export function drawFaultChances({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
   readonly chances: Chances;
   readonly ms: number;

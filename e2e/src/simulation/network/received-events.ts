@@ -52,7 +52,7 @@ export class ReceivedEvents {
     return (this.#noticedMs.get(path) ?? 0) + this.#now() - (this.#closedAt.get(path) ?? this.#now());
   }
 
-  /** The time since which events may be missing, undefined if the process has received all events. */
+  /** Returns the time since which events may be missing, undefined if the process has received all events. */
   since(path: string): number | undefined {
     return this.#since.get(path);
   }
@@ -68,8 +68,8 @@ export class ReceivedEvents {
   }
 
   /**
-   * The maximum time for which events of the given resources (plural names) may be missing, now or within the last
-   * `passMs`.
+   * Returns the maximum time for which events of the given resources (plural names) may be missing, now or within the
+   * last `passMs`.
    */
   behindMs(resources: readonly string[], passMs = 0): number {
     const now = this.#now();

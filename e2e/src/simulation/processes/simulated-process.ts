@@ -97,8 +97,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * The clock of this process. A freeze delays the timers of the process, and a kill cancels the timers. After a
-   * freeze, the process handles its inputs before its timers.
+   * Returns the clock of this process. A freeze delays the timers of the process, and a kill cancels the timers. After
+   * a freeze, the process handles its inputs before its timers.
    */
   clock(clock: Clock): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) => {

@@ -176,7 +176,7 @@ const UNITS = [
   [SECOND, 's'],
 ] as const;
 
-/** The limit as text, in the largest unit without a remainder. */
+/** Returns the limit as text, in the largest unit without a remainder. */
 export function boundText({ ms }: Bound): string {
   const [size, unit] = UNITS.find(([length]) => ms % length === 0) ?? [1, 'ms'];
   return `${ms / size} ${unit}`;

@@ -86,7 +86,7 @@ export class FleetVerifier {
     return selection !== undefined && selection.set === controllerOf(machine)?.uid;
   }
 
-  /** The UIDs of machines whose selection the controllers must already know. */
+  /** Returns the UIDs of machines whose selection the controllers must already know. */
   #knownSelections(): ReadonlySet<string> {
     const now = this.#now;
     const lagMs = this.#o.lagMs();
@@ -121,7 +121,7 @@ export class FleetVerifier {
     }
   }
 
-  /** The maximum number of machines that a decision may assume, including decisions from an outdated cache. */
+  /** Returns the maximum number of machines that a decision may assume, including decisions from an outdated cache. */
   #most(): number {
     return Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
   }
@@ -210,8 +210,8 @@ export class FleetVerifier {
   }
 
   /**
-   * The time at which the size of the deleted machine's set was reduced below the number of machines in the set. By
-   * default, the time is now.
+   * Returns the time at which the size of the deleted machine's set was reduced below the number of machines in the
+   * set. By default, the time is now.
    */
   #reducedAt(name: string): number {
     const set = this.#setOf(name);
@@ -221,7 +221,7 @@ export class FleetVerifier {
     return own >= this.#o.replicasOf(set) ? (this.#o.reducedAt(set) ?? this.#now) : this.#now;
   }
 
-  /** The requested sizes on which a current decision may be based. */
+  /** Returns the requested sizes on which a current decision may be based. */
   #recentWishes(since = this.#now - this.#o.lagMs()): Wish[] {
     const last = this.#wishes.findLastIndex((entry) => entry.since <= since);
     return this.#wishes.slice(Math.max(last, 0)).map(({ wish }) => wish);

@@ -18,7 +18,7 @@ const machine = (name: string, set: string, phase: string, going = false): Machi
     status: { currentStatus: { phase }, lastOperation: { type: 'HealthCheck', state: 'Failed' } },
   }) as unknown as Machine;
 
-/** The limits of a deployment with three machines, of which one may be unavailable. */
+/** Returns the limits of a deployment with three machines, of which one may be unavailable. */
 const allowance = (replicas: Readonly<Record<string, number>>, selected: readonly string[] = []): Allowance => ({
   replicasOf: (set) => replicas[set] ?? 0,
   replicas: [3],

@@ -34,7 +34,7 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine));
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? BOUNDS.patience.ms;
 
-/** The time until which a creation may wait for the machine. The creation time is rounded to seconds. */
+/** Returns the time until which a creation may wait for the machine. The creation time is rounded to seconds. */
 const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
 
 /** Whether the machine joined before it failed. */
@@ -145,7 +145,7 @@ export class RepairVerifier {
     if (phaseOf(before) === 'InPlaceUpdateSuccessful' && isAvailable(machine)) this.#updatedUids.add(uid);
   }
 
-  /** The machines in an in-place update. A failed update no longer uses the disruption budget. */
+  /** Returns the machines in an in-place update. A failed update no longer uses the disruption budget. */
   #updated(selected: ReadonlySet<string>): ReadonlySet<Machine> {
     const updated = [...this.#machines.values()].filter(
       (machine) =>
@@ -163,7 +163,7 @@ export class RepairVerifier {
   }
 
   /**
-   * The number of missing machines for which no replacement is pending or running.
+   * Returns the number of missing machines for which no replacement is pending or running.
    * @param updated Machines that do not count as available.
    */
   #short(replicas: number, updated: ReadonlySet<Machine> = new Set()): number {

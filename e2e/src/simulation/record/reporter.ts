@@ -97,8 +97,8 @@ export class Reporter {
   }
 
   /**
-   * The verifier of the fleet to which a machine belongs by its label. Machines without the label belong to the first
-   * fleet.
+   * Returns the verifier of the fleet to which a machine belongs by its label. Machines without the label belong to the
+   * first fleet.
    */
   #fleetOf(machine: Machine | undefined): FleetVerifier {
     const [first = ''] = this.#fleets.keys();
@@ -225,7 +225,7 @@ export class Reporter {
     this.#nameOf(machine);
   }
 
-  /** The history as readable text, without reads and renewals of Leases. */
+  /** Returns the history as readable text, without reads and renewals of Leases. */
   tell(most = 250): string {
     const lines = this.history
       .filter(

@@ -35,7 +35,7 @@ export class Dice {
     return items[this.number(items.length)];
   }
 
-  /** A random pause, usually short and sometimes long. */
+  /** Returns a random pause, usually short and sometimes long. */
   pause(mostMs: number): number {
     return Math.floor(mostMs * this.#next() ** 3);
   }

@@ -9,7 +9,8 @@ const THOROUGH_FACTOR = 5;
 const ALL_FACTOR = 3;
 
 /**
- * The cases of a suite in tests: the seeds up to `count`, and selected seeds. A plain run plays a fifth of the seeds.
+ * Returns the cases of a suite in tests: the seeds up to `count`, and selected seeds. A plain run plays a fifth of the
+ * seeds.
  */
 export function seedsOf(suite: string, count: number, more: readonly number[] = []): readonly Case[] {
   const first = Array.from(

@@ -86,7 +86,7 @@ function* cases(first: number, last: number): Generator<Case> {
     for (const suite of suites) for (const profile of profiles) yield { suite, seed, profile };
 }
 
-/** A new seed for each swarm: the seconds since 2026. */
+/** Returns a new seed for each swarm: the seconds since 2026. */
 const newSeed = (): number => Math.floor((Date.now() - Date.UTC(2026, 0, 1)) / 1_000);
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

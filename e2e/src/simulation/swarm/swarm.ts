@@ -100,7 +100,9 @@ export class Swarm {
     await worker?.terminate();
   }
 
-  /** The result of a worker for a case. If a worker ends or does not respond in time, the case has failed. */
+  /**
+   * Resolves with the result of a worker for a case. If a worker ends or does not respond in time, the case has failed.
+   */
   #verify(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
     return new Promise((resolve) => {
       const fail = (why: string): void => {

@@ -11,7 +11,8 @@ export interface Verdict {
 }
 
 /**
- * The text of a violation without names, numbers and times. A shrunk history must have a violation with an equal text.
+ * Returns the text of a violation without names, numbers and times. A shrunk history must have a violation with an
+ * equal text.
  */
 const kindOf = (violation: string): string =>
   violation

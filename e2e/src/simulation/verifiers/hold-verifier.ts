@@ -149,7 +149,7 @@ export class HoldVerifier {
     return this.#now() > Math.max(labelled, Date.parse(lastUpdateTime)) + lag;
   }
 
-  /** The replicas of all sets together. */
+  /** Returns the replicas of all sets together. */
   #total(): number {
     return [...this.#sets.values()].reduce((total, set) => total + sizeOf(set), 0);
   }

@@ -88,7 +88,7 @@ export class CloudProcess {
     clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 
-  /** A connection to the cloud. After every response, the connection verifies that no machine has two VMs. */
+  /** Returns a connection to the cloud. After every response, the connection verifies that no machine has two VMs. */
   transport(): Transport {
     return async (request) => {
       const { signal } = this.#life;

@@ -14,7 +14,7 @@ import { Network } from '../network/network.ts';
 import { ConfigControllers, type ConfigControllersOptions } from './config-controllers.ts';
 import { NAMESPACE, World, type WorldOptions } from './world.ts';
 
-/** The storage section of an Ignition config with one file. */
+/** Returns the storage section of an Ignition config with one file. */
 export const fileOf = (path: string, text: string) => ({
   path,
   overwrite: true,
@@ -82,7 +82,8 @@ export class ConfigWorld {
   }
 
   /**
-   * The maximum age of the cached state on which a write of the machine-config-controller is based, in milliseconds.
+   * Returns the maximum age of the cached state on which a write of the machine-config-controller is based, in
+   * milliseconds.
    */
   lagMs(): number {
     return GATHER_MS + this.network.lagMs('manager', ...DECIDED_BY);

@@ -80,7 +80,7 @@ export class Controllers {
     return this.#running.get(`${name} 0`)?.proc.requests ?? 0;
   }
 
-  /** The active process with this name: the holder of the Lease, or the only process. */
+  /** Returns the active process with this name: the holder of the Lease, or the only process. */
   #worker(name: ProcessName): Running | undefined {
     const all = SLOTS.map((slot) => this.#running.get(`${name} ${slot}`)).filter((one) => one !== undefined);
     const living = all.filter(({ proc }) => !proc.dead);

@@ -15,7 +15,7 @@ const isRbac = (object: object): object is RbacObject =>
 const SHARED = ['rbac', 'target-rbac'];
 const SEPARATE = [...SHARED, 'separate-controller'];
 
-/** The roles and bindings of both controllers, as `mcm install` creates them. */
+/** Returns the roles and bindings of both controllers, as `mcm install` creates them. */
 const rolesOf = (isSeparate: boolean): readonly RbacObject[] =>
   installSections(isSeparate ? separated(DEFAULT_INSTALL) : DEFAULT_INSTALL)
     .filter(({ name }) => (isSeparate ? SEPARATE : SHARED).includes(name))

@@ -42,13 +42,13 @@ export class WorldCache {
     return Math.max(0, ...all.slice(Math.max(first, 0)).map(({ replicas }) => replicas));
   }
 
-  /** The size of all sets of a set's deployment together. */
+  /** Returns the size of all sets of a set's deployment together. */
   totalOf(setUid: string): number {
     const set = this.#sets.get(setUid);
     return set ? this.#total(controllerOf(set)?.uid) : 0;
   }
 
-  /** The sizes of all sets of a deployment together. */
+  /** Returns the sizes of all sets of a deployment together. */
   #total(owner: string | undefined): number {
     const own = [...this.#sets.values()].filter((set) => controllerOf(set)?.uid === owner);
     return own.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
@@ -68,17 +68,17 @@ export class WorldCache {
     if (size > before && !isOld) reporter.grows(object, this.#total(controllerOf(object)?.uid));
   }
 
-  /** The time at which the size of a set was last reduced, in virtual milliseconds since 1970. */
+  /** Returns the time at which the size of a set was last reduced, in virtual milliseconds since 1970. */
   reducedAt(setUid: string): number | undefined {
     return this.#reducedAt.get(setUid);
   }
 
-  /** The resource version in which a set last changed its record of used machine numbers. */
+  /** Returns the resource version in which a set last changed its record of used machine numbers. */
   recordedAt(setUid: string): number {
     return this.#recordedAt.get(setUid) ?? 0;
   }
 
-  /** The name of the class in a set's template. */
+  /** Returns the name of the class in a set's template. */
   classOf(setUid: string): string | undefined {
     return this.#classes.get(setUid);
   }

@@ -349,8 +349,8 @@ export class World extends Fleet {
   }
 
   /**
-   * The class of a machine. After an in-place update, the machine contains the name of its first class, so the class of
-   * its set is returned.
+   * Returns the class of a machine. After an in-place update, the machine contains the name of its first class, so the
+   * class of its set is returned.
    */
   #classOf(machine: Machine): string | undefined {
     const owner = this.#options.inPlace && controllerOf(machine);

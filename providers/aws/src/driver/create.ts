@@ -60,8 +60,8 @@ export async function createInstance(
 }
 
 /**
- * The error for a VM that EC2 accepted and then terminated. The cause is a lack of capacity, or missing access to the
- * key of a disk. The next call tries the next token.
+ * Returns the error for a VM that EC2 accepted and then terminated. The cause is a lack of capacity, or missing access
+ * to the key of a disk. The next call tries the next token.
  */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { noticesIn } from './messages.ts';
 
-/** An event from the documentation of AWS, with replaced identifiers. */
+/** Returns an event from the documentation of AWS, with replaced identifiers. */
 const event = (type: string, detail: object, change: object = {}): string =>
   JSON.stringify({
     version: '0',

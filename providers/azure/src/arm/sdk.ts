@@ -19,7 +19,7 @@ export interface Clients {
   compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
   network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
   graph(): Promise<ResourceGraphClient>;
-  /** The client for image terms and resource groups, which need too few requests for separate clients. */
+  /** Resolves with the client for image terms and resource groups, which need too few requests for separate clients. */
   rest(): Promise<Client>;
 }
 

@@ -123,7 +123,7 @@ function readSource(source: Source, allowed: AllowedSources): SubjectSource {
 }
 
 /**
- * The error for a source that the operator does not allow.
+ * Returns the error for a source that the operator does not allow.
  * @param entry the entry of --credential-sources that would allow the source
  */
 const notAllowed = (entry: string): WrongAccount =>

@@ -24,7 +24,7 @@ interface Request {
   readonly optional?: boolean;
 }
 
-/** A request as one line, without values that differ from run to run. */
+/** Returns a request as one line, without values that differ from run to run. */
 export function lineOf({ action, params, optional }: Request): Line {
   const fields = Object.entries(params)
     .filter(([key]) => key !== PROTOCOL)

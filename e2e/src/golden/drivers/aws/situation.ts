@@ -55,13 +55,13 @@ export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   return { ...others, ...place, tags: isObject(tags) ? tags : {}, networkInterfaces: entries } as RecordedSpec;
 }
 
-/** The only VM of the machine in the recording. */
+/** Returns the only VM of the machine in the recording. */
 export const instanceOf = ({ recorded }: Situation): RecordedInstance | undefined => {
   const all = instancesOf(recorded);
   return all.length === 1 ? all[0] : undefined;
 };
 
-/** The request for a machine's VMs by name, cluster and role. */
+/** Returns the request for a machine's VMs by name, cluster and role. */
 export function searchByTags({ recorded }: Situation): ExpectedRequest {
   const keys = Object.keys(specOf(recorded).tags ?? {}).toSorted();
   const marks = ['kubernetes.io/cluster/', 'kubernetes.io/role/'].map((mark) => keys.find((key) => key.includes(mark)));
@@ -77,7 +77,7 @@ export function searchByTags({ recorded }: Situation): ExpectedRequest {
   return request('DescribeInstances', Object.fromEntries(params));
 }
 
-/** A request of this driver. */
+/** Returns a request of this driver. */
 export const request = (action: string, params: Readonly<Record<string, string>>): ExpectedRequest => ({
   action,
   params,

@@ -27,7 +27,9 @@ interface RecordedSpec {
   readonly resourceGroup: string;
   readonly tags: object;
 }
-/** The fields of a recorded provider spec. Values of a wrong type count as absent, because no rule needs them. */
+/**
+ * Returns the fields of a recorded provider spec. Values of a wrong type count as absent, because no rule needs them.
+ */
 function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { resourceGroup, tags } = (providerSpec ?? {}) as { readonly resourceGroup?: unknown; readonly tags?: unknown };
   return {
@@ -38,7 +40,10 @@ function specOf({ providerSpec }: RecordedCase): RecordedSpec {
 
 const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>): boolean => http === 429;
 
-/** The deadline of the caller, or of the machine controller. The driver's deadlines for NIC and VM are equally long. */
+/**
+ * Returns the deadline of the caller, or of the machine controller. The driver's deadlines for NIC and VM are equally
+ * long.
+ */
 function deadlineOf(recorded: RecordedCase): number | undefined {
   const seconds = recorded.contextDeadlineSeconds;
   if (typeof seconds === 'number') return seconds * 1_000;
@@ -47,7 +52,7 @@ function deadlineOf(recorded: RecordedCase): number | undefined {
   return DRIVER_TIMEOUTS.create;
 }
 
-/** The expected text: the text of the original, with some parts replaced by our parts. */
+/** Returns the expected text: the text of the original, with some parts replaced by our parts. */
 const textWith = (result: Expected['result'], change: (pattern: string) => string): RegExp => {
   const words = String(result.driverText ?? result.errorText ?? '').split(/<cloud error [^>]+>/);
   return new RegExp(`^${change(words.map(escaped).join('[\\s\\S]+'))}$`);
@@ -182,7 +187,7 @@ const ownNic: Rule = {
 const text = z.string().nullish().catch(undefined);
 const rows = z.looseObject({ data: z.array(z.looseObject({ type: text, name: text }).catch({})).nullish() });
 
-/** The names of machines in the responses, from VMs, NICs and OS disks. */
+/** Returns the names of machines in the responses, from VMs, NICs and OS disks. */
 function namedMachines({ recorded }: Situation): readonly string[] {
   const answers = scriptedRules.parse(recorded.cloud ?? []).flatMap(({ replies }) => replies.map(({ body }) => body));
   return answers.flatMap((body) =>
@@ -290,7 +295,7 @@ function lacksRoom(code: string, text: string): boolean {
   return code === 'BadRequest' ? /not\s+supported/i.test(text) : NO_ROOM.includes(code);
 }
 
-/** The error code in the header of a reply whose body is not JSON, if this code reports a lack of capacity. */
+/** Returns the error code in the header of a reply whose body is not JSON, if this code reports a lack of capacity. */
 const codeInHeader = (request: ExpectedRequest, { recorded }: Situation): string | undefined => {
   const { headers = {}, text = '' } = firstReply(recorded.cloud, request) ?? {};
   const [, code = ''] = Object.entries(headers).find(([name]) => name.toLowerCase() === CODE_HEADER) ?? [];
@@ -376,7 +381,9 @@ const INVALID_SPEC = 'error in validation of AzureProviderSpec: [';
 const ANOTHER_PRIORITY =
   'providerSpec\\.properties\\.priority: Unsupported value: "(?:[^"\\\\]|\\\\.)*": supported values: "Regular", "Spot"';
 
-/** The expected text for a class with an unknown priority: the problems that the original found, and one more. */
+/**
+ * Returns the expected text for a class with an unknown priority: the problems that the original found, and one more.
+ */
 function textWithPriority(text: string): RegExp {
   const problems = text.slice(INVALID_SPEC.length, -1).split(/ (?=providerSpec\.)/);
   const ways = [...problems, ''].map((_, at) => problems.map(escaped).toSpliced(at, 0, ANOTHER_PRIORITY).join(' '));

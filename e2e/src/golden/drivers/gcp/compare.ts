@@ -32,7 +32,7 @@ const expectedLine = ({ method, host, path, query, body, form, optional }: Expec
   optional,
 });
 
-/** The header and the claims of a signed assertion. The times in the claims are seconds relative to `start`. */
+/** Returns the header and the claims of a signed assertion. The times in the claims are seconds relative to `start`. */
 function formOf(body: string, start: number): Record<string, unknown> {
   const form: Record<string, unknown> = Object.fromEntries(new URLSearchParams(body));
   const [header, claims] = String(form.assertion ?? '').split('.');

@@ -26,14 +26,16 @@ const ROLE = 'kubernetes-io-role-';
 interface RecordedSpec {
   readonly tags: readonly string[];
 }
-/** The fields of a recorded provider spec. Values of a wrong type count as absent, because no rule needs them. */
+/**
+ * Returns the fields of a recorded provider spec. Values of a wrong type count as absent, because no rule needs them.
+ */
 function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { tags } = (providerSpec ?? {}) as { readonly tags?: unknown };
   const texts = Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string') : [];
   return { tags: texts };
 }
 
-/** The start of every error text of a call. */
+/** Returns the start of every error text of a call. */
 function callText({ recorded: { machine }, step: { method } }: Situation): string {
   if (method === 'ListMachines') return 'List machines failed';
   const what = { CreateMachine: 'Create machine', DeleteMachine: 'Delete machine' }[method] ?? 'Machine status';
@@ -141,7 +143,7 @@ const SERVICES: Readonly<Record<string, string>> = {
   ListMachines: 'instance_list',
 };
 
-/** The token host in the key of a service account, if the host does not belong to Google. */
+/** Returns the token host in the key of a service account, if the host does not belong to Google. */
 function foreignTokenHost({ secret }: RecordedCase): string | undefined {
   const text = secret?.serviceAccountJSON ?? secret?.['serviceaccount.json'] ?? secret?.credentialsConfig ?? '';
   try {

@@ -24,7 +24,7 @@ export const gcpDriver: GoldenSet = {
 
 let knownKey: string | undefined;
 
-/** A generated private key, escaped for JSON. All cases use the same key. */
+/** Returns a generated private key, escaped for JSON. All cases use the same key. */
 function madeUpKey(): string {
   const format = {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },

@@ -9,7 +9,7 @@ const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? va
 
 const OURS = ConfigAnnotations.MachineConfigNameSuffixes;
 
-/** The suffix that mcm uses for each pool. */
+/** Returns the suffix that mcm uses for each pool. */
 const suffixesOf = (config: Fields): Fields => {
   const text = fieldsOf(config.annotations)[OURS];
   return typeof text === 'string' ? fieldsOf(JSON.parse(text)) : {};
@@ -20,7 +20,7 @@ const stepsOf = (answer: unknown): readonly Fields[] => listOf(fieldsOf(answer).
 const nameOf = (pool: string, suffix: unknown): string =>
   `99-${pool}-generated-kubelet${suffix === '' ? '' : `-${String(suffix)}`}`;
 
-/** The names of a KubeletConfig's objects in the original, by their names in this project. */
+/** Returns the names of a KubeletConfig's objects in the original, by their names in this project. */
 function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown, string> {
   const suffix = fieldsOf(theirs?.annotations)[ConfigAnnotations.MachineConfigNameSuffix];
   const pools = Object.entries(suffixesOf(ours));
@@ -58,7 +58,7 @@ const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   return { expected: { ...(expected as Fields), steps: wanted }, actual: { ...actual, steps: ourSteps } };
 };
 
-/** The last version of a MachineConfig with the same name and owner in the steps of the original, or none. */
+/** Returns the last version of a MachineConfig with the same name and owner in the steps of the original, or none. */
 const lastOf = (config: Fields, steps: readonly Fields[]): readonly Fields[] =>
   steps
     .flatMap(({ machineConfigs }) => listOf(machineConfigs))
@@ -128,7 +128,7 @@ const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** The labels, annotations and owners of an object. */
+/** Returns the labels, annotations and owners of an object. */
 const marks = ({ labels, annotations, owners }: Fields): unknown => [
   fieldsOf(labels),
   fieldsOf(annotations),

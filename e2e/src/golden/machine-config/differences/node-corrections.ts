@@ -20,7 +20,7 @@ const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 const STATE = 'machineconfiguration.openshift.io/state';
 const REASON = 'machineconfiguration.openshift.io/reason';
 
-/** The errors in our texts about degraded nodes. The expected texts are computed from the nodes. */
+/** Returns the errors in our texts about degraded nodes. The expected texts are computed from the nodes. */
 function textProblems(value: unknown, nodes: readonly Fields[]): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => textProblems(entry, nodes));
   if (!isRecord(value)) return [];
@@ -107,7 +107,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
   };
 };
 
-/** The target of a pool. */
+/** Returns the target of a pool. */
 const targetOf = (pools: readonly Fields[], name: unknown): unknown =>
   fieldsOf(fieldsOf(pools.map(fieldsOf).find(({ metadata }) => fieldsOf(metadata).name === name)?.spec).configuration)
     .name;

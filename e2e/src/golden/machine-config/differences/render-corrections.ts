@@ -79,7 +79,7 @@ const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   return refused.length === 0 ? { expected, actual } : { expected: { error: refused[0] }, actual };
 };
 
-/** The message about unknown extensions of a MachineConfig without an Ignition config. */
+/** Returns the message about unknown extensions of a MachineConfig without an Ignition config. */
 function unknownExtensions({ config, extensions }: Fields): string | undefined {
   const unknown = [extensions ?? []].flat().filter((one) => typeof one !== 'string' || !SUPPORTED_EXTENSIONS.has(one));
   return config || unknown.length === 0 ? undefined : `invalid extensions found: [${unknown.join(' ')}]`;
@@ -237,7 +237,7 @@ const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   return reordered && same ? { expected: { ...fieldsOf(expected), modified: false }, actual } : { expected, actual };
 };
 
-/** The compared parts of an object. Empty fields, which only Go writes, are removed. */
+/** Returns the compared parts of an object. Empty fields, which only Go writes, are removed. */
 function parts(metadata: unknown, spec: unknown): unknown {
   const { name, labels, annotations, ownerReferences } = fieldsOf(metadata);
   const zeros = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };

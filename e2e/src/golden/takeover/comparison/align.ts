@@ -58,7 +58,8 @@ class LaneAlignment {
   }
 
   /**
-   * The best alignment of the steps after a position in the steps of the original and a position in the steps of mcm.
+   * Returns the best alignment of the steps after a position in the steps of the original and a position in the steps
+   * of mcm.
    */
   best(row: number, column: number): Pairing {
     const key = `${row}/${column}`;

@@ -15,7 +15,7 @@ interface Now {
   readonly uids: Uids;
 }
 
-/** The machines of a state that still existed at the end and were not in deletion. */
+/** Returns the machines of a state that still existed at the end and were not in deletion. */
 const keptBy = (state: State, end: State): readonly Recorded[] =>
   machinesOf(state).filter(({ metadata: { name, uid } }) => {
     const last = end.objects.get(`Machine/${name}`)?.metadata;
@@ -47,9 +47,9 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
 };
 
 /**
- * The sort keys of a machine in the deletion order when the original made its decision. Machines with equal keys are
- * interchangeable. A recording may show the marks of users and sets only after the decision. The phase is the phase
- * before the decision.
+ * Returns the sort keys of a machine in the deletion order when the original made its decision. Machines with equal
+ * keys are interchangeable. A recording may show the marks of users and sets only after the decision. The phase is the
+ * phase before the decision.
  */
 function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string {
   const earlier = versionIn(before, machine) ?? machine;
@@ -70,8 +70,8 @@ function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string 
 }
 
 /**
- * The machines that the original kept but mcm deleted, with their VMs and nodes. mcm may keep any of several machines
- * that are equal in the deletion order.
+ * Returns sentences about the machines, VMs and nodes that the original kept but mcm deleted. mcm may keep any of several
+ * machines that are equal in the deletion order.
  *
  * @param states All states, starting with the loaded state
  */
@@ -104,7 +104,7 @@ export function lost(states: readonly State[], { machines, objects, vms, uids }:
   return problems;
 }
 
-/** A machine that still exists, but whose VM or node has changed. */
+/** Returns the problems of a machine that still exists, but whose VM or node has changed. */
 function changedUnder(
   recorded: Recorded,
   objects: readonly KubeObject[],

@@ -256,7 +256,7 @@ function withoutRepeats(history: string | undefined, present: string | undefined
   return [...new Set((history ?? '').split(',').filter((revision) => revision && revision !== present))].join(',');
 }
 
-/** The paths of the labels, annotations and taints in the record of a node template. */
+/** Returns the paths of the labels, annotations and taints in the record of a node template. */
 function appliedPaths(record: string): readonly string[] {
   const { metadata, spec } = (record.startsWith('{') ? JSON.parse(record) : {}) as Template;
   return [

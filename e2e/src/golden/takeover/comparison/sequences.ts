@@ -36,8 +36,8 @@ const OPERATION = '.status.lastOperation';
 const PRESENCE = 'presence';
 
 /**
- * The sequences of values of all objects that the controllers write. A machine and its node have the same name, so the
- * kind is part of the key.
+ * Returns the sequences of values of all objects that the controllers write. A machine and its node have the same name,
+ * so the kind is part of the key.
  */
 export function coursesOf(lives: readonly ObjectStates[], names: Names, until: number): readonly Course[] {
   return lives.filter(({ kind }) => kind in LANES).map((life) => courseOf(life, names, until));

@@ -4,13 +4,13 @@ import type { Recorded, State } from './recording.ts';
 const OF_USERS = new Set(['MachineDeployment', 'MachineClass', 'Secret', 'PodDisruptionBudget']);
 
 export const countOf = (event: Recorded): number => (typeof event.count === 'number' ? event.count : 1);
-/** The object to which an event belongs. */
+/** Returns the object to which an event belongs. */
 export const involvedOf = (event: Recorded): { readonly kind?: string; readonly name?: string } =>
   (event.involvedObject ?? {}) as { readonly kind?: string; readonly name?: string };
 
 /**
- * The names of machines that their sets deleted, from the events of the sets. For a set with too many events, the
- * result contains all its machines.
+ * Returns the names of machines that their sets deleted, from the events of the sets. For a set with too many events,
+ * the result contains all its machines.
  */
 export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');

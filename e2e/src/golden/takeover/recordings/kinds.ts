@@ -32,5 +32,5 @@ export function definitionOf(kind: string): Definition {
   return found;
 }
 
-/** The position of a kind. Owners come before their dependents. */
+/** Returns the position of a kind. Owners come before their dependents. */
 export const placeOf = (kind: string): number => KINDS.findIndex((definition) => definition.kind === kind);

@@ -48,7 +48,7 @@ export class Names {
     if (node && !this.#parts.has(node)) this.#parts.set(node, `${this.#parts.get(set) ?? set}-<node>`);
   }
 
-  /** The neutral name of a generated name. A name from a user is returned unchanged. */
+  /** Returns the neutral name of a generated name. A name from a user is returned unchanged. */
   part(name: string): string {
     return this.#parts.get(name) ?? name;
   }

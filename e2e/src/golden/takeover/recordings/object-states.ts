@@ -24,7 +24,7 @@ export interface ObjectStates {
   readonly goneAt: number | undefined;
 }
 
-/** The states of all objects in a recording. */
+/** Returns the states of all objects in a recording. */
 export function statesByObject(states: readonly State[]): readonly ObjectStates[] {
   const lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   for (const { at, objects } of states) {
@@ -41,7 +41,7 @@ export function statesByObject(states: readonly State[]): readonly ObjectStates[
   return [...lives].map(([uid, life]) => ({ uid, ...life }));
 }
 
-/** The last states of all objects, in the order of their first appearance. */
+/** Returns the last states of all objects, in the order of their first appearance. */
 export const objectsIn = (lives: readonly ObjectStates[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 

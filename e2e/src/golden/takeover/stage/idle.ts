@@ -41,7 +41,7 @@ const reasonOf = (object: Recorded, type: string): string | undefined =>
 const phaseOf = ({ status }: Recorded): unknown =>
   isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
 
-/** The part of a history whose work is complete. An incomplete last action is not part of it. */
+/** Returns the part of a history whose work is complete. An incomplete last action is not part of it. */
 export function complete(states: readonly State[]): readonly State[] {
   const last = states.at(-1);
   const before = states.at(-2);
@@ -56,7 +56,7 @@ export function lastLeaving(end: State): readonly Recorded[] | undefined {
   return leaving.length > 0 && isAtRest({ ...end, objects: without(end, leaving) }) ? leaving : undefined;
 }
 
-/** The objects of a state, except the given machines and their nodes. */
+/** Returns the objects of a state, except the given machines and their nodes. */
 export function without({ objects }: State, machines: readonly Recorded[]): State['objects'] {
   const gone = new Set(machines.flatMap(({ metadata: { name, labels } }) => [name, labels?.node ?? name]));
   return new Map([...objects].filter(([key]) => !gone.has(key.replace(/^(Machine|Node)\//, ''))));

@@ -55,7 +55,7 @@ export function paceOf(states: readonly State[], stage: () => Stage | undefined,
     if (!seen.includes(machine.metadata.uid)) seen.push(machine.metadata.uid);
     return (times.get(part)?.[what][seen.indexOf(machine.metadata.uid)] ?? 0) * 1_000;
   };
-  /** The time from `since` until a second of the recording, undefined if the recording lacks the second. */
+  /** Returns the time from `since` until a second of the recording, undefined if the recording lacks the second. */
   const left = (since: number | undefined, at: number | undefined): number | undefined =>
     since === undefined || at === undefined ? undefined : (stage()?.instantOf(at) ?? since) - since;
   return {
@@ -80,7 +80,7 @@ const joinedAt = ({ versions }: ObjectStates): number | undefined =>
 const leavesSince = ({ versions }: ObjectStates): number | undefined =>
   versions.find(({ object }) => object.metadata.deletionTimestamp)?.at;
 
-/** The times of a loaded machine, whose creation or deletion had begun. */
+/** Returns the times of a loaded machine, whose creation or deletion had begun. */
 function loadedTimes(life: ObjectStates): LoadedTimes {
   const [version] = life.versions;
   const isLeaving = version?.object.metadata.deletionTimestamp !== undefined;

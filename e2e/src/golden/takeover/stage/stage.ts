@@ -117,7 +117,7 @@ export class Stage {
       await this.admin.resource(namespaces).create({ metadata: { name } });
   }
 
-  /** The client for a kind, by default in the namespace of the controllers. */
+  /** Returns the client for a kind, by default in the namespace of the controllers. */
   resource(kind: string, namespace: string = this.namespace) {
     const definition = definitionOf(kind);
     return definition.namespaced ? this.admin.resource(definition, namespace) : this.admin.resource(definition);

@@ -9,7 +9,7 @@ const MARGIN_MS = 1_000;
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff']);
 const IN_PLACE: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateSuccessful']);
 
-/** The time in milliseconds from `now` until a running timeout changes one of the objects. */
+/** Returns the time in milliseconds from `now` until a running timeout changes one of the objects. */
 export function untilTimeout(objects: readonly KubeObject[], now: Date): number {
   const instants = objects.flatMap((object) => {
     if (object.kind === 'Machine') return timeoutsOf(object as Machine);
@@ -37,7 +37,7 @@ function timeoutsOf({ metadata, spec, status }: Machine): readonly number[] {
   ];
 }
 
-/** The time when a rollout without progress exceeds its deadline. */
+/** Returns the time when a rollout without progress exceeds its deadline. */
 function deadlineOf({ spec, status }: MachineDeployment): readonly number[] {
   const { progressDeadlineSeconds } = spec;
   const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
