@@ -128,7 +128,9 @@ const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.re
 
 const announced = Promise.withResolvers<void>();
 
-/** Writes a file that only its owner can read. An existing file may have a wide mode, for example after a copy. */
+/**
+ * Writes a file that only its owner can read. An existing file, for example a copy, may be readable by other users.
+ */
 function writePrivately(path: string, text: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);
@@ -188,7 +190,7 @@ async function stop(): Promise<void> {
 
 process.on('SIGTERM', () => void stop());
 process.on('SIGINT', () => void stop());
-// A parent with an IPC channel ends this process by its own end.
+// If the parent has an IPC channel to this process, the end of the parent also ends this process.
 if (process.channel !== undefined) process.on('disconnect', () => void stop());
 
 process.stdout.write(`ready ${plane.url}\n`);

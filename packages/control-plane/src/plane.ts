@@ -35,23 +35,24 @@ import type { Store, StoreSnapshot } from './store/store.ts';
 export type { RequestLogEntry } from './server/handler.ts';
 export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
-/** Options of a control plane. All have defaults. */
+/** The options of a control plane. All options have defaults. */
 export interface ControlPlaneOptions {
-  /** The source of time. By default, `clock` is the clock of the system. */
+  /** The source of time. By default, the control plane uses the clock of the system. */
   readonly clock?: Clock;
   /** Returns a random number in [0, 1), for generated names, uids and tokens. Default: `Math.random`. */
   readonly random?: () => number;
   /**
-   * `memory` (default), or a folder for the store, the certificates and the tokens. `maxBytes` limits the size of the
-   * store in the folder. With a snapshot, the store is in memory and contains the snapshot.
+   * The location of the data: `memory` (default), or a folder for the store, the certificates and the tokens.
+   * `maxBytes` limits the size of the store in the folder. With a snapshot, the store is in memory and contains the
+   * snapshot.
    */
   readonly store?:
     | 'memory'
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /**
-   * The TCP port on 127.0.0.1, where 0 selects a free port. Without `port`, no socket is opened, and only this process
-   * can send requests.
+   * The TCP port on 127.0.0.1. The value 0 selects a free port. Without `port`, no socket is opened, and only this
+   * process can send requests.
    */
   readonly port?: number;
   /**
@@ -63,8 +64,8 @@ export interface ControlPlaneOptions {
   /** The controllers to run: all (default), none, or the controllers with these names. */
   readonly controllers?: boolean | readonly string[];
   /**
-   * When the controllers start. By default, the controllers start before the control plane is returned. A server
-   * process passes a promise to answer requests before the controllers start.
+   * A promise that delays the start of the controllers. By default, the controllers start before the control plane is
+   * returned. With a promise, a server process answers requests before the controllers start.
    */
   readonly controllersAfter?: Promise<unknown>;
   /** The rates of evictions from unreachable nodes, with the names and defaults of the flags of kube-controller-manager. */
@@ -80,23 +81,23 @@ export interface ControlPlaneOptions {
   readonly adminToken?: string;
   /**
    * Whether a request from this process without credentials has the permissions of the administrator. The default is
-   * true. With false, the user of this request is anonymous.
+   * true. If the value is false, this request has the anonymous user.
    */
   readonly trustInProcess?: boolean;
-  /** `requestLog` is called once for every answered request. */
+  /** Called once for every answered request. */
   readonly requestLog?: (entry: RequestLogEntry) => void;
-  /** `onControllerError` is called when work of a controller failed and will be retried. */
+  /** Called for each failure in a controller. The controller retries the failed work. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /**
-   * Called once when writes to the store fail permanently, but not when the store is full. No write is acknowledged
-   * after the call.
+   * Called once when writes to the store fail permanently. A full store does not cause this call. No write is
+   * acknowledged after the call.
    */
   readonly onStoreFailure?: (error: Error) => void;
-  /** Sends calls to admission webhooks. By default, `webhookTransport` is HTTPS. */
+  /** Sends calls to admission webhooks. By default, the calls use HTTPS. */
   readonly webhookTransport?: WebhookTransport;
   /**
    * The time for which an Event exists after its last write, in milliseconds. By default, `eventTtlMs` is an hour, as
-   * in `--event-ttl` of kube-apiserver. With 0, Events never expire.
+   * in `--event-ttl` of kube-apiserver. If the value is 0, Events never expire.
    */
   readonly eventTtlMs?: number;
   /**
@@ -114,25 +115,25 @@ export interface ControlPlane {
    */
   fetch(request: Request): Promise<Response>;
   /**
-   * A transport for the clients of `@mcm/kube`, with the permissions of the administrator. The transport is faster than
-   * {@link fetch}.
+   * Sends a request for the clients of `@mcm/kube`, with the permissions of the administrator. This method is faster
+   * than {@link fetch}.
    */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
   /**
-   * Returns a kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a
-   * socket, the kubeconfig contains the server `https://127.0.0.1`.
+   * Returns a kubeconfig (YAML) with the CA. The kubeconfig also contains the token and a client certificate of the
+   * administrator. Without a socket, the kubeconfig contains the server `https://127.0.0.1`.
    */
   kubeconfig(): string;
-  /** The URL of the server, `https://127.0.0.1:PORT`. `url` is undefined without a socket. */
+  /** The URL of the server, `https://127.0.0.1:PORT`. Without a socket, `url` is undefined. */
   readonly url: string | undefined;
   readonly adminToken: string;
-  /** The CA certificate (PEM). `caCertificate` is undefined without a socket. */
+  /** The CA certificate (PEM). Without a socket, `caCertificate` is undefined. */
   readonly caCertificate: string | undefined;
   /** Copies the store. A second control plane can start with the copy. */
   snapshot(): StoreSnapshot;
   /**
-   * Removes all earlier changes, like a compaction of etcd. A new watch or a further page from an older version gets the
-   * status 410.
+   * Removes all earlier changes, like a compaction of etcd. After the removal, a new watch or a further page from an
+   * older version gets the status 410.
    */
   compact(): void;
   /** Ends watches and controllers, and closes the socket and the store. */
@@ -147,7 +148,10 @@ const systemCall: Call = { user: administrator, userAgent: 'kube-apiserver', war
 const hexToken = (random: () => number): string =>
   Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
 
-/** Starts a control plane in this process. @throws Error in one sentence when the port or the store is not available */
+/**
+ * Starts a control plane in this process. @throws Error if the port or the store is not available. The message is one
+ * sentence
+ */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const clock = options.clock ?? realClock;
   const limits = options.historyMs === undefined ? {} : { maxAgeMs: options.historyMs };
@@ -249,10 +253,7 @@ async function serve(
   };
 }
 
-/**
- * Creates the system objects, and the CRDs that exist from the start. `fillRegistry` returns the running lifecycle of
- * CRDs.
- */
+/** Creates the system objects and the CRDs of the options. The result is the running lifecycle of CRDs. */
 async function fillRegistry(registry: Registry, crds: readonly object[]): Promise<CrdLifecycle> {
   registry.admission.add(terminatingCrds);
   registry.admission.add(namespaceLifecycle(registry));
@@ -266,7 +267,7 @@ async function fillRegistry(registry: Registry, crds: readonly object[]): Promis
   return lifecycle;
 }
 
-/** Opens the socket. @throws Error in one sentence when the port is not available */
+/** Opens the socket. @throws Error if the port is not available. The message is one sentence */
 async function listenOn(handler: Handler, port: number, authority: CertificateAuthority): Promise<Listener> {
   const { key, certificate } = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc']);
   return listen(handler, { port, key, certificate, caCertificate: authority.certificate }).catch(
@@ -305,7 +306,7 @@ function controllerEnvironment(
   };
 }
 
-/** Starts the controllers. With `controllersAfter`, the function returns before they start. */
+/** Starts the controllers. With `controllersAfter`, the function returns before the controllers start. */
 async function startControllers(
   options: ControlPlaneOptions,
   environment: ControllerEnvironment,

@@ -6,7 +6,7 @@ import type { StoreSnapshot } from './store/store.ts';
 export interface RestoreOptions {
   /**
    * The number that a restore adds to the revision of the backup, as `etcdutl snapshot restore --bump-revision` does.
-   * With the default 0, a restore decreases the revision.
+   * With the default 0, a restore can decrease the revision.
    */
   readonly bumpRevision?: number;
 }

@@ -1,8 +1,8 @@
-/** The oldest supported version of Node.js. The field `engines` of the packages contains the same version. */
+/** The oldest supported version of Node.js. The field `engines` of the packages contains this version too. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * Returns the error for a version of Node.js that is too old. `oldNode` returns undefined for a supported version.
+ * Returns the error for a version of Node.js that is too old. For a supported version, the result is undefined.
  * @param version such as `20.20.2`
  */
 function oldNode(name: string, version: string): string | undefined {

@@ -45,7 +45,7 @@ export async function settle(): Promise<void> {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** An object, a list or a Status. A text that is not JSON is in `message`. */
+  /** The body of the response: an object, a list or a Status. If the body is not JSON, `message` contains the text. */
   readonly body: AnswerBody;
 }
 

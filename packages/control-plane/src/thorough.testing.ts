@@ -1,2 +1,4 @@
-/** `isThorough` is true in `.ci/run`, which sets `MCM_THOROUGH`. In a plain run, tests use a fixed sample. */
+/**
+ * Whether the tests run thoroughly. `.ci/run` sets `MCM_THOROUGH`. Without `MCM_THOROUGH`, tests use a fixed sample.
+ */
 export const isThorough: boolean = Number(process.env.MCM_THOROUGH ?? 0) >= 1;

@@ -68,8 +68,8 @@ test.each(Object.entries(FLOORS).filter(([category]) => isThorough || category !
     const play = () => runner.runBattery({ transport, files: [file], log: () => undefined });
     const report = await play();
     expect(report.results).toHaveLength(cases.length);
-    // Times have whole seconds. If a second ends between two writes of a case, the times differ from the recording. A
-    // second run of the case starts at another time.
+    // Times have whole seconds. If a new second starts between two writes of a case, the times differ from the
+    // recording. The second run of a case starts at another time.
     const again = report.passed < floor ? await play() : report;
     const passed = new Set([...report.results, ...again.results].filter(isPassed).map(({ name }) => name));
     const failed = report.results.filter(({ name, outcome }) => outcome === 'failed' && !passed.has(name));

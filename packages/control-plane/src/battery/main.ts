@@ -7,9 +7,9 @@ import { controllerNames } from '../controllers/index.ts';
 import { startControlPlane } from '../plane.ts';
 
 /**
- * `pnpm battery` sends recorded requests, and compares the responses with those of a real kube-apiserver. Without
- * `--server`, `--kubeconfig` or `--handler`, the program starts the embedded control plane and sends the requests over
- * HTTPS. Flags that this program does not know are passed to the runner (`--cases`, `--filter`, …).
+ * `pnpm battery` sends recorded requests, and compares the responses with the responses of a real kube-apiserver.
+ * Without `--server`, `--kubeconfig` or `--handler`, the program starts the embedded control plane and sends the
+ * requests over HTTPS. The program passes all other flags to the runner (`--cases`, `--filter`, …).
  */
 const RUNNER = fileURLToPath(new URL('../../testdata/battery/replay.mjs', import.meta.url));
 

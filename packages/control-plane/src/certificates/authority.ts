@@ -24,7 +24,7 @@ export interface KeyPair {
   readonly certificate: string;
 }
 
-/** The subject of a certificate. Kubernetes uses it as the name and the groups of a user. */
+/** The subject of a certificate. Kubernetes uses the subject as the name and the groups of a user. */
 interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -75,7 +75,7 @@ const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
 const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
   der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(content));
 
-/** Numbers of the bits in KeyUsage, from the left (RFC 5280, 4.2.1.3). */
+/** The bit numbers in KeyUsage, from the left (RFC 5280, 4.2.1.3). */
 const KEY_USAGE_BITS = {
   digitalSignature: 0,
   contentCommitment: 1,
@@ -155,7 +155,7 @@ const exportKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format
 
 function serial(): Buffer {
   const bytes = randomBytes(16);
-  // The serial number is positive, and has no leading zero byte.
+  // A serial number must be positive, and must have no leading zero byte.
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;
   return bytes;
 }
@@ -178,7 +178,7 @@ const generate = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 /**
  * Opens an authority with a stored key and certificate.
- * @param now the start of the validity of the certificates that the authority issues
+ * @param now the time at which an issued certificate becomes valid
  */
 export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
   const signer = createPrivateKey(pair.key);

@@ -6,7 +6,7 @@ export interface DerValue {
   readonly content: Buffer;
 }
 
-/** The input is not valid DER. */
+/** The error for an input that is not valid DER. */
 export class DerError extends Error {
   override readonly name = 'DerError';
 }

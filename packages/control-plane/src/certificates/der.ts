@@ -42,7 +42,7 @@ export function oid(dotted: string): Buffer {
   return value(0x06, Buffer.from(bytes));
 }
 
-/** Encodes a time. From the year 2050 on, certificates use the longer form of a time. */
+/** Encodes a time. For the year 2050 and later years, certificates use the longer form of a time. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
   return date.getUTCFullYear() < 2050

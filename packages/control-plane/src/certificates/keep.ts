@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CertificateAuthority, createAuthority, createKey, type KeyPair, openAuthority } from './authority.ts';
 
-/** Files of the data folder. */
+/** The files in the data folder. */
 const CA_KEY = 'ca.key';
 const CA_CERTIFICATE = 'ca.crt';
 const TOKEN = 'admin.token';
@@ -12,8 +12,8 @@ const ACCOUNT_KEY = 'service-account.key';
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
 /**
- * Checks a stored authority. With an invalid authority, clients would reject the server, and its log would not show the
- * reason.
+ * Checks a stored authority. If the authority were invalid, clients would reject the server, and the log of the server
+ * would not contain the reason.
  */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
@@ -28,8 +28,8 @@ function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
 }
 
 /**
- * Returns the authority in a data folder. Creates the authority at the first start.
- * @throws Error in one sentence if the authority cannot be read or written
+ * Returns the authority in a data folder. At the first start, the function creates the authority.
+ * @throws Error if the authority cannot be read or written. The message is one sentence
  */
 export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   const [keyPath, certificatePath] = [join(dir, CA_KEY), join(dir, CA_CERTIFICATE)];
@@ -50,10 +50,13 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   }
 }
 
-/** Returns the token of the administrator in a data folder. Creates the token at the first start. */
+/** Returns the token of the administrator in a data folder. At the first start, the function creates the token. */
 export const keepToken = (dir: string, fresh: () => string): string => keepSecret(dir, TOKEN, fresh);
 
-/** Returns the key in a data folder that signs tokens of service accounts. Creates the key at the first start. */
+/**
+ * Returns the key that signs tokens of service accounts. The key is stored in the data folder. At the first start, the
+ * function creates the key.
+ */
 export const keepServiceAccountKey = (dir: string): string => keepSecret(dir, ACCOUNT_KEY, createKey);
 
 function keepSecret(dir: string, name: string, fresh: () => string): string {

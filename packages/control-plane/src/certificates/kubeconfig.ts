@@ -7,7 +7,7 @@ export interface KubeconfigFacts {
   readonly caCertificate: string | undefined;
   /** A client certificate of the user. The kubeconfig contains the client certificate in addition to the token. */
   readonly client?: KeyPair | undefined;
-  /** The name of the cluster, of the user and of the context. By default, `name` is `mcm`. */
+  /** The common name of the cluster, the user and the context. By default, the name is `mcm`. */
   readonly name?: string;
 }
 
@@ -15,7 +15,7 @@ export interface KubeconfigFacts {
 export function renderKubeconfig({ server, token, caCertificate, client, name = 'mcm' }: KubeconfigFacts): string {
   const line = (field: string, pem: string | undefined): string =>
     pem === undefined ? '' : `      ${field}: ${Buffer.from(pem).toString('base64')}\n`;
-  // Quotes a text. JSON is valid YAML, so the YAML library is not loaded.
+  // Quotes a text. JSON is valid YAML, so the YAML library is not needed.
   const text = JSON.stringify;
   return `apiVersion: v1
 kind: Config

@@ -18,7 +18,7 @@ export interface Signer {
   sign(spec: RequestSpec): string;
 }
 
-/** A request violates a rule of its signer. The message states the rule. */
+/** The error for a request that violates a rule of its signer. The message states the rule. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
 }
@@ -34,9 +34,15 @@ const NODE_USER_PREFIX = 'system:node:';
 /** The default and maximum lifetime of certificates (`--cluster-signing-duration`). */
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
-/** The validity of a certificate starts this long in the past, because the clock of a client may be late. */
+/**
+ * The time between the start of the validity and the signature. The validity starts in the past, because the clock of a
+ * client may be late.
+ */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** A certificate with a lifetime below this limit starts now instead of in the past. */
+/**
+ * The minimum lifetime of a certificate whose validity starts in the past. The validity of a shorter certificate starts
+ * now.
+ */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {
@@ -111,7 +117,7 @@ const KEY_USAGES: Readonly<Record<string, KeyUsage>> = {
   'decipher only': 'decipherOnly',
 };
 
-/** Purposes, in the order in which certificates contain them. */
+/** The purposes, in the order in which certificates contain the purposes. */
 const EXTENDED_KEY_USAGES: Readonly<Record<string, ExtendedKeyUsage>> = {
   any: 'any',
   'server auth': 'serverAuth',
@@ -136,7 +142,7 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
   ),
 ];
 
-/** Returns the end of a certificate. The requested duration is limited to the range from ten minutes to a year. */
+/** Returns the expiry of a certificate. The requested duration is limited to the range from ten minutes to a year. */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;
   return new Date(now + ms - (ms < SHORT_MS ? 0 : BACKDATE_MS));

@@ -18,7 +18,7 @@ const ORGANIZATION = '2.5.4.10';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 const SUBJECT_ALT_NAME = '2.5.29.17';
 
-/** The digest of each signature algorithm. The digest is null if the key determines the digest. */
+/** The digest of each signature algorithm. If the key determines the digest, the value is null. */
 const DIGESTS: Readonly<Record<string, string | null>> = {
   '1.2.840.10045.4.3.2': 'sha256',
   '1.2.840.10045.4.3.3': 'sha384',
@@ -36,12 +36,15 @@ export function pemBlock(text: string, label: string): Buffer | undefined {
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;
 }
 
-/** The requests that were parsed last. Validation, approval and signing read the same request within milliseconds. */
+/**
+ * The latest parsed requests. Validation, approval and signing read one request within milliseconds, so a cache avoids
+ * repeated parses.
+ */
 const known = new Map<string, SigningRequest>();
 const MAX_KNOWN = 64;
 
 /**
- * Parses a request, and verifies its signature with the key that it contains.
+ * Parses a request, and verifies its signature with the public key in the request.
  * @param text base64 of PEM, as in `spec.request`
  * @throws Error with the problem
  */
@@ -92,7 +95,7 @@ function readSubject(subject: DerValue): Pick<SigningRequest, 'commonName' | 'or
   return { commonName, organizations };
 }
 
-/** Reads the alternative names in the request. Tags: RFC 5280, GeneralName. */
+/** Reads the alternative names in the request. RFC 5280 defines the tags (GeneralName). */
 function readNames(
   attributes: DerValue | undefined,
 ): Pick<SigningRequest, 'dnsNames' | 'ipAddresses' | 'emails' | 'uris'> {

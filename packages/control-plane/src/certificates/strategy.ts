@@ -37,7 +37,7 @@ const USAGES = [
 const SHORTEST_SECONDS = 600;
 /** Conditions that a client cannot remove from a request. */
 const FINAL = ['Approved', 'Denied', 'Failed'];
-/** The signer of requests without a signer name. The version v1beta1 allowed such requests. */
+/** The signer of requests without a signer name. The version v1beta1 allowed requests without a signer name. */
 const LEGACY = 'kubernetes.io/legacy-unknown';
 const SIGNER_NAME =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;
@@ -157,7 +157,7 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
 }
 
 /**
- * Restores the old approval conditions after a write of the status that keeps their number
+ * If a write of the status keeps the number of approval conditions, restores the old approval conditions
  * (`preserveConditionInstances`). Mutates the object.
  */
 function keepApproval(object: ApiObject, old: ApiObject): void {
@@ -184,7 +184,10 @@ function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
 
 type Strategy = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
 
-/** CertificateSigningRequests. The spec is immutable. The approval and the status are separate subresources. */
+/**
+ * The strategy for CertificateSigningRequests. The spec is immutable. The approval and the status are separate
+ * subresources.
+ */
 export const certificateRequestStrategy: Strategy = {
   prepareForCreate(object) {
     object.status = {};

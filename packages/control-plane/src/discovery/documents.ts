@@ -6,7 +6,7 @@ const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'p
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 /**
  * The verbs in discovery for a custom kind whose CRD is being deleted. The server still accepts updates, but discovery
- * omits them.
+ * omits the verb.
  */
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
@@ -57,8 +57,8 @@ const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
 const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 
 /**
- * Returns the subresources of a kind. Built-in kinds have them in the order of their names. In custom kinds, the status
- * comes first.
+ * Returns the subresources of a kind. For a built-in kind, the subresources are sorted by name. For a custom kind, the
+ * status comes first.
  */
 export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   const facts: SubresourceFacts[] = [];
@@ -91,8 +91,8 @@ function storageGroupVersion(kind: KindDefinition): string {
 }
 
 /**
- * Returns a short hash of the group, version and kind in which a resource is stored. Clients detect a change of the stored
- * form by this hash.
+ * Returns a short hash of the group, version and kind in which a resource is stored. With this hash, clients detect a
+ * change of the stored form.
  */
 export const storageVersionHash = (kind: KindDefinition): string =>
   createHash('sha256')
@@ -138,7 +138,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     verbs: verbsOf(kind),
     ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
     ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
-    // The server does not store kinds that can be listed but not watched, so these kinds have no hash.
+    // The server does not store objects of a kind without the verb `watch`, so the kind has no hash.
     ...(verbsOf(kind).includes('watch') ? { storageVersionHash: storageVersionHash(kind) } : {}),
   };
   const parts = subresourcesOf(kind).map((part) => ({

@@ -141,8 +141,8 @@ export class Components {
   }
 
   /**
-   * Returns a schema in the form of a property. A reference, with the description of the property, replaces a shared
-   * definition.
+   * Returns the schema of a property. Instead of a shared definition, the result has a reference and the description of
+   * the property.
    */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;
@@ -201,7 +201,7 @@ export class Components {
       metadata: { description: FIELD_TEXTS.metadata ?? '', ...this.reference(META) },
     });
     const given = kind.schema === undefined ? { type: 'object' as Json } : this.body(kind.schema, true);
-    // If a schema has properties, kubectl refuses all other fields.
+    // If a schema has properties, kubectl refuses all fields outside of these properties.
     if (isV2 && isOpen(given)) return { type: 'object' };
     this.need(META);
     const embedded = { isV2, resourceFields: resourceFields(EMBEDDED_TEXTS) };

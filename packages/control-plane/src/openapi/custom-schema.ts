@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
 
-/** Keywords with boolean values that are omitted if they are false. */
+/** Keywords with a boolean value. The document omits a keyword with the value false. */
 const FLAGS = [
   'nullable',
   'uniqueItems',
@@ -14,9 +14,9 @@ const FLAGS = [
   'x-kubernetes-preserve-unknown-fields',
 ] as const;
 
-/** The parts of the published schema of a custom kind that its CRD lacks. */
+/** The inputs for the published schema of a custom kind that its CRD does not contain. */
 export interface Published {
-  /** Whether the document is OpenAPI v2, which omits keywords that its clients misinterpret. */
+  /** Whether the document is OpenAPI v2. OpenAPI v2 omits keywords that its clients misinterpret. */
   readonly isV2: boolean;
   /** The fields that every whole object has. */
   readonly resourceFields: JsonObject;
@@ -49,7 +49,9 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
   return change(made);
 }
 
-/** Completes a schema. An int-or-string gets both of its types, and an embedded resource gets its fields. */
+/**
+ * Completes a schema. An int-or-string gets both types, and an embedded resource gets the fields of every resource.
+ */
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };

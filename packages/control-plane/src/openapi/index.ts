@@ -14,7 +14,10 @@ const SECURITY: JsonObject = {
   BearerToken: { type: 'apiKey', description: 'Bearer Token authentication', name: 'authorization', in: 'header' },
 };
 
-/** Returns a hash of the kinds of a document. Built-in schemas do not change while the server runs. */
+/**
+ * Returns a hash of the kinds in a document. Built-in schemas do not change while the server runs, so the hash does not
+ * include built-in schemas.
+ */
 export function fingerprint(kinds: readonly KindDefinition[]): string {
   const hash = createHash('sha512');
   for (const kind of kinds) {
@@ -33,8 +36,8 @@ export interface GroupVersionEntry {
 }
 
 /**
- * Returns the index of `/openapi/v3`. There is one document for each group version. The URL of a document contains a
- * hash for the caches of clients.
+ * Returns the index at `/openapi/v3`. Each group version has one document. The URL of a document contains a hash for
+ * the caches of clients.
  */
 export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
   const hashes = new Map(entries.map(({ group, version, hash }) => [rootPath(group, version).slice(1), hash]));
@@ -65,7 +68,10 @@ export function openApiV3(kinds: readonly KindDefinition[]): Json {
 export interface V2Piece {
   /** The members of `paths`, without the braces of the object. */
   readonly paths: string;
-  /** Definitions of the own kinds of the document, by name. The definitions contain the group version and kind. */
+  /**
+   * The definitions of the kinds in this group version, by name. Each definition contains the group, the version and
+   * the kind.
+   */
   readonly own: ReadonlyMap<string, string>;
   /** Shared definitions to which the definitions of this group version refer, by name. */
   readonly shared: ReadonlyMap<string, string>;

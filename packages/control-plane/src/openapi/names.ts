@@ -27,7 +27,7 @@ export function operationId(verb: string, kind: KindDefinition, scope: '' | 'Nam
   return `${verb}${groupWord(kind)}${scope}${kind.kind}${suffix}`;
 }
 
-/** Returns the tag that groups the operations of a group version, for example `apps_v1`. */
+/** Returns the tag of all operations in a group version, for example `apps_v1`. */
 export function tagOf(kind: KindDefinition): string {
   const word = groupWord(kind);
   const group = word.slice(0, word.length - kind.version.length);

@@ -21,7 +21,7 @@ const path = (dialect: Dialect, name: string, description: string): JsonObject =
 });
 
 /**
- * Returns the parameters of writes. With these parameters, kubectl detects the support of dry runs and field
+ * Returns the parameters of writes. kubectl reads these parameters to detect the support of dry runs and field
  * validation.
  */
 const writeParameters = (dialect: Dialect): JsonObject[] => [
@@ -178,7 +178,7 @@ export class Operations {
   }
 
   private content(kind: KindDefinition): JsonObject {
-    // A document describes scales only if it contains autoscaling/v1.
+    // The schema of Scale is only in documents that contain autoscaling/v1.
     if (kind.kind === 'Scale' || kind.schema === undefined) return { schema: { type: 'object' } };
     return { schema: { $ref: `${this.dialect.prefix}${schemaName(kind)}` } };
   }

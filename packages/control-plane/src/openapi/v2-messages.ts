@@ -26,12 +26,12 @@ interface Pairs {
   readonly extensions?: number;
 }
 
-/** One of several messages, depending on the value. */
+/** One of several messages. The value determines the message. */
 interface OneOf {
   readonly pick: (value: unknown) => Field;
 }
 
-/** A message around one value or a list of values. JSON has no name for such a wrapper. */
+/** A message around one value or a list of values. JSON has no name for this message. */
 interface Wrapper {
   readonly wraps: Field;
 }
@@ -46,7 +46,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** Returns the fields of a simple value. Each message has these fields with different numbers. */
+/** Returns the fields of a simple value. Several messages have these fields, each with different numbers. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',
@@ -80,7 +80,7 @@ const PARAMETER = {
   name: one(4, 'string'),
 };
 const parameter: Struct = { fields: { ...PARAMETER, ...primitive(5) }, extensions: 22 };
-/** A parameter in a query or a form, which may have a name without a value. */
+/** A parameter in a query or a form. The parameter may have a name without a value. */
 const emptyParameter: Struct = {
   fields: { ...PARAMETER, allowEmptyValue: one(5, 'bool'), ...primitive(6) },
   extensions: 23,

@@ -9,7 +9,7 @@ export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** The media type of the response. The response has the same media type for both requested names. */
+/** The media type of the response, for both requested media types. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;
@@ -122,7 +122,7 @@ function writeNested(writer: WireWriter, number: number, type: MessageName, valu
   writer.head(number, mark);
 }
 
-/** Writes an `Any`, whose second field is YAML. JSON is valid YAML. */
+/** Writes an `Any`. The second field of an `Any` is YAML, and JSON is valid YAML. */
 function writeAny(writer: WireWriter, number: number, value: unknown): void {
   if (value === undefined) return;
   const mark = writer.size;

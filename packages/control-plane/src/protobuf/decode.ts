@@ -17,7 +17,7 @@ const badRequest = (message: string): StatusError => new StatusError({ code: 400
 
 /**
  * Reads a time: seconds and nanoseconds since 1970. Go ignores the nanoseconds, except in a MicroTime. An empty message
- * is Go's zero time, which is null in JSON.
+ * is Go's zero time. In JSON, the zero time is null.
  */
 function readTime(bytes: Uint8Array, isMicro: boolean): string | null {
   if (bytes.length === 0) return null;
@@ -93,7 +93,7 @@ function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   return type === 'B' ? allows : schemas;
 }
 
-/** Converts an integer. An integer becomes a bigint beyond 2^53, as in `parseJson`. */
+/** Converts an integer. As in `parseJson`, an integer beyond 2^53 becomes a bigint. */
 function integerOf(varint: bigint): number | bigint {
   const value = BigInt.asIntN(64, varint);
   const rounded = Number(value);
@@ -148,7 +148,7 @@ function readEntry(type: string, bytes: Uint8Array, depth: number): readonly [st
   return [key, value];
 }
 
-/** Returns the value of a map entry without a value, which is the zero value of the type. */
+/** Returns the zero value of a type, for a map entry without a value. */
 const readDefault = (type: string, depth: number): unknown =>
   readValue(type, 0n, type === 'd' ? new Uint8Array(8) : new Uint8Array(), depth);
 
@@ -239,8 +239,8 @@ function dropEmptyMeta(meta: Fields): void {
 }
 
 /**
- * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields, so the defaulting of
- * the kind removes values that JSON would omit.
+ * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields. The defaulting of the
+ * kind removes the values that JSON would omit.
  * @throws StatusError 400 if the bytes are not a valid message, or if the field numbers of the kind are unknown
  */
 export function decodeProtobuf(

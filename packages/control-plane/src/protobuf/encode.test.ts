@@ -13,11 +13,11 @@ interface Event {
   readonly object: ApiObject;
 }
 
-/** A response of a real kube-apiserver in both forms. */
+/** A response of a real kube-apiserver, as JSON and as protobuf. */
 interface Recorded {
   readonly path: string;
   readonly json: ApiObject | readonly Event[];
-  /** Base64. */
+  /** The protobuf response, encoded as base64. */
   readonly protobuf: string;
 }
 

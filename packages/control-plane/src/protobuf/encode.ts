@@ -17,7 +17,7 @@ const record = (value: unknown): Fields => (isRecord(value) ? value : NOTHING);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const integer = (value: unknown): number | bigint =>
   typeof value === 'bigint' ? value : typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-/** Converts a scalar to text. The decoder of the kind has already refused values that are no scalars. */
+/** Converts a scalar to text. The decoder of the kind has already refused all values except scalars. */
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
@@ -32,7 +32,10 @@ function writeText(writer: WireWriter, number: number, value: string): void {
   writer.head(number, mark);
 }
 
-/** Writes a time: seconds and nanoseconds since 1970. Nothing is written for Go's zero time, which is null in JSON. */
+/**
+ * Writes a time: seconds and nanoseconds since 1970. Go's zero time is null in JSON, and nothing is written for the
+ * zero time.
+ */
 function writeTime(writer: WireWriter, value: unknown): void {
   if (typeof value !== 'string') return;
   const fraction = /\.(\d+)/.exec(value)?.[1] ?? '';
@@ -132,8 +135,8 @@ function writeMessage(writer: WireWriter, message: string, value: Fields): void 
 }
 
 /**
- * Writes a list of a kind: its metadata and its items. All list messages have the same form, so the table does not contain
- * them.
+ * Writes a list of a kind: its metadata and its items. All list messages have one form, so the table does not contain
+ * list messages.
  */
 function writeList(writer: WireWriter, item: string, value: Fields): void {
   for (const one of [...list(value.items)].reverse()) {
@@ -169,7 +172,7 @@ function writeEnvelope(writer: WireWriter, object: Typed): void {
 
 /**
  * Encodes an object, a list or a Status as `application/vnd.kubernetes.protobuf`, with the same bytes as Go's generated
- * code. Fields are sorted by number, and maps are sorted by key. Scalar fields are written even if they are empty.
+ * code. Fields are sorted by number, and maps are sorted by key. Empty scalar fields are written, too.
  * @throws RangeError if the kind has no protobuf form (see `hasProtobuf`)
  */
 export function encodeProtobuf(object: Typed): Uint8Array {

@@ -3,19 +3,19 @@ import { messageFields } from './messages.ts';
 /** The prefix of every body of `application/vnd.kubernetes.protobuf`. */
 export const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
 
-/** Returns the error for a body without this prefix. `envelopeProblem` returns undefined if the body has it. */
+/** Returns the error for a body without the prefix `MAGIC`. For a body with the prefix, the result is undefined. */
 export function envelopeProblem(body: Uint8Array): string | undefined {
   if (body.length === 0) return 'empty data';
   if (MAGIC.every((byte, at) => body[at] === byte)) return undefined;
   return 'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]';
 }
 
-/** Types of every group with a message of meta.k8s.io. */
+/** Types that have a message of meta.k8s.io in every group. */
 const SHARED = /Options$|^(Status|PartialObjectMetadata(List)?|API(Versions|Group|GroupList|ResourceList))$/;
 
 /**
  * Returns the name of a message: `apps/v1` and `Deployment` → `apps.v1.Deployment`. A group is shortened to its first
- * word, and the core group is `core`. PartialObjectMetadata is the same message in each version of meta.k8s.io.
+ * word, and the core group is `core`. All versions of meta.k8s.io share the message PartialObjectMetadata.
  */
 function messageOf(apiVersion: string, kind: string): string {
   if (SHARED.test(kind)) return `meta.v1.${kind}`;
@@ -23,7 +23,9 @@ function messageOf(apiVersion: string, kind: string): string {
   return `${(group ?? '').split('.')[0]}.${version}.${kind}`;
 }
 
-/** Returns the message of a kind, or of the items of a list kind. `formOf` returns undefined if it has none. */
+/**
+ * Returns the message of a kind, or of the items of a list kind. If the kind has no message, the result is undefined.
+ */
 export function formOf(apiVersion: string, kind: string): { message: string; isList: boolean } | undefined {
   const message = messageOf(apiVersion, kind);
   if (messageFields(message) !== undefined) return { message, isList: false };

@@ -58,7 +58,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   'apiextensions.v1.JSONSchemaPropsOrStringArray': 'C',
 };
 
-/** Kinds in requests or answers that are missing in the models. */
+/** Kinds in requests or responses that are missing in the models. */
 const FURTHER_ROOTS = [
   'autoscaling.v1.HorizontalPodAutoscaler',
   'autoscaling.v1.Scale',
@@ -105,7 +105,7 @@ function parse(text: string, messages: Map<string, Field[]>): void {
   }
 }
 
-/** Named Go types that are lists or maps. The nil value of such a list or map is not written. */
+/** Named Go types that are lists or maps. The nil value of these types is not written. */
 const collections = new Set<string>();
 
 /** Reads the structures of a Go file. The key is `message.number`, and the value has the properties of the field. */
@@ -149,7 +149,7 @@ for (const { pack, text } of goFiles) parseGo(text, pack, goFields);
 const jsonFields = new Map(
   Object.values(definitions).map((model) => [lastThree(model.id), new Set(Object.keys(model.fields))]),
 );
-// The models have free-form schemas for these messages, so they do not limit the fields.
+// The models have free-form schemas for these messages, so the models do not limit the fields.
 for (const name of [...jsonFields.keys()]) if (name.includes('.JSON')) jsonFields.delete(name);
 
 const rows: Record<string, string> = {};

@@ -8,7 +8,7 @@ export interface MessageField {
   readonly shape: 'single' | 'list' | 'map';
   /** Whether the fields of the message replace this field in JSON. */
   readonly inline: boolean;
-  /** Whether the field is written even if it is empty. */
+  /** Whether an empty field is written, too. */
   readonly always: boolean;
 }
 
@@ -32,10 +32,7 @@ function parseField(word: string): MessageField {
   return { name: word.slice(0, colon), type: shape === 'single' ? type : type.slice(2), shape, inline, always };
 }
 
-/**
- * Returns the fields of a message such as `core.v1.Pod`. `messageFields` returns undefined if the message does not
- * exist.
- */
+/** Returns the fields of a message such as `core.v1.Pod`, or undefined if the message does not exist. */
 export function messageFields(message: string): Message | undefined {
   let fields = known.get(message);
   if (fields === undefined && Object.hasOwn(table, message)) {

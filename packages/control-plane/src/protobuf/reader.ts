@@ -1,4 +1,4 @@
-/** The error of a body that is not a protobuf message. */
+/** The error for a body that is not a protobuf message. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }

@@ -1,6 +1,7 @@
 /**
  * Writes a message from its end to its start, because each length precedes its content. The caller must write the
- * fields in descending order of their numbers, and must write the content of a field before its tag and length.
+ * fields in descending order of their numbers. For each field, the caller must write the content before the tag and the
+ * length.
  */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(1024);
@@ -79,7 +80,7 @@ export class WireWriter {
     this.varint(number * 8 + wireType);
   }
 
-  /** Writes the tag and the length of a field that contains everything written since `mark`. */
+  /** Writes the tag and the length of a field. The content of the field is all bytes since `mark`. */
   head(number: number, mark: number): void {
     this.varint(this.size - mark);
     this.tag(number, 2);

@@ -1,6 +1,6 @@
 import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 
-/** The longest `time.Duration` of Go, in seconds: 292 years. Go shortens longer durations to this value. */
+/** The longest `time.Duration` in Go, in seconds: 292 years. Go shortens a longer duration to this maximum. */
 const LONGEST_SECONDS = Math.trunc((2 ** 63 - 1) / 1e9);
 
 /** Formats a duration as kubectl prints ages (`duration.HumanDuration`), for example `5m12s`, `3d4h`. The maximum is `292y`. */

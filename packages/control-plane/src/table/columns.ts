@@ -16,7 +16,7 @@ type Cell = string | number | bigint | boolean | null;
 
 /** A column of a Table: its definition in the API and the function for its cells. */
 export interface TableColumn {
-  /** `definition` is absent if the Table does not define the column. */
+  /** The definition of the column. If the Table does not define the column, `definition` is absent. */
   readonly definition?: Record<string, unknown>;
   readonly cell: (object: ApiObject, now: Date) => Cell;
 }
@@ -41,7 +41,7 @@ const NAME: TableColumn = {
 
 const AGE: TableColumn = {
   definition: define('Age', 'date', CREATED_DESCRIPTION),
-  // The cell is empty for a bookmark, which has no creation time, and for a JSON path without a value.
+  // A bookmark has no creation time, so its cell is empty. A JSON path without a value also has an empty cell.
   cell: ({ metadata: { creationTimestamp } }, now) =>
     typeof creationTimestamp === 'string' ? ageOf(creationTimestamp, now) : null,
 };
@@ -113,7 +113,7 @@ const nameColumn = ({ value, format = 'name', priority = 0 }: PrinterColumn): Ta
   cell: value ?? NAME.cell,
 });
 
-/** Returns the columns before the first column whose JSON path is invalid, as the real server does. */
+/** Returns the columns before the first column with an invalid JSON path, as the real server does. */
 function readableColumns(columns: readonly PrinterColumn[]): TableColumn[] {
   const readable: TableColumn[] = [];
   for (const column of columns) {

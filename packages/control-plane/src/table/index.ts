@@ -8,10 +8,11 @@ export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
-  /** Metadata of the list. The default is the resourceVersion of the single object. */
+  /** The metadata of the list. By default, the metadata contain the resourceVersion of the single object. */
   readonly listMeta?: Record<string, unknown>;
   /**
-   * The objects in their stored version, from which the server prints the cells. The default is the objects themselves.
+   * The objects in their stored version. The server prints the cells from these objects. By default, the cells come
+   * from `objects`.
    */
   readonly stored?: readonly ApiObject[] | undefined;
   /** Whether column definitions are omitted, as in later events of a watch. */
@@ -31,8 +32,8 @@ function rowObject(kind: KindDefinition, object: ApiObject, { includeObject, ver
 }
 
 /**
- * Returns the metadata in the internal form of the server. Some annotations are removed, because they are fields in
- * this form.
+ * Returns the metadata in the internal form of the server. In this form, some annotations are fields, so the result
+ * omits these annotations.
  */
 export function plainMetadata({ innerAnnotations = [] }: KindDefinition, metadata: ObjectMeta): ObjectMeta {
   const { annotations, ...rest } = metadata;
@@ -49,12 +50,12 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
 
 /**
  * Returns whether the Table has no list of rows. For built-in kinds without columns, the printer of the real server
- * omits the list.
+ * omits the list of rows.
  */
 const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
   objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;
 
-/** Converts objects to a `meta.k8s.io/v1` Table, which kubectl prints. */
+/** Converts objects to a `meta.k8s.io/v1` Table. kubectl prints this Table. */
 export function toTable(
   kind: KindDefinition,
   objects: readonly ApiObject[],

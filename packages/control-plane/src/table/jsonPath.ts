@@ -14,7 +14,7 @@ type Step =
   | { readonly kind: 'filter'; readonly test: (item: unknown) => boolean }
   | { readonly kind: 'union'; readonly steps: readonly Step[] };
 
-/** A text is not a JSON path of the Kubernetes dialect. */
+/** The error for a text that is not a JSON path of the Kubernetes dialect. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
@@ -232,8 +232,8 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 
 /**
  * Compiles a JSON path as in kubectl and in columns of CRDs (`.spec.size`,
- * `.status.conditions[?(@.type=="Ready")].status`). The returned function finds all values at the path in an object, or
- * none if there are too many.
+ * `.status.conditions[?(@.type=="Ready")].status`). The returned function finds all values at the path in an object. If
+ * the path has more than `MAX_VALUES` values, the function finds none.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {
