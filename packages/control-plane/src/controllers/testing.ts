@@ -78,7 +78,7 @@ export class TestPlane {
     return new TestPlane(clock, plane, errors);
   }
 
-  /** Sends a request. `send` returns the parsed answer and its status code. */
+  /** Sends a request, and returns the parsed response and its status code. */
   async send(
     method: string,
     path: string,
@@ -121,7 +121,7 @@ export class TestPlane {
     return (await this.send('GET', path)).code === 200;
   }
 
-  /** Sends a request and returns the raw answer, for watches. */
+  /** Sends a request, and returns the raw response, for watches. */
   fetch(path: string): Promise<Response> {
     return this.#plane.fetch(new Request(`http://plane${path}`));
   }

@@ -161,8 +161,8 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
 }
 
 /**
- * The maximum number of cached valid versions. Clients send the same CRDs repeatedly, and the compilation of patterns and rules
- * takes most of the time of a request.
+ * The maximum number of cached valid versions. Clients often send a CRD again, and the compilation of patterns and
+ * rules takes most of the time of a request.
  */
 const MAX_VALID = 256;
 const validVersions = new Set<string>();
@@ -277,7 +277,7 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
     : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
 }
 
-/** Validates a write of the status. The real server does not check the stored versions in such a write. */
+/** Validates a write of the status. As in the real server, the stored versions are not checked. */
 export const validateCrdStatus = (crd: ApiObject): StatusCause[] =>
   validateGivenNames(record(record(crd.status).acceptedNames), 'status.acceptedNames');
 

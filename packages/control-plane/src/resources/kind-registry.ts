@@ -194,7 +194,7 @@ export class KindRegistry {
   #add(served: ServedKind): void {
     const { kind, apiVersion } = served;
     this.#served.set(keyOf(kind), served);
-    // If several kinds have the same name, the first of these kinds is used.
+    // If several kinds share a name, the first kind is used.
     const named = `${apiVersion}/${kind.kind}`;
     if (!this.#byKind.has(named)) this.#byKind.set(named, served);
     const place = `${kind.group}/${kind.version}`;

@@ -229,7 +229,7 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
 const ZERO_TIME = '0001-01-01T00:00:00';
 
 /**
- * Removes fields that are not in the model of a structure, also from nested structures. `dropUnknown` returns the paths
+ * Removes fields that are not in the model of a structure, including fields of nested structures, and returns the paths
  * of the removed fields. Mutates the value.
  */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
@@ -255,9 +255,9 @@ function dropUnknown(value: unknown, type: string, path: string): string[] {
 }
 
 /**
- * Converts the metadata of an embedded object to the type of the server. `readMeta` returns it with the paths of
- * unknown fields.
- * @throws RangeError with the text of the decoder when a value has a wrong type
+ * Converts the metadata of an embedded object to the type of the server. The result contains the metadata and the paths
+ * of unknown fields.
+ * @throws RangeError with the error text of Go's decoder if a value has a wrong type
  */
 export function readMeta(given: unknown): { meta: Record<string, unknown>; unknown: string[] } {
   const meta = given === null ? {} : given;
@@ -274,13 +274,16 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   }
 }
 
-/** Removes unknown fields from the items of a list in the metadata. `dropUnknownMeta` returns their paths. Mutates. */
+/**
+ * Removes unknown fields from the items of a list in the metadata, and returns the paths of these fields. Mutates the
+ * metadata.
+ */
 export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerReferences' | 'managedFields'): string[] =>
   dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
 
 /**
- * Returns the error for a value of a wrong type in the metadata of a custom object. `metaFieldProblem` returns
- * undefined if all types are right.
+ * Returns the error for a value of a wrong type in the metadata of a custom object, or undefined if all types are
+ * right.
  */
 export function metaFieldProblem(field: string, value: unknown): string | undefined {
   try {
@@ -361,7 +364,7 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 const SCHEMA = 'V1JSONSchemaProps';
 
 /**
- * Decodes a nested schema. As with Go's special decoder, paths in errors start at the nested schema, and unknown fields
+ * Decodes a nested schema. As in Go's special decoder, paths in errors start at the nested schema, and unknown fields
  * are not reported.
  */
 function readSchema(value: unknown): unknown {
@@ -375,7 +378,7 @@ function readSchemaOrBool(value: unknown): unknown {
   throw new Mismatch('boolean or JSON schema expected');
 }
 
-/** Decodes one schema or a list of schemas. A value that is neither is accepted unchanged. */
+/** Decodes one schema or a list of schemas. Any other value is accepted unchanged. */
 function readSchemaOrArray(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
   return Array.isArray(value) ? value.map((item) => readSchema(item ?? {})) : value;
@@ -551,9 +554,8 @@ function structureReader(model: string): Reader {
 }
 
 /**
- * Converts a value in the same way as the Go types of the server do in a round trip. Quantities become canonical, times
- * become UTC, zero fields are omitted or set, and nulls are removed. Fields that the Go type does not have stay.
- * Mutates.
+ * Converts a value as the Go types of the server do in a round trip. Quantities become canonical, times become UTC,
+ * zero fields are omitted or set, and nulls are removed. Fields outside of the Go type stay. Mutates the value.
  * @throws DecodeError when a value has a wrong type
  */
 export function roundTrip(object: ApiObject, model: string): void {

@@ -2,16 +2,16 @@ import type { Json } from '../apimachinery/objects/object.ts';
 import type { WriteOptions, WriteOptionsKind } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 
-/** A request to a subresource whose body or answer is not the object. */
+/** A request to a subresource. The body or the response is not the object itself. */
 export interface SubresourceRequest {
   readonly registry: Registry;
   readonly target: Target;
   readonly call: Call;
   readonly method: string;
   readonly query: URLSearchParams;
-  /** Segments of the path after the subresource. */
+  /** The path segments after the subresource. */
   readonly rest: readonly string[];
-  /** Media type of the body, without parameters. */
+  /** The media type of the body, without parameters. */
   readonly contentType: string;
   body(): Promise<Uint8Array>;
   /** Reads the body as plain JSON. @param kindName the expected kind, for error messages */

@@ -12,7 +12,7 @@ import {
 } from './guard-words.ts';
 import { namespaceLabelsOf } from './match.ts';
 
-/** A webhook, a policy or a binding, which may apply to requests. */
+/** A webhook, a policy or a binding. A guard may apply to requests. */
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
@@ -29,7 +29,7 @@ interface Entry<T> {
   readonly narrow: NarrowWords | undefined;
 }
 
-/** The guards with the same index key. An index key consists of owner, operation and resource. */
+/** The guards with one index key. An index key consists of owner, operation and resource. */
 interface Bucket<T> {
   readonly every: Set<Entry<T>>;
   readonly narrowed: Readonly<Record<Narrowing, Map<string, Set<Entry<T>>>>>;

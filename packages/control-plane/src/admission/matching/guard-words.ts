@@ -18,8 +18,8 @@ const word = (operation: string, group: string, resource: string, part: string):
   `${operation} ${group} ${resource} ${part}`;
 
 /**
- * Returns the index keys of rules. A key consists of operation, group, resource and subresource. The caller later
- * checks versions and scopes, which are not in the index.
+ * Returns the index keys of rules. A key consists of operation, group, resource and subresource. The index does not
+ * contain versions and scopes. The caller checks versions and scopes later.
  */
 export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string> {
   const words = new Set<string>();

@@ -30,7 +30,7 @@ export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity
 
 export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;
 
-/** Returns the canonical text of a quantity, or `0` if it is absent. */
+/** Returns the canonical text of a quantity, or `0` if the quantity is absent. */
 export const showAmount = (quantity: Quantity | undefined): string => formatQuantity(quantity ?? ZERO);
 
 const shownAmounts = (amounts: Amounts): Record<string, string> =>

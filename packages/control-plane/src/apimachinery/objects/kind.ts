@@ -40,8 +40,8 @@ export interface PrinterColumn {
   readonly priority?: number;
   readonly jsonPath?: string;
   /**
-   * Returns the value of the cell, for built-in kinds. A `date` column returns an RFC 3339 time, which the table printer
-   * converts to an age.
+   * Returns the value of the cell, for built-in kinds. A `date` column returns an RFC 3339 time, and the table printer
+   * converts the time to an age.
    */
   readonly value?: (object: ApiObject, now: Date) => string | number | bigint | boolean | null;
 }

@@ -15,20 +15,20 @@ export function child(parent: Plain | ApiObject, field: string): Plain {
   return made;
 }
 
-/** Returns the object at this path, for reading. If the path is absent, `look` returns a new empty object. */
+/** Returns the object at this path, for reading. If the path is absent, the result is a new empty object. */
 export function look(parent: unknown, ...path: readonly string[]): Plain {
   let value: unknown = parent;
   for (const field of path) value = isPlain(value) ? value[field] : undefined;
   return isPlain(value) ? value : {};
 }
 
-/** Returns the list of objects in this field. If the field is absent, `items` returns an empty list. */
+/** Returns the list of objects in this field. If the field is absent, the list is empty. */
 export function items(parent: unknown, field: string): Plain[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter(isPlain) : [];
 }
 
-/** Returns the list of strings in this field. If the field is absent, `strings` returns an empty list. */
+/** Returns the list of strings in this field. If the field is absent, the list is empty. */
 export function strings(parent: unknown, field: string): string[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
@@ -46,7 +46,7 @@ export function number(parent: unknown, field: string): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Returns the map of strings in this field. If the field is absent, `labels` returns an empty map. */
+/** Returns the map of strings in this field. If the field is absent, the map is empty. */
 export function labels(parent: unknown, field: string): Record<string, string> {
   return look(parent, field) as Record<string, string>;
 }

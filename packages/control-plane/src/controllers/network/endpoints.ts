@@ -83,7 +83,8 @@ const addressesIn = (places: readonly Place[], ready: boolean): Plain[] =>
     .sort(byAddress);
 
 /**
- * Returns the subsets of a service, as `RepackSubsets` creates them. Ports that the same pods offer are in one subset.
+ * Returns the subsets of a service, as `RepackSubsets` creates them. If several ports have equal lists of pods, the
+ * ports are in one subset.
  */
 export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
   const [family = 'IPv4'] = familiesOf(service);

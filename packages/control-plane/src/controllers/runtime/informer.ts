@@ -200,7 +200,7 @@ export class Informer {
   /** Follows changes until the stream ends, and returns the resourceVersion from which the next watch continues. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
     // The watch requests no bookmarks, because bookmarks would wake about sixty watches every minute. Without
-    // bookmarks, an informer may need a new list, which is cheap in one process.
+    // bookmarks, an informer may need a new list. Within one process, a new list is cheap.
     const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;
     const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
     if (!succeeded(response)) throw new ApiError(response.status, {});

@@ -1,4 +1,4 @@
-/** Letters without vowels, which form no words (`rand.SafeEncodeString`). */
+/** The letters of a hash. Without vowels, the letters form no words (`rand.SafeEncodeString`). */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Returns a short name for a pod template: the FNV-1a hash of its JSON with sorted keys, encoded with these letters. */

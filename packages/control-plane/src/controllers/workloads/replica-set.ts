@@ -156,7 +156,8 @@ class ReplicaKeeper {
   }
 
   /**
-   * Returns the pods of all sets of the same deployment. A set deletes a pod earlier if its node has more related pods.
+   * Returns the pods of all sets that belong to the deployment of this set. A set deletes a pod earlier if its node has
+   * more related pods.
    */
   #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
     const owner = controllerOf(set);

@@ -82,7 +82,7 @@ class Reader {
     return this.#tokens[this.#at++];
   }
 
-  /** Reads one part of the path. `#step` returns the problem of this part. */
+  /** Reads one part of the path, and returns the problem of this part, or undefined. */
   #step(token: string): string | undefined {
     if (token === '.') {
       const name = this.#next();

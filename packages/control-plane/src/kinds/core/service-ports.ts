@@ -131,7 +131,10 @@ class NodePorts {
   }
 }
 
-/** Sets node ports. Ports of the service with the same number and different protocols share a node port. */
+/**
+ * Sets node ports. If two ports of the service have equal numbers and different protocols, both ports share a node
+ * port.
+ */
 function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   const byPort = new Map<unknown, number>();
   const allocated = new Set<number>();
@@ -160,7 +163,7 @@ function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   return [];
 }
 
-/** Updates node ports. @throws StatusError 500 if two ports with the same protocol have the same node port */
+/** Updates node ports. @throws StatusError 500 if two ports share both the protocol and the node port */
 function updateNodePorts(spec: Plain, before: Plain, ports: NodePorts): readonly StatusCause[] {
   const known = new Set(items(before, 'ports').map(nodePortOf));
   const seen = new Set<string>();

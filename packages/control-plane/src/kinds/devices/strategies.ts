@@ -120,7 +120,7 @@ function sliceCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The strategy for slices, which list the devices of a pool (`ValidateResourceSlice`). */
+/** The strategy for ResourceSlices (`ValidateResourceSlice`). A ResourceSlice lists devices of a pool. */
 export const resourceSliceStrategy: Strategy = {
   prepareForCreate: prepareSlice,
   prepareForUpdate: (object, _old, context) => prepareSlice(object, context),

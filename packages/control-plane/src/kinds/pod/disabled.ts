@@ -7,7 +7,7 @@ type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 /** Sources of a projected volume with feature gates that are off by default. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
-/** Removes fields whose feature is disabled by default. The real server removes the same fields. */
+/** Removes fields of features that are disabled by default, as the real server does. */
 function dropDisabled(spec: Plain): void {
   delete spec.schedulingGroup;
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {

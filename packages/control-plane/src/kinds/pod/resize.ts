@@ -19,7 +19,7 @@ function put(holder: Plain, field: string, value: unknown): void {
 
 /**
  * Returns the old containers with the resources of the new containers. The result also has containers with new names,
- * which the validation refuses.
+ * and the validation refuses these containers.
  */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
   if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;

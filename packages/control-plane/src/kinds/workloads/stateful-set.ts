@@ -134,7 +134,7 @@ const statefulSetStatusCauses = statusCountCauses({
   collisions: true,
 });
 
-/** Removes a field whose feature is off by default. The real server removes the same field. */
+/** Removes the field `maxUnavailable`, as the real server does. The feature of this field is off by default. */
 function dropMaxUnavailable(set: ApiObject): void {
   delete look(set, 'spec', 'updateStrategy', 'rollingUpdate').maxUnavailable;
 }

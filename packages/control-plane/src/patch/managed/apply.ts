@@ -92,8 +92,8 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
 }
 
 /**
- * Returns the error for a stored object that does not match the schema of its kind. The server cannot merge such an
- * object.
+ * Returns the error for a stored object that does not match the schema of its kind. The server cannot merge an object
+ * that does not match its schema.
  */
 function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
@@ -188,7 +188,7 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 
 /**
  * Merges an applied configuration into the live object. A field that the manager applied earlier is removed if the
- * field now has no manager. `serverSideApply` returns the whole object with its new managedFields.
+ * field now has no manager. The result is the whole object with its new managedFields.
  * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 if the
  * configuration does not match the schema, and 400 if the configuration contains managedFields.
  */

@@ -61,8 +61,8 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
 }
 
 /**
- * The names in each stored CRD. The cache saves parsing the CRD, which is expensive. Records never change, so the
- * cached names stay correct.
+ * The names in each stored CRD. The cache avoids the expensive parsing of the CRD. Records never change, so the cached
+ * names stay correct.
  */
 const namesKept = new WeakMap<StoredRecord, readonly string[]>();
 

@@ -65,7 +65,7 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** Returns the namespace of the objects that a target includes. `namespaceOf` returns undefined for all namespaces. */
+/** Returns the namespace of the objects that a target includes. For all namespaces, the result is undefined. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
@@ -204,8 +204,8 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // A continue token with the version -1 continues with the current state. The server sends such a token after an older
-  // token has expired.
+  // A continue token with the version -1 continues with the current state. After an older token has expired, the server
+  // sends a token with this version.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
@@ -297,7 +297,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** Returns the text of a whole list. The text consists of the stored texts of the items, which are not parsed. */
+/** Returns the text of a whole list. The function joins the stored texts of the items without parsing the texts. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

@@ -114,8 +114,8 @@ function checkPorts(query: URLSearchParams): void {
 }
 
 /**
- * Handles `pods/NAME/exec`, `attach` and `portforward`. These subresources would need a kubelet, which this control plane
- * does not have.
+ * Handles `pods/NAME/exec`, `attach` and `portforward`. These subresources would need a kubelet, but this control plane
+ * has no kubelet.
  */
 export async function podStream(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { method, query, target } = request;

@@ -291,7 +291,7 @@ export function patchObject(
   return updateObject(registry, call, target, transformation, options);
 }
 
-/** Parses the body of an apply. The body is YAML, which includes JSON. */
+/** Parses the body of an apply. The body is YAML or JSON. */
 export function parseApplied(bytes: Uint8Array): ApiObject {
   const text = Buffer.from(bytes).toString('utf8');
   const value = parseYamlText(text, 'error decoding YAML: ');

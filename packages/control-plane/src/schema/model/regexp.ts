@@ -33,7 +33,7 @@ function wordsOf(message: string, expression: string): string {
   return `${message}: \`${message.includes('trailing backslash') ? '' : expression}\``;
 }
 
-/** Parses an expression as Go's package `regexp` does. `readRegExp` returns the error for an invalid expression. */
+/** Parses an expression as Go's package `regexp` does. For an invalid expression, the result is the error. */
 export function readRegExp(expression: string): GoRegExp | RegExpError {
   const library = load();
   try {

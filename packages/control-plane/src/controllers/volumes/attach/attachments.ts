@@ -17,8 +17,8 @@ export const isOwnAttachment = ({ metadata }: ApiObject): boolean => /^csi-[0-9a
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 /**
- * Returns whether several nodes may attach a volume at the same time. Any number of nodes may attach a volume without
- * access modes.
+ * Returns whether a volume may be attached to several nodes at the same time. Any number of nodes may attach a volume
+ * without access modes.
  */
 export function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');

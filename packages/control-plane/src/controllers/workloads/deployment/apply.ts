@@ -158,7 +158,7 @@ export class DeploymentWriter {
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
     // Sets with pods get the new size of the Deployment in an annotation, even if their own size stays. Without the new
-    // annotation, the next sync would detect the same change again.
+    // annotation, the next sync would detect this change of the size again.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });

@@ -62,8 +62,8 @@ export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boo
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
 /**
- * Returns whether two entries belong to the same manager. An apply manager has one entry for all API versions. An
- * update manager has one entry for each API version.
+ * Returns whether two entries belong to one manager. An apply manager has one entry for all API versions. An update
+ * manager has one entry for each API version.
  */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;

@@ -76,7 +76,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self && b.self, children);
 }
 
-/** Returns whether both sets have the same paths. */
+/** Returns whether both sets contain exactly the same paths. */
 export function sameSet(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true;
   if (a.self !== b.self || a.children.size !== b.children.size) return false;

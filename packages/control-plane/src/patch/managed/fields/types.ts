@@ -50,7 +50,7 @@ const META: JsonSchema = {
 /** The type of a field. If the schema of a field is undefined, the value determines the type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** `declared` is true if the field belongs to a structure, and false if it is a key of a map. */
+  /** Whether the field belongs to a structure. For a key of a map, `declared` is false. */
   readonly declared: boolean;
   /** Whether the schema contains the field. */
   readonly known: boolean;
@@ -59,7 +59,7 @@ export interface FieldType {
 const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
 const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
-/** Returns whether a map can have any key. An object without declared properties is such a map. */
+/** Returns whether a map can have any key. In an object without declared properties, any key is valid. */
 const isFree = (node: SchemaNode): boolean =>
   !node.closed && (node.preserve || node.additionalAllowed || node.types.length === 0 || node.properties.size === 0);
 

@@ -17,7 +17,7 @@ export type Run = (frame: Frame) => unknown;
 /** A checked part of an expression, and the properties of its value. */
 export interface Compiled extends Sized {
   readonly run: Run;
-  /** The maximum cost of the expression, with the same estimate as cel-go. */
+  /** The maximum cost of the expression. The estimate equals the estimate of cel-go. */
   readonly cost: number;
   /** The types of the items, for a list literal. */
   readonly parts?: readonly CelType[];
@@ -37,7 +37,7 @@ export interface Variable {
 /** The context for the compilation of expressions. */
 export interface Scope {
   compile(expr: Expr): Compiled;
-  /** Records an error. `issue` returns a placeholder for the invalid part of the expression. */
+  /** Records an error, and returns a placeholder for the invalid part of the expression. */
   issue(at: number, message: string): Compiled;
   /**
    * Records an error about a literal with parts of several types. In arguments of `format`, and in expressions with

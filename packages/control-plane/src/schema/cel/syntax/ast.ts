@@ -73,7 +73,7 @@ export interface CelIssue {
   readonly message: string;
 }
 
-/** An expression does not compile. The message has the format of cel-go. */
+/** The error for an expression that does not compile. The message has the format of cel-go. */
 export class CelCompileError extends Error {
   override readonly name = 'CelCompileError';
 
@@ -82,7 +82,7 @@ export class CelCompileError extends Error {
   }
 }
 
-/** An expression compiles, but its program cannot be created. */
+/** The error for an expression that compiles, but whose program cannot be created. */
 export class CelProgramError extends CelCompileError {
   constructor(reason: string) {
     super('', []);
