@@ -90,7 +90,10 @@ export async function runConformance(target: ConformanceTarget, options: RunOpti
   return { target: target.name, outcomes, failed, notes: providerNotes(target, [...names]) };
 }
 
-/** Users write the name of the driver in their MachineClasses. A class without a provider has no wrong name. */
+/**
+ * Returns a note about a class with a wrong name of the driver, because users write this name in their MachineClasses.
+ * A class without a provider needs no note.
+ */
 const providerNotes = ({ machineClass: { provider = '' } }: ConformanceTarget, names: readonly string[]): string[] =>
   names
     .filter((name) => provider !== '' && provider.toLowerCase() !== name.toLowerCase())

@@ -221,8 +221,8 @@ export const Annotations = {
    */
   RolloutOpenUntil: 'rollout.machine.sapcloud.io/open-until',
   /**
-   * On a MachineDeployment, with the value `true` or `false`. The value states whether terminating machines count
-   * towards the surge, and takes precedence over the flag. Only in mcm.
+   * On a MachineDeployment, `true` or `false`: whether terminating machines count towards the surge. The value takes
+   * precedence over `--count-terminating-towards-surge`. Only in mcm.
    */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
@@ -448,7 +448,9 @@ export const DEFAULT_MACHINE_PRIORITY = 3;
  */
 export const TRIGGERED_DELETION_PRIORITY = 1;
 
-/** Annotations of a MachineDeployment that are not copied to its MachineSets, and not copied back in a rollback. */
+/**
+ * Annotations of a MachineDeployment that mcm does not copy to its MachineSets, and does not copy back in a rollback.
+ */
 export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.LastAppliedConfiguration,
   Annotations.Revision,

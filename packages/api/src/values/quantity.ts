@@ -11,7 +11,7 @@ export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
 /** A parsed quantity. */
 export interface ParsedQuantity {
-  /** The value in billionths. */
+  /** The value of the quantity in billionths. */
   readonly nano: bigint;
   readonly format: QuantityFormat;
 }

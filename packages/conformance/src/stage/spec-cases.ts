@@ -3,7 +3,7 @@ import { isRecord } from '@mcm/kube';
 
 /** A provider spec with one error. */
 export interface SpecCase {
-  /** The path as in error messages: `blockDevices[0].ebs.volumeSize`. */
+  /** The path of the wrong field, as in error messages: `blockDevices[0].ebs.volumeSize`. */
   readonly path: string;
   readonly field: string;
   readonly spec: Readonly<Record<string, unknown>>;

@@ -39,7 +39,7 @@ export interface ItemOptions<T> {
   readonly each?: (item: T) => T;
 }
 
-/** Selects the objects of a watch and the resource version from which it starts. */
+/** Selects the objects of a watch, and the resource version from which the watch starts. */
 export interface WatchOptions extends RequestOptions {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;

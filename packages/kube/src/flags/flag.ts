@@ -6,7 +6,7 @@ export interface Flag<T> {
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
-  /** The default in the help. `shown` is empty if the flag has no default. */
+  /** The default value that the help shows. `shown` is empty if the flag has no default. */
   readonly shown: string;
   readonly short?: string | undefined;
   /** The heading of the flag in the help, by default the heading for the flags of the binary. */

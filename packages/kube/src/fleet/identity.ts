@@ -15,7 +15,8 @@ import { LeaseAnnotations } from '../types/lease-annotations.ts';
  */
 const NAMESPACE = 'kube-system';
 /**
- * Maximum age of the last identity check. A request that fills no cache is sent without another check until this age.
+ * Maximum age of the last identity check. Until this age, a request that fills no cache needs no further identity
+ * check.
  */
 const MAX_AGE_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;

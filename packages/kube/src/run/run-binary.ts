@@ -409,7 +409,7 @@ const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, val
 
 /**
  * Returns the problems of a rollout budget. The Leases of the clusters show the claims in use. A fleet from a folder
- * has no watch of these Leases, so it supports no rollout budget.
+ * has no watch of these Leases, so a rollout budget is not possible.
  */
 function budgetProblems<F extends Flags>(
   { fleet }: BinaryDefinition<F>,

@@ -8,7 +8,7 @@ import { UnitRunner } from '../run/units.ts';
 import { workUntil } from '../run/work.ts';
 import { type FleetTestOptions, playedProcess } from './fleet.ts';
 
-/** The parts of a process of one cluster that a test provides. */
+/** The parts that a test provides for a process of one cluster. */
 export interface SingleTestOptions extends FleetTestOptions {
   /** The kubeconfig of the cluster with the Nodes. */
   readonly target: string;

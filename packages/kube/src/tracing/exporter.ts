@@ -7,7 +7,7 @@ import type { Span } from './span.ts';
 
 /** Sends spans in batches, without blocking the caller. */
 export interface SpanExporter {
-  /** Adds a span to the queue, and never throws and never waits. If the queue is full, the span is dropped. */
+  /** Adds a span to the queue. `export` never throws and never waits. If the queue is full, the span is dropped. */
   export(span: Span): void;
   /**
    * Sends all pending spans at the end of the process. The promise resolves when all spans are sent or a batch has

@@ -10,7 +10,7 @@ const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'i
 
 /**
  * Parses a range of addresses.
- * @returns undefined if the text is no range
+ * @returns undefined if the text is not a range of addresses
  */
 function rangeOf(entry: string): BlockList | undefined {
   const [address = '', bits = '', more] = entry.split('/');

@@ -214,7 +214,10 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     );
   };
 
-  /** Sends the request. Returns the error of an untrusted certificate, because in this case no request was sent. */
+  /**
+   * Sends the request. If the certificate of the server is not trusted, the function returns the error, because no
+   * request was sent.
+   */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
       return await send(request, shown);

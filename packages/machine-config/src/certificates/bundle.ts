@@ -149,7 +149,7 @@ export const certificateFiles = (config: MachineConfig): readonly IgnitionFile[]
 
 /** The record of the daemon about the certificates on its disk. */
 export interface CertificatesNote {
-  /** The version in the annotation of the node. */
+  /** The version of the certificates, as in the annotation of the node. */
   readonly version: string;
   readonly files: readonly IgnitionFile[];
   readonly pending: readonly string[];

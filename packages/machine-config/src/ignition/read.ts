@@ -107,7 +107,7 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
   for (const { partitions = [] } of config.storage?.disks ?? []) {
-    // The number 0 means that there is no number, so it is not written.
+    // A partition with the number 0 has no number, so the number is not written.
     for (const partition of partitions) if (partition.number === 0) delete partition.number;
   }
   if (minor >= 3) return config;

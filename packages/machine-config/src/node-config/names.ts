@@ -56,7 +56,7 @@ export interface NamingInput {
   readonly exists: (machineConfig: string) => boolean;
 }
 
-/** A name and its parts. */
+/** The name of a MachineConfig, and the parts of the name. */
 export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;

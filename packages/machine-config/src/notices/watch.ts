@@ -14,7 +14,10 @@ import {
 import { planNotice } from './plan.ts';
 import type { NoticeSource } from './sources.ts';
 
-/** Interval of reads. The shortest notice is 30 s, and the services allow one request per second. */
+/**
+ * Interval between two reads of the metadata service. The shortest notice is 30 s, and the services allow one request
+ * per second.
+ */
 const LOOK_EVERY_MS = 2_000;
 /** Time limit of a read. The metadata service is on the same host, so it responds immediately or never. */
 const LOOK_FOR_MS = 5_000;

@@ -38,7 +38,7 @@ export interface OfflineInput {
   readonly tlsProfile?: TlsProfile;
 }
 
-/** The result for a pool. */
+/** The result of the rendering of a pool. */
 export interface OfflinePool {
   readonly name: string;
   readonly machineConfig?: MachineConfig;
@@ -51,7 +51,7 @@ export interface OfflineResult {
   readonly pools: readonly OfflinePool[];
   /** Errors of objects, each with kind, name and field. */
   readonly problems: readonly string[];
-  /** Fields without effect, each with kind and name. */
+  /** Fields without effect, each with the kind and the name of its object. */
   readonly warnings: readonly string[];
 }
 

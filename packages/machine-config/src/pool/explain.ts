@@ -52,7 +52,7 @@ export interface PoolExplanation {
   readonly nodes: number;
   readonly updated: number;
   readonly unavailable: number;
-  /** The limit of unavailable nodes, absent if the field is invalid. */
+  /** The maximum number of unavailable nodes. If the pool's `maxUnavailable` is invalid, the maximum is absent. */
   readonly maxUnavailable?: number | undefined;
   /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];

@@ -33,8 +33,8 @@ export interface ConfigEndpointOptions {
 }
 
 /**
- * The default limit. A booting machine repeats its request until it gets a response, and several machines may share an
- * address.
+ * The default limit of the request rate. A booting machine repeats its request until it gets a response, and several
+ * machines may share an address.
  */
 const LIMIT: RateLimit = { burst: 60, perMinute: 120 };
 const POOL_PATH = /^\/config\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;

@@ -15,7 +15,7 @@ export interface RateLimiter {
   take(address: string): number | undefined;
 }
 
-/** Maximum number of addresses, which limits the memory. */
+/** Maximum number of stored addresses. The maximum limits the memory of the limiter. */
 const REMEMBERED = 10_000;
 const MINUTE_MS = 60_000;
 

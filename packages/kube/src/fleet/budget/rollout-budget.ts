@@ -22,7 +22,7 @@ export interface BudgetCluster {
 export interface RolloutBudgetOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** The name of the ConfigMap. */
+  /** The name of the ConfigMap that contains the budget. */
   readonly name: string;
   /** All clusters of the fleet. */
   readonly clusters: () => readonly BudgetCluster[];
@@ -152,8 +152,8 @@ export class RolloutBudget {
   }
 
   /**
-   * Returns the reason without numbers and without other clusters, because each change of the text causes a write for
-   * each rollout.
+   * Returns the reason of the wait. The text contains no numbers and no names of other clusters, because each change of
+   * the text causes a write for each rollout.
    */
   #because(hold: Hold | undefined): string {
     const problem = this.#problem();
@@ -228,7 +228,7 @@ export class RolloutBudget {
   async #step(signal: AbortSignal): Promise<number | undefined> {
     const read = this.#read();
     const { leases, runtime } = this.#o;
-    // No claim is removed before the discovery has found its clusters.
+    // No claim is removed before the discovery has found the clusters of the fleet.
     if (read === undefined || this.#o.clusters().length === 0) {
       for (const permit of this.#permits.values()) permit.tell();
       return undefined;

@@ -8,7 +8,7 @@ import { foreignRefusal } from './foreign.ts';
 import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
-  /** The address as `http://address:port`, with the actual port, for clients on this machine. */
+  /** The URL of the server as `http://address:port`, with the actual port, for clients on this machine. */
   readonly url: string;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** A heap snapshot is not a kind, because it would contain all secrets in memory. */
+/** A heap snapshot is not a kind of profile, because a snapshot would contain all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;

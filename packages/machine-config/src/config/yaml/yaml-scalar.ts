@@ -9,7 +9,7 @@ const SIMPLE_KEY_BYTES = 128;
 // original, because the name of a rendered config is a hash of the text. With different bytes, a take-over would update
 // every node.
 
-/** The usual case: no blank and no special character. */
+/** Matches the usual text, which contains no blank and no special character. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
 const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);

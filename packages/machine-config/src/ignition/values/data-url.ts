@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 
-/** A text that cannot be decoded. */
+/** The error for a `data:` URL that cannot be decoded. */
 export class DataUrlError extends Error {
   override readonly name = 'DataUrlError';
 }

@@ -1,7 +1,7 @@
 export interface GoUrl {
   /** The scheme in lower case, or '' if there is no scheme. */
   readonly scheme: string;
-  /** The text after the scheme if it does not start with a slash. */
+  /** The text after the scheme, if this text does not start with a slash. */
   readonly opaque: string;
   readonly query: string;
 }

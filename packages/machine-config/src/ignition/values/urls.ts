@@ -4,7 +4,7 @@ import { parseGoUrl, queryValues } from './go-url.ts';
 /** Returns the scheme of a URL, '' if the URL has none, or undefined for an invalid URL. */
 export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.scheme;
 
-/** A fast check for the usual case: plain text without escapes. */
+/** Matches the usual case: a URL with plain text and without escapes. */
 const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
 
 /**

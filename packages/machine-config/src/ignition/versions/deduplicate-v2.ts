@@ -3,7 +3,7 @@ import { IgnitionError } from '../values/report.ts';
 import type { FileV2, IgnitionV2, UnitV2, UserV2 } from './schema-v2.ts';
 
 /**
- * Removes duplicate entries of a version 2 config, which version 3 does not allow.
+ * Removes duplicate entries of a version 2 config, because version 3 does not allow duplicate entries.
  * - The last file of a path stays.
  * - The last unit of a name stays, with the drop-ins of all units with this name.
  * - The keys of all entries of the user core are combined.

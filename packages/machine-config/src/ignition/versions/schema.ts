@@ -19,7 +19,7 @@ const resource = z.object({
   verification,
 });
 
-/** The source of content. */
+/** The source of the content of a file. */
 export type IgnitionResource = z.infer<typeof resource>;
 
 const resources = (rule: { append?: true } = {}) =>

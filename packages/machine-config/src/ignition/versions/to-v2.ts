@@ -79,7 +79,10 @@ function placing(filesystems: readonly { path?: string }[]) {
   };
 }
 
-/** Version 2 has one content for each file. Each further content becomes an additional entry that appends. */
+/**
+ * Version 2 has one content for each file. Each further content becomes an additional entry, which appends its content
+ * to the file.
+ */
 function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesystem: string }): object[] {
   const overwrite = file.overwrite ?? false;
   const own = contents?.source !== undefined || append.length === 0;

@@ -29,7 +29,7 @@ export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknow
   return { major: major === 2 ? 2 : 3, minor };
 }
 
-/** The first minor version of each field. Source: ignition, docs/migrating-configs.md. */
+/** The first minor version of Ignition that has each field. Source: ignition, docs/migrating-configs.md. */
 type Later = Readonly<Record<string, number>>;
 
 const LATER: Later = {
