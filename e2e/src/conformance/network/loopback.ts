@@ -40,7 +40,7 @@ async function aws(): Promise<Loopback> {
   return { origin, left, close, variables: { ...variables, CONFORMANCE_KEY_ID: KEY_ID, CONFORMANCE_KEY: KEY } };
 }
 
-/** Azure uses TLS, with a certificate authority that only this test trusts. */
+/** Starts the cloud of Azure. The cloud uses TLS, with a certificate authority that only this test trusts. */
 async function azure(): Promise<Loopback> {
   const authority = createAuthority(clock.now());
   const { origin, serve, close } = await listen({ port: 0, log, tls: authority.issueServer(['127.0.0.1']) });

@@ -51,7 +51,10 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
   return undefined;
 }
 
-/** The original returns data of the VM together with an error. In this project, `initialize` returns the data. */
+/**
+ * Returns the difference between the responses of a successful call, or undefined. The original returns data of the VM
+ * together with an error. In this project, `initialize` returns the data.
+ */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,
   reported: Reported,

@@ -114,7 +114,10 @@ export const failsWith = (
   metrics: counted(expected.metrics, situation, code),
 });
 
-/** The call succeeds with this response. If `response` is absent, the response is in no recording. */
+/**
+ * Returns the expectation that the call succeeds with this response. If `response` is absent, the response is in no
+ * recording.
+ */
 export const succeeds = (
   expected: Expected,
   situation: Situation,

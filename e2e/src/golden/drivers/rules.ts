@@ -31,7 +31,7 @@ function callPattern({ recorded: { machine }, step: { method } }: Situation): st
 export type CallerEnd = 'never' | 'before' | 'during';
 
 /**
- * The caller cancels the call.
+ * Rule for a call that its caller cancels.
  * @param endOf Returns the time of the cancellation in the recording.
  */
 export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => CallerEnd): Rule => ({
@@ -48,7 +48,8 @@ export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => Ca
 });
 
 /**
- * The call takes longer than its deadline. The text of the original contains the cause, and our text contains the time.
+ * Rule for a call that takes longer than its deadline. The text of the original contains the cause, and our text
+ * contains the time.
  */
 export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => number | undefined): Rule => ({
   row,
@@ -61,7 +62,7 @@ export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => 
   },
 });
 
-/** The driver does not have the method. A call sends no request and counts nothing. */
+/** Rule for a method that the driver does not have. A call sends no request and counts nothing. */
 export const methodIsAbsent = (row: string, method: string): Rule => ({
   row,
   expect: (_, { step, provider }) =>
@@ -140,7 +141,10 @@ export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
         },
 });
 
-/** A recording contains several volumes in one call, but the core calls a driver for each volume. */
+/**
+ * Rule for calls without volumes. A recording contains several volumes in one call, but the core calls a driver for
+ * each volume.
+ */
 export const noVolume = (row: string): Rule => ({
   row,
   expect: (expected, { recorded, step }) =>
@@ -159,8 +163,8 @@ const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
   raw !== undefined && raw !== '' && withoutBlanks(raw) !== canonical(raw);
 
 /**
- * The API server stores the provider spec with other values than the original received. The behavior of the original
- * for changed values was not recorded, so only the code is compared.
+ * Rule for a provider spec that the API server stores with other values than the original received. The behavior of the
+ * original for changed values was not recorded, so only the code is compared.
  */
 export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule => ({
   row,

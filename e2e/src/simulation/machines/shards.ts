@@ -9,7 +9,7 @@ import { playMachines } from './machine-history.ts';
 const SHARDS = 2;
 const CASES = seedsOf('machines', 24);
 
-/** The tests of shard 1 or 2. The remainder of a seed determines its shard. */
+/** Defines the tests of shard 1 or 2. The remainder of a seed determines its shard. */
 export function playShard(shard: number): void {
   const cases = CASES.filter(({ seed }) => seed % SHARDS === shard % SHARDS);
   test.each(cases)('seed $seed: machines, VMs, pods, budgets and volumes have no violation', async (one) => {

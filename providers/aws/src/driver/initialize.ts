@@ -6,7 +6,7 @@ import { findById, type OnMachine } from './lookup.ts';
 
 type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
 
-/** EC2 has no source/destination check for EFA interfaces. */
+/** Whether an interface is an EFA interface. EC2 has no source/destination check for EFA interfaces. */
 const isEfa = ({ InterfaceType: type }: Interface): boolean => type === 'efa' || type === 'efa-only';
 
 interface PrefixGap {

@@ -76,7 +76,7 @@ function tagSpecifications(
   return tagged.map((ResourceType) => ({ ResourceType, Tags: all.map(([Key, Value]) => ({ Key, Value })) }));
 }
 
-/** A single device is always the root disk, so its device name is ignored. */
+/** Returns the disks of the request. A single device is always the root disk, so its device name is ignored. */
 function blockDevices({ spec: { blockDevices: devices = [] }, rootDevice }: Launch): BlockDeviceMapping[] {
   if (devices.length === 0) throw new MachineError('InvalidArgument', 'no block devices passed');
   return devices.map((device) => {
@@ -155,7 +155,7 @@ function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): 
   };
 }
 
-/** The deprecated `spotPrice` determines the market if no market is set. */
+/** Returns the market of the request. The deprecated `spotPrice` determines the market if no market is set. */
 function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): Market | undefined {
   if (instanceMarketOptions) return { MarketType: instanceMarketOptions.marketType as Market['MarketType'] };
   if (spotPrice === undefined) return undefined;

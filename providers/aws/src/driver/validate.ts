@@ -192,14 +192,14 @@ function checkSecret(secret: AwsCredentials, errors: FieldErrors): void {
   if (!userData) errors.required(`${SECRET}.userData`, 'Mention userData');
 }
 
-/** A key that matches both patterns counts as a cluster key. */
+/** Requires a cluster key and a role key. A key that matches both patterns counts as a cluster key. */
 function checkTags(keys: readonly string[], errors: FieldErrors): void {
   const path = 'providerSpec.tags[]';
   if (!clusterTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/cluster/****');
   if (!roleTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/role/****');
 }
 
-/** The first key in alphabetical order identifies the VMs of a cluster. */
+/** Returns the first cluster key in alphabetical order. This key identifies the VMs of a cluster. */
 export const clusterTagOf = (keys: readonly string[]): string | undefined =>
   keys.filter((key) => key.includes(CLUSTER_TAG)).toSorted()[0];
 

@@ -128,7 +128,7 @@ export class Carrier implements HttpClient {
   }
 }
 
-/** A body that is not empty is parsed as JSON, with any content type. */
+/** Converts a response for the SDK. A body that is not empty is parsed as JSON, with any content type. */
 function toSdk(
   request: PipelineRequest,
   status: number,

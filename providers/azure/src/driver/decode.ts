@@ -51,7 +51,7 @@ export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   return spec;
 }
 
-/** Uses the deprecated field if all newer fields are absent. */
+/** Copies the deprecated field `machineSet` to the newer field for its kind, if the newer field is absent. */
 function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
   const { properties = {} } = spec;
   const { machineSet, availabilitySet, virtualMachineScaleSet } = properties;

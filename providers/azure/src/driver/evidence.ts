@@ -28,7 +28,7 @@ function describe(name: string, { statuses: own, vmAgent }: VirtualMachineInstan
   return `virtual machine ${name}: ${parts.join('; ') || 'Azure returned no state'}`;
 }
 
-/** The SDK returns an invalid Date for a text that is not a date. */
+/** Whether a time is valid. The SDK returns an invalid Date for a text that is not a date. */
 const isDate = (time: Date | undefined): time is Date => time !== undefined && !Number.isNaN(time.getTime());
 
 const reported = (what: string, list: readonly InstanceViewStatus[] | undefined): string[] =>

@@ -40,7 +40,10 @@ export async function resumeVm(
   return false;
 }
 
-/** The instance view contains the reason for the failed creation: `ProvisioningState/failed/AllocationFailed`. */
+/**
+ * Reads the error of a failed creation, or undefined. The instance view contains the reason:
+ * `ProvisioningState/failed/AllocationFailed`.
+ */
 async function failureOf(session: Session, vm: string, signal: AbortSignal): Promise<ArmError | undefined> {
   const { statuses } = await session.instanceView(vm, signal);
   const failed = statuses?.find(({ code }) => /^ProvisioningState\/failed\/./i.test(code ?? ''));

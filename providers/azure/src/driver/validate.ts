@@ -101,7 +101,7 @@ function checkOsDisk(
     errors.unsupportedPointer(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
-/** The paths in these errors have no index, as in the original. */
+/** Checks the data disks. The paths in the errors have no index, as in the original. */
 function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   const path = `${STORAGE}.dataDisks`;
   for (const { lun = 0, diskSizeGB = 0, storageAccountType, imageRef } of disks) {
@@ -210,8 +210,8 @@ export function secretProblems(secret: AzureCredentials): readonly string[] {
 }
 
 /**
- * The Secret must contain exactly one credential. For the two credentials that the original supports, the errors have
- * the texts of the original.
+ * Checks that the Secret contains exactly one credential. For the two credentials that the original supports, the
+ * errors have the texts of the original.
  */
 function checkProofs(secret: AzureCredentials, managed: boolean, errors: FieldErrors): void {
   const hasSecret = !isBlank(secret.clientSecret) || !isBlank(secret.azureClientSecret);

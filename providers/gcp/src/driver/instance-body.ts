@@ -24,7 +24,7 @@ const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown
 const map = (value: Readonly<Record<string, string>> | undefined): object | undefined =>
   value && Object.keys(value).length > 0 ? value : undefined;
 
-/** The API of Google writes 64-bit numbers as text. */
+/** Formats a 64-bit number as text, as the API of Google requires. */
 const int64 = (value: number | undefined): string | undefined => (value ? String(value) : undefined);
 
 export function instanceBody({ name, project, spec, userData }: Launch): Record<string, unknown> {

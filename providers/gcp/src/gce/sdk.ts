@@ -47,7 +47,7 @@ export interface Call {
   readonly body?: object | undefined;
 }
 
-/** Each call needs new options, because the SDK changes them. */
+/** Returns new options for a call, because the SDK changes the options. */
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {

@@ -50,7 +50,8 @@ type Fields = z.infer<typeof schema>;
 type Source = NonNullable<Fields['credential_source']>;
 
 /**
- * The token comes only from sources that the operator allows, and the driver sends the token only to Google.
+ * Reads an account that uses the token of a workload. The token comes only from sources that the operator allows, and
+ * the driver sends the token only to Google.
  * @throws Error, or WrongAccount, with the texts of the original
  */
 export function externalAccount(json: unknown, project: string, { universe, sources }: AccountRules): ExternalAccount {

@@ -22,7 +22,7 @@ type Decoded = DecodedInput<LocalProviderSpec, LocalCredentials>;
 
 const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials };
 
-/** Machines are Pods if the Secret has a kubeconfig, or if the process supports only Pods. */
+/** Whether machines are Pods: the Secret has a kubeconfig, or the process supports only Pods. */
 export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
   data.kubeconfig !== undefined || backend === 'pod';
 

@@ -158,7 +158,7 @@ export class PodBackend {
     }
   }
 
-  /** A machine without a provider ID must not delete the Pod of another control cluster. */
+  /** Refuses to delete the Pod of another control cluster for a machine without a provider ID. */
   async #refuseToDelete(client: ResourceClient<Pod>, request: OnMachine, name: string): Promise<void> {
     const { machine, signal, owner } = request;
     if (machine.spec.providerID || owner === undefined) return;

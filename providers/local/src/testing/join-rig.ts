@@ -52,7 +52,7 @@ export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
   node(name: string): Promise<Node | undefined>;
   lease(name: string): Promise<Lease | undefined>;
   pod(name: string): Promise<Pod | undefined>;
-  /** A pod in the namespace `default` that is bound to a node. */
+  /** Creates a pod in the namespace `default` that is bound to a node. */
   run(nodeName: string, name: string, overrides?: { metadata?: object; spec?: object }): Promise<Pod>;
 }
 

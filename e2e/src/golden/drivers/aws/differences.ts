@@ -257,7 +257,7 @@ const terminatedIsNone: Rule = {
   },
 };
 
-/** The VM of the machine was not found, although the requests succeeded. */
+/** Returns the metrics of a call whose requests succeed, but find no VM of the machine. */
 function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
   if (!metrics) return undefined;
   const others = Object.entries(metrics).filter(([name]) => !name.includes('service="instance_get_by_machine"'));

@@ -28,7 +28,10 @@ const seenLine = ({ method, path, query, body }: ScriptedRequest): Line => ({
   text: `${method} ${path} ${stable(query)} ${stable(bodyOf(body))}`,
 });
 
-/** Parallel deletions have no order, so the comparison ignores the order of requests after the first deletion. */
+/**
+ * Sorts the lines after the first deletion. Parallel deletions have no order, so the comparison ignores the order of
+ * these requests.
+ */
 const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
   from < 0
     ? collapse(lines)
@@ -69,8 +72,8 @@ export const differenceOf = (
   metricsDiffer(expected.metrics, reported.metrics);
 
 /**
- * A recording contains the authorization header only if the recording contains the requests for the token of the
- * header.
+ * Returns the difference between the authorization headers, or undefined. A recording contains this header only if the
+ * recording contains the requests for its token.
  */
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const wanted = requests.at(-1)?.authorization;

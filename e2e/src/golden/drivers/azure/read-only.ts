@@ -37,7 +37,9 @@ function asSdkWrites(value: unknown): unknown {
   );
 }
 
-/** The function removes the name of the resource too, because the path of the request contains the name. */
+/**
+ * Removes the read-only members and the name of the resource from a request. The path of the request contains the name.
+ */
 function withoutReadOnly(request: RecordedRequest): RecordedRequest {
   const { method, path, body } = request;
   if (method !== 'PUT' || !isRecord(body) || !/\/(virtualMachines|networkInterfaces)\/[^/]+$/.test(path))
