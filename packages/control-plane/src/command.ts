@@ -145,7 +145,8 @@ async function start(): Promise<ControlPlane> {
     ...(flags.advertiseAddress === undefined ? {} : { advertiseAddress: flags.advertiseAddress }),
     runtimeConfig: flags.runtimeConfig,
     ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
-    // The controllers start after the program has printed the line `ready`, because they need half of the start time.
+    // The controllers need half of the start time, so the controllers start after the program has printed the line
+    // `ready`.
     controllersAfter: announced.promise,
     onControllerError: (controller, _key, error) => {
       if (controller === 'controllers') fail(error);

@@ -37,7 +37,10 @@ import { statefulSetController } from './workloads/stateful-set/index.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
 export type { EvictionRules } from './runtime/eviction-rules.ts';
 
-/** All controllers. Controllers of every kind come last, because they share the caches of the other controllers. */
+/**
+ * All controllers. Controllers that read every kind come last, because these controllers share the caches of the other
+ * controllers.
+ */
 const CONTROLLERS: readonly Controller[] = [
   disruption,
   scheduler,

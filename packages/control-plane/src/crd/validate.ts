@@ -93,7 +93,8 @@ function validateRoot(schema: Fields, path: string): StatusCause[] {
 
 /**
  * Validates the fields of one version, or the fields that all versions share. `hasSchema` means that the internal type
- * stores the schema next to these fields. kube-apiserver refuses selectable fields without a schema next to them.
+ * stores the schema next to these fields. kube-apiserver refuses selectable fields that have no schema at this
+ * position.
  */
 function validateContents(
   version: Fields,

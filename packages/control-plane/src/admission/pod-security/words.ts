@@ -32,7 +32,9 @@ export const context = (holder: Plain): Plain => look(holder, 'securityContext')
 
 export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name') === 'windows';
 
-/** Returns whether a pod has its own user namespace. A pod with a user namespace may run as root within it. */
+/**
+ * Returns whether a pod has its own user namespace. A pod with a user namespace may run as root within its namespace.
+ */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
 /**

@@ -55,7 +55,7 @@ function invoke(
         continue;
       }
       for (const mutation of policy.mutations) {
-        // Variables may depend on the object, so they are evaluated again for each mutation.
+        // Variables may depend on the object, so each mutation evaluates the variables again.
         const scope: Scope = { ...fixed, variables: new LazyVariables(policy.variables, fixed) };
         current =
           current === null

@@ -59,7 +59,7 @@ export function webhookUrlFindings(findings: Findings, url: string, at: string):
   if (query.join('?') !== '') findings.invalid(at, query.join('?'), 'query parameters are not permitted in the URL');
 }
 
-/** Returns the reason why Go cannot parse a URL, or undefined if Go can parse it. */
+/** Returns the reason why Go cannot parse a URL, or undefined if Go can parse the URL. */
 function urlProblem(url: string, scheme: string, authority: string, rest: string): string | undefined {
   if ([...url].some((letter) => letter < ' ' || letter === '\x7f')) return 'net/url: invalid control character in URL';
   if (url.startsWith(':')) return 'missing protocol scheme';

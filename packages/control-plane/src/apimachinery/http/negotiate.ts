@@ -116,7 +116,7 @@ export interface NegotiateOptions {
   readonly by: 'router' | 'handler';
   /** The conversions that the path supports. */
   readonly as: readonly NonNullable<Format['as']>[];
-  /** Whether the path also serves streams. A list path serves streams, because it serves watches. */
+  /** Whether the path also serves streams. A list path serves watches, and a watch is a stream. */
   readonly streams: boolean;
   /**
    * Whether the server can send whole objects as protobuf. By default, `protobuf` is true. Metadata can always be sent

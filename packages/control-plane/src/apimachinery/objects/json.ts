@@ -1,6 +1,6 @@
 declare global {
   interface JSON {
-    /** Node.js has this function, but TypeScript does not declare it. */
+    /** Node.js has `rawJSON`, but TypeScript does not declare this function. */
     rawJSON(text: string): unknown;
   }
 }

@@ -134,7 +134,7 @@ export interface KindDefinition {
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
    * Selectable fields of other versions of the kind. The server stores these fields, but this version has no field
-   * selectors for them.
+   * selectors for these fields.
    */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**

@@ -4,8 +4,8 @@ import type { Registry } from '../../resources/registry.ts';
 import { bootstrapPolicy } from './policy.ts';
 
 /**
- * Creates the roles and bindings that every cluster has, unless they exist. The function writes directly to the store.
- * The roles are valid, and requests for so many roles would need more time.
+ * Creates the missing roles and bindings that every cluster has. The function writes directly to the store. The roles
+ * are valid, and requests for so many roles would need more time.
  */
 export function installPolicy(registry: Registry): void {
   const creationTimestamp = formatTime(registry.now());

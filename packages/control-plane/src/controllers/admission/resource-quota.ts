@@ -53,7 +53,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const work = queue(async (key) => {
     if (quotas.get(key) === undefined) return;
     work.addAfter(key, RESYNC_MS);
-    // The controller reads the quota before it counts the objects. A write of the quota during the count causes a
+    // The controller first reads the quota and then counts the objects. A write of the quota during the count causes a
     // conflict and another count.
     const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
     if (quota === undefined) return;

@@ -143,7 +143,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 /**
  * Creates Evictions for EvictionRequests, and evicts their pods as the default responder. The subresource `eviction`
  * respects disruption budgets. Pods of this control plane have no field `evictionResponders`, so no other responder can
- * evict them.
+ * evict these pods.
  * @see kubernetes pkg/controller/evictionrequest
  */
 export const evictionRequests: Controller = { name: 'evictionrequest', needs: LIFECYCLE, setup };

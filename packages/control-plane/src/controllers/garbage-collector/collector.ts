@@ -74,7 +74,7 @@ export class Collector {
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
 
-  /** Checks the current state of the object, because the object may have changed since it was added to the queue. */
+  /** Checks the current state of the object, because the object may have changed while the object was in the queue. */
   async #assess(node: GraphNode): Promise<void> {
     const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
     if (latest === undefined || latest.metadata.uid !== node.uid) return;

@@ -44,7 +44,7 @@ export class NamespaceWriter {
     const isWaiting = failures.length > 0 || content.some(({ objects }) => objects.some(isDying));
     if (!isWaiting && content.length > 0) return;
     const messages = failures.map(({ message }) => message).sort();
-    // While the controller waits for pods, it does not report the remaining content.
+    // While the controller waits for pods, the status does not report the remaining content.
     const counted = firstOf(content) === content ? content : [];
     await this.#report(namespace, counted, messages);
     if (failures[0] !== undefined) throw failures[0];

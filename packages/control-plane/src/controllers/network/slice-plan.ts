@@ -30,8 +30,8 @@ const groupId = (addressType: unknown, ports: readonly Plain[]): string => JSON.
 const idOf = ({ addresses, targetRef }: Plain): string => JSON.stringify([addresses, targetRef]);
 
 /**
- * Returns the endpoints that a slice keeps, and removes them from `left`. `left` contains the endpoints that still need a
- * slice.
+ * Returns the endpoints that a slice keeps, and removes these endpoints from `left`. `left` contains the endpoints that
+ * still need a slice.
  */
 function draftOf(slice: ApiObject, left: Map<string, Plain>, hasLabels: boolean): Draft {
   let isChanged = !hasLabels;

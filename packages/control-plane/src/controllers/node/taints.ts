@@ -21,7 +21,7 @@ const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
 const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
 
-/** Returns the keys of the taints that a node must have because of its conditions, or because it is cordoned. */
+/** Returns the keys of the required taints of a node. The conditions and the cordon of the node require taints. */
 function wantedKeys(node: ApiObject): Set<string> {
   const wanted = new Set<string>();
   for (const { type, status } of items(look(node, 'status'), 'conditions')) {

@@ -44,6 +44,6 @@ export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[
   return `${why} no new claims to deallocate, preemption: ${preemption(pod, nodes, refusals)}`;
 }
 
-/** Returns the message for a pod that the scheduler refuses before it checks any node. */
+/** Returns the message for a pod that the scheduler refuses without checking any node. */
 export const blockedMessage = (nodes: number, why: string): string =>
   nodes === 0 ? 'no nodes available to schedule pods' : `0/${nodes} nodes are available: ${why}. not found`;

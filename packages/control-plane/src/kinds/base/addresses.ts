@@ -60,7 +60,7 @@ function format(address: Address): string {
 }
 
 /**
- * Returns the errors of an address in a field with the older rules. In such a field, Kubernetes 1.36 applies the strict
+ * Returns the errors of an address in a field with the older rules. In these fields, Kubernetes 1.36 applies the strict
  * rules only to new values.
  */
 export function ipProblems(text: string): string[] {

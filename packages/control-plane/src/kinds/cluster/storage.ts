@@ -316,7 +316,7 @@ export const priorityClassStrategy: Strategy = {
     findings.oneOf('preemptionPolicy', object.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
     return [...causes, ...findings.causes];
   },
-  // The value is immutable, so an update does not validate it again.
+  // The value is immutable, so an update does not validate the value again.
   validateUpdate(object, old) {
     const causes: StatusCause[] = [];
     const why = 'may not be changed in an update.';

@@ -8,7 +8,7 @@ import { type Strategy, strategy } from '../base/strategy.ts';
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** Labels a namespace with its name, so that selectors can find it by name. */
+/** Labels a namespace with its name, so selectors can find the namespace by name. */
 function labelWithName(namespace: ApiObject): void {
   const { name } = namespace.metadata;
   if (name === undefined || name === '') return;

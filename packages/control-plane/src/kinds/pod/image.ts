@@ -1,4 +1,4 @@
-/** A reference with 64 hexadecimal digits is invalid, because it looks like the ID of an image. */
+/** A reference of 64 hexadecimal digits is invalid, because the reference looks like an image ID. */
 const ID = /^[a-f0-9]{64}$/;
 const PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
 const DOMAIN = String.raw`(?:${PART}(?:\.${PART})*|\[[a-fA-F0-9:]+\])(?::\d+)?`;

@@ -137,8 +137,8 @@ function containerCauses(spec: Plain, before: Plain): StatusCause[] {
 }
 
 /**
- * Returns whether the kubelet of a running pod reports resources. Only a kubelet that reports resources can change
- * them.
+ * Returns whether the kubelet of a running pod reports resources. Only a kubelet that reports resources can resize a
+ * pod.
  */
 function isResizable(old: ApiObject): boolean {
   const running = items(look(old, 'status'), 'containerStatuses').find(

@@ -14,7 +14,7 @@ export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 export const DELETION_FINALIZER = 'kubernetes.io/pv-controller';
 const PROVISIONERS = ['volume.beta.kubernetes.io/storage-provisioner', 'volume.kubernetes.io/storage-provisioner'];
 
-/** Former in-tree plugins, and the CSI drivers that replace them. */
+/** Former in-tree plugins, each with the CSI driver that replaces the plugin. */
 const MIGRATED: Readonly<Record<string, string>> = {
   'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
   'kubernetes.io/azure-disk': 'disk.csi.azure.com',

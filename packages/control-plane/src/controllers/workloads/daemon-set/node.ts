@@ -10,7 +10,7 @@ export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
 
-/** A daemon pod stays on an unhealthy node, so it tolerates the taints of these conditions. */
+/** The tolerations of all daemon pods. With these tolerations, a daemon pod stays on an unhealthy node. */
 const TOLERATIONS: readonly Plain[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },

@@ -24,7 +24,10 @@ export const replacesFailedOnly = (job: ApiObject): boolean => {
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
 };
 
-/** Returns whether a pod counts as failed. A deleted pod counts as failed, because it may never report its end. */
+/**
+ * Returns whether a pod counts as failed. A deleted pod counts as failed, because a deleted pod may never report its
+ * end.
+ */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 

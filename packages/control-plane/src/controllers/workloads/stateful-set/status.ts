@@ -6,7 +6,7 @@ import { countPods, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { revisionOfPod } from './identity.ts';
 import { isRunningAndReady } from './plan.ts';
 
-/** The names of the current and of the update revision of a set. */
+/** The names of a set's current revision and update revision. */
 export interface SetRevisions {
   readonly current: string;
   readonly update: string;
