@@ -254,7 +254,7 @@ describe('claims', () => {
     const owners = (await alone.world.machines()).map(({ metadata }: Machine) => metadata.ownerReferences);
     expect([owners, alone.world.writes.get('PATCH machines')]).toEqual([[undefined, undefined], undefined]);
     const said = JSON.stringify(alone.world.log.lines);
-    expect(said).toContain('cannot adopt one, two');
+    expect(said).toContain('does not adopt one, two');
   });
 });
 
