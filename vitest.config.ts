@@ -76,6 +76,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
+    // By default, a poll ends after one second, which is too short on a loaded machine.
+    expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: LongestFirst },
     projects: [
       // Loading the modules again for each file would take longer than the tests of most files.
