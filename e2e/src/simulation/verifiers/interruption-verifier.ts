@@ -90,7 +90,7 @@ export class InterruptionVerifier {
       await clock.advance(BOUNDS.interrupted.ms);
       const now = this.#machines.get(uid);
       if (now && now.metadata.deletionTimestamp === undefined)
-        this.#violate(`machine ${name} still exists without a deletion ${BOUNDS.interrupted.ms} ms after the notice`);
+        this.#violate(`${BOUNDS.interrupted.ms} ms after the notice, no process has deleted machine ${name}`);
       const successors = (await this.#world.machines()).filter(
         ({ metadata }) => !all.some((each) => each.metadata.uid === metadata.uid),
       );

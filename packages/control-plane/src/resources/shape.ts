@@ -120,7 +120,7 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 let isConverting = false;
 
 /**
- * Decodes objects as Go's converter from untyped objects does. The function is used for server-side apply and strategic
+ * Decodes objects like `FromUnstructured` of apimachinery. The function is used for server-side apply and strategic
  * merge patches. `read` must be synchronous.
  */
 export function convertUntyped<T>(read: () => T): T {

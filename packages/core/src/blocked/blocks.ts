@@ -14,7 +14,7 @@ const identity = ({ cause, object }: Blocking): string =>
 
 /**
  * Returns the new content of `status.blockedBy`. Reasons with the same cause and object become one block. A block keeps
- * its time, and keeps its text while a reason still has this text. The status therefore changes only when the blocks
+ * its start time. A block keeps its text as long as one of the new reasons has this text. The status therefore changes only when the blocks
  * change.
  * @returns the stored list if nothing changed
  */

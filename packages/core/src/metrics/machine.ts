@@ -173,7 +173,7 @@ function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): 
   meters.observed(
     {
       name: 'mcm_capacity_offering_probe_seconds',
-      help: 'Seconds until mcm tries an offering without capacity again with one machine; 0: now',
+      help: 'Seconds until mcm retries an offering that had no capacity, with one machine; 0: now',
       labels: OFFERING,
     },
     () => perOffering(({ retryAt }) => Math.max(0, (retryAt.getTime() - clock.now().getTime()) / 1_000)),

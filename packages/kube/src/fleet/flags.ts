@@ -6,7 +6,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
   'fleet-namespaces': textFlag({
     placeholder: '<selector>',
     default: '',
-    help: 'serve one cluster for each namespace with these labels; the Secret that --fleet-secret names contains the kubeconfig',
+    help: 'serve one cluster for each namespace with these labels; the kubeconfig is in a Secret of the namespace, see --fleet-secret',
   }),
   'fleet-secret': textFlag({
     placeholder: '<name>',

@@ -96,7 +96,7 @@ export class Replica<T extends KubeObject> {
   /**
    * Starts a complete list, page by page. At the end of a list, objects that are on no page are removed.
    * @param doubted True if the server has an older state, so all cached objects are invalid.
-   * @param onRewound Called before any change if the list shows an older state.
+   * @param onRewound Called if the list shows an older state than the cache, before the cache changes.
    */
   relist({ doubted = false, onRewound }: RelistOptions = {}): Relist<T> {
     const seen = new Set<Key>();

@@ -11,8 +11,8 @@ export const LeaseAnnotations = {
    */
   HolderSettings: 'holder-settings',
   /**
-   * On a Lease: the periods in which no process held the Lease. The format is `from/to` in RFC 3339, separated by
-   * commas.
+   * On a Lease: the periods in which no process held the Lease. The periods are
+   * separated by commas. Each period is `from/to`, with times in RFC 3339.
    */
   Vacancies: 'vacancies',
   /** On the Lease of a cluster in a fleet: UID of the namespace kube-system of the target cluster. */

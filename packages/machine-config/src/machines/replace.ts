@@ -179,8 +179,8 @@ export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.stra
 
 /**
  * Reverts the changes that a pool made to deployments:
- * - the pool's pause, if the pool replaces no machine,
- * - the pool's annotation, if the pool no longer refers to the deployment.
+ * - removes the pause of the pool, if the pool replaces no machine,
+ * - removes the annotation of the pool, if the pool no longer refers to the deployment.
  * @param still uids of deployments that the pool refers to
  */
 export const releaseWrites = (

@@ -109,7 +109,7 @@ const conditionLines = (conditions: readonly NodeCondition[]): string =>
     )
     .join('\n') || 'none: no node has joined';
 
-/** Returns the end of a text that is longer than the limit. The result starts at the beginning of a line. */
+/** Returns the text, or only its last lines if the text is longer than the limit. */
 function newest(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(-limit);

@@ -21,7 +21,7 @@ export interface ObservedOffering {
   readonly text: string;
   readonly shortage?: Shortage;
   /**
-   * The time until which the machine waits for the first `create` call of another machine for this offering.
+   * The machine waits until this time while another machine makes the first `create` call with the offering.
    * `awaitsFirstCall` is absent if no other machine makes the first call.
    */
   readonly awaitsFirstCall?: Date;
