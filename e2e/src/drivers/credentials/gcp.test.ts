@@ -239,7 +239,7 @@ describe('impersonation', () => {
   });
 
   test.each([
-    [played({ type: 'authorized_user' }), 'source_credentials', 'has type "authorized_user"; it must be'],
+    [played({ type: 'authorized_user' }), 'source_credentials', 'has type "authorized_user"; the type must be'],
     [played(HOST, { service_account_impersonation_url: '' }), 'no service_account_impersonation_url; add'],
     [played(HOST, { service_account_impersonation_url: 'https://evil.example/x' }), 'invalid service_account_impers'],
     [{ ...FILE, service_account_impersonation: { token_lifetime_seconds: 5 } }, 'should be from 600 to 43200'],
