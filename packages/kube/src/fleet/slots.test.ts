@@ -14,8 +14,8 @@ function setUp(perCluster: number, total: number) {
     started.push(path);
     return new Promise((resolve) => ends.set(path, () => resolve(new Response())));
   };
-  const cluster = () => {
-    const wrapped = slots.cluster().wrap(transport);
+  const cluster = (share = 1) => {
+    const wrapped = slots.cluster(() => share).wrap(transport);
     return (path: string, signal?: AbortSignal) => wrapped(request(path, signal));
   };
   return { clock, slots, started, cluster, end: (path: string) => ends.get(path)?.() };
@@ -48,6 +48,34 @@ test('free slots go to the clusters in turn', async () => {
     await t.clock.settle();
   }
   expect(t.started).toEqual(['/a1', '/a2', '/b1', '/a3', '/b2']);
+});
+
+test('a cluster with a larger share gets more of the free slots', async () => {
+  const t = setUp(10, 1);
+  const [a, b] = [t.cluster(3), t.cluster()];
+  void b('/b0');
+  for (let index = 1; index <= 6; index++) void a(`/a${index}`);
+  for (const path of ['/b1', '/b2', '/b3']) void b(path);
+  await t.clock.settle();
+  for (let turn = 0; turn < 8; turn++) {
+    t.end(t.started.at(-1) ?? '');
+    await t.clock.settle();
+  }
+  expect(t.started.slice(1)).toEqual(['/a1', '/a2', '/a3', '/b1', '/a4', '/a5', '/a6', '/b2']);
+});
+
+test('a list costs as much as five other requests', async () => {
+  const t = setUp(10, 1);
+  const [a, b] = [t.cluster(), t.cluster()];
+  void b('/b0');
+  for (const path of ['/api/v1/nodes', '/api/v1/pods']) void a(path);
+  for (let index = 1; index <= 8; index++) void b(`/b${index}`);
+  await t.clock.settle();
+  for (let turn = 0; turn < 8; turn++) {
+    t.end(t.started.at(-1) ?? '');
+    await t.clock.settle();
+  }
+  expect(t.started.slice(1)).toEqual(['/b1', '/b2', '/b3', '/b4', '/api/v1/nodes', '/b5', '/b6', '/b7']);
 });
 
 test('a request without an answer frees its slot of the total, but not that of its cluster', async () => {

@@ -1,6 +1,7 @@
 import { isWatch } from '../client/paths.ts';
 import type { Clock } from '../clock/clock.ts';
-import type { Transport } from '../contract/transport.ts';
+import type { Transport, TransportRequest } from '../contract/transport.ts';
+import { permissionOf } from '../informer/permission.ts';
 
 export interface SlotsOptions {
   readonly perCluster: number;
@@ -14,7 +15,11 @@ export interface SlotsOptions {
  */
 const SLOW_MS = 5_000;
 
+/** The cost of a list, because a page of a list contains up to 500 objects. Every other request has the cost 1. */
+const LIST_COST = 5;
+
 interface Turn {
+  readonly cost: number;
   readonly start: () => void;
 }
 
@@ -26,11 +31,20 @@ export interface ClusterSlots {
 interface Line {
   running: number;
   readonly waiting: Turn[];
+  readonly share: () => number;
+  /** The cost that the cluster may still use in its turn. */
+  credit: number;
+  /** `inTurn` is true if the cluster has received its share of the current turn. */
+  inTurn: boolean;
 }
 
+const costOf = ({ method, path }: TransportRequest): number =>
+  permissionOf(method, path)?.verb === 'list' ? LIST_COST : 1;
+
 /**
- * Limits the requests in flight of all clusters. Free slots go to the clusters in turn. A cluster with many requests
- * does not delay other clusters. A cluster without responses uses only its own slots.
+ * Limits the requests in flight of all clusters. Free slots go to the clusters in turn, in proportion to their shares
+ * (deficit round robin). A cluster with many requests does not delay other clusters. A cluster without responses uses
+ * only its own slots.
  */
 export class Slots {
   readonly #o: SlotsOptions;
@@ -45,12 +59,13 @@ export class Slots {
     return this.#running;
   }
 
-  cluster(): ClusterSlots {
-    const line: Line = { running: 0, waiting: [] };
+  /** @param share Returns the weight of the cluster, an integer of at least 1. */
+  cluster(share: () => number = () => 1): ClusterSlots {
+    const line: Line = { running: 0, waiting: [], share, credit: 0, inTurn: false };
     return {
       wrap: (transport) => async (request) => {
         if (isWatch(request.path)) return transport(request);
-        const leave = await this.#enter(line, request.signal);
+        const leave = await this.#enter(line, costOf(request), request.signal);
         try {
           return await transport(request);
         } finally {
@@ -64,8 +79,8 @@ export class Slots {
    * Waits for a free slot. The promise resolves to a function that frees the slot, and rejects if the signal aborts
    * first.
    */
-  async #enter(line: Line, signal: AbortSignal | undefined): Promise<() => void> {
-    if (!this.#free(line)) await this.#turn(line, signal);
+  async #enter(line: Line, cost: number, signal: AbortSignal | undefined): Promise<() => void> {
+    if (!this.#free(line)) await this.#turn(line, cost, signal);
     else this.#take(line);
     let counted = true;
     const uncount = (): void => {
@@ -92,14 +107,15 @@ export class Slots {
     this.#running += 1;
   }
 
-  #turn(line: Line, signal: AbortSignal | undefined): Promise<void> {
+  #turn(line: Line, cost: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         line.waiting.splice(line.waiting.indexOf(turn), 1);
-        if (line.waiting.length === 0) this.#lines.delete(line);
+        if (line.waiting.length === 0) this.#leaveLines(line);
         reject(signal?.reason);
       };
       const turn: Turn = {
+        cost,
         start: () => {
           signal?.removeEventListener('abort', onAbort);
           resolve();
@@ -115,17 +131,37 @@ export class Slots {
     });
   }
 
-  /** Starts one request of each cluster in turn. */
+  /** Starts requests of each cluster in turn, as many as its share allows. */
   #next(): void {
     for (const line of this.#lines) {
       if (this.#running >= this.#o.total) return;
       if (!this.#free(line)) continue;
-      const turn = line.waiting.shift();
-      this.#lines.delete(line);
-      if (line.waiting.length > 0) this.#lines.add(line);
-      if (turn === undefined) continue;
-      this.#take(line);
-      turn.start();
+      if (!line.inTurn) line.credit += Math.max(1, line.share());
+      line.inTurn = true;
+      for (let turn = line.waiting[0]; turn !== undefined && turn.cost <= line.credit; turn = line.waiting[0]) {
+        if (!this.#free(line)) break;
+        line.waiting.shift();
+        line.credit -= turn.cost;
+        this.#take(line);
+        turn.start();
+      }
+      const cost = line.waiting[0]?.cost;
+      if (cost === undefined) this.#leaveLines(line);
+      else if (cost > line.credit) this.#endTurn(line);
     }
+  }
+
+  #endTurn(line: Line): void {
+    line.inTurn = false;
+    // A set visits its elements in the order in which they were added.
+    this.#lines.delete(line);
+    this.#lines.add(line);
+  }
+
+  /** A cluster without waiting requests saves no credit. */
+  #leaveLines(line: Line): void {
+    line.inTurn = false;
+    line.credit = 0;
+    this.#lines.delete(line);
   }
 }
