@@ -2,7 +2,7 @@ export { UserError } from './command/errors.ts';
 export { serveDashboard } from './dashboard/serve.ts';
 export { applyObjects } from './install/apply.ts';
 export { deployFiles } from './install/chart/files.ts';
-export { fleetBinding } from './install/objects/fleet.ts';
+export { fleetBinding, handOverBinding } from './install/objects/fleet.ts';
 export { type InstallSection, installSections } from './install/objects/objects.ts';
 export { DEFAULT_INSTALL, type InstallSettings, NOT_IN_FLEET, separated } from './install/objects/settings.ts';
 export type { DeploymentPlan } from './plan/plan.ts';

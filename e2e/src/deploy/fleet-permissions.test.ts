@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, Finalizers, type MachineDeployment, machineDeployments } from '@mcm/api';
-import { DEFAULT_INSTALL, fleetBinding, installSections } from '@mcm/cli';
+import { DEFAULT_INSTALL, fleetBinding, handOverBinding, installSections } from '@mcm/cli';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { machineControllerBinary } from '@mcm/core';
 import {
@@ -44,7 +44,7 @@ const objects = (installSections(DEFAULT_INSTALL).find(({ name }) => name === 'f
 );
 /** The permissions outside of the namespaces of clusters. */
 const own = allowedBy(
-  objects.filter((object) => 'rules' in object && !/-(cluster|metrics)\./.test(object.metadata.name)),
+  objects.filter((object) => 'rules' in object && !/-(cluster|metrics|hand-over)\./.test(object.metadata.name)),
 );
 
 const kubeconfig = (server: string): string =>
@@ -190,4 +190,36 @@ test('after the deletion of a namespace with its RoleBinding, a ClusterRoleBindi
   await t.admin.request('POST', `${RBAC}/clusterrolebindings`, { body });
   await t.clock.advance(400_000);
   expect(await ignoreNotFound(t.admin.resource(namespaces).get(BOUND))).toBeUndefined();
+});
+
+test('with the role for hand-overs in its namespace, and only there, the fleet marks a large cluster', async () => {
+  const t = await setUp();
+  const labels = { a: 'b' };
+  const template = { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+  const spec = { replicas: 0, selector: { matchLabels: labels }, template };
+  const annotations = { text: 'x'.repeat(200_000) };
+  const bind = async (namespace: string, object: object): Promise<void> => {
+    await t.admin.request('POST', `${RBAC}/namespaces/${namespace}/rolebindings`, { body: object });
+  };
+  await bind(UNBOUND, fleetBinding(DEFAULT_INSTALL, UNBOUND));
+  await bind(BOUND, handOverBinding(DEFAULT_INSTALL, BOUND));
+  for (const namespace of [BOUND, UNBOUND])
+    for (let index = 0; index < 6; index++)
+      await t.admin
+        .resource<MachineDeployment>(machineDeployments, namespace)
+        .create({ metadata: { name: `workers-${index}`, namespace, annotations }, spec });
+  await run(machineControllerManager, t, ['--fleet-cache-limit=1']);
+  await t.clock.advance(60_000);
+  const marks = [BOUND, UNBOUND].map(async (name) => {
+    const { metadata } = await t.admin.resource(namespaces).get(name);
+    return metadata.annotations?.['mcm-fleet-handed-over']?.replace(/about \d+ MiB/, 'about N MiB');
+  });
+  expect(await Promise.all(marks)).toEqual([
+    'the caches of machine-controller-manager have about N MiB, and the limit is 1 MiB (--fleet-cache-limit)',
+    undefined,
+  ]);
+  const { items } = await t.admin.resource(leases).list();
+  const holderOf = (namespace: string) =>
+    items.find(({ metadata }) => metadata.namespace === namespace)?.spec?.holderIdentity ?? '';
+  expect([holderOf(BOUND), holderOf(UNBOUND)]).toEqual(['', expect.stringContaining('machine-controller-manager')]);
 });

@@ -8,6 +8,7 @@ import {
   createMetrics,
   type Metrics,
   ObserveDecisions,
+  registerCacheSize,
   registerFeatures,
   registerFleetMetrics,
   registerSpanMetrics,
@@ -53,6 +54,7 @@ function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
 function fleetMetrics(): Metrics {
   const metrics = library();
   registerFleetMetrics(metrics.meters, { status: () => [], peers: [] });
+  registerCacheSize(metrics.meters, { bytes: () => 0 });
   return metrics;
 }
 

@@ -109,6 +109,7 @@ export { variableOf } from './flags/given.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export type { RolloutNeeds, RolloutPermit } from './fleet/budget/permit.ts';
 export { fleetFlags } from './fleet/flags.ts';
+export { registerCacheSize } from './fleet/hand-over.ts';
 export type { RegionReach } from './fleet/regions.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
 export { Demand } from './informer/demand.ts';
@@ -180,6 +181,7 @@ export {
   secrets,
   type Taint,
 } from './types/core.ts';
+export { FleetAnnotations } from './types/fleet-annotations.ts';
 export {
   type CsiNode,
   csiNodes,

@@ -94,6 +94,11 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   'fleet drain': { examples: [['mcm fleet drain 0 -n mcm', 'moves all clusters of replica 0 to the other replicas']] },
   'fleet undrain': { examples: [['mcm fleet undrain 0 -n mcm', 'gives replica 0 its share of the clusters again']] },
+  'fleet weight': {
+    examples: [
+      ['mcm fleet weight 1 1 -n mcm', 'gives replica 1 about 1 % of the clusters next to a replica of weight 100'],
+    ],
+  },
   'fleet move': {
     examples: [['mcm fleet move shoot--a --to 1 -n mcm', 'assigns the cluster to replica 1 of both programs']],
   },

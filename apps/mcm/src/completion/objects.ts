@@ -21,6 +21,7 @@ const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas' | 'clusters'
   'zone return': 'zones',
   'fleet drain': 'replicas',
   'fleet undrain': 'replicas',
+  'fleet weight': 'replicas',
   'fleet move': 'clusters',
 };
 

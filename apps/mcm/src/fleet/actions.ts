@@ -1,4 +1,5 @@
 import {
+  FleetAnnotations,
   holderSettings,
   isConflict,
   isForbidden,
@@ -6,6 +7,7 @@ import {
   type Lease,
   LeaseAnnotations,
   leases,
+  namespaces,
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
@@ -108,7 +110,7 @@ export async function replicaRows(client: KubeClient, namespace: string, now: Da
       state: stateOf(lease, renewedMs),
       identity: holder,
       renewedMs,
-      weight: Number(settings['fleet-weight'] ?? 0),
+      weight: Number(lease.metadata.annotations?.[LeaseAnnotations.FleetWeight] ?? settings['fleet-weight'] ?? 0),
       clusters: holders?.filter((each) => isRunOf(holder, each)).length,
       chosen: chosenOf(lease),
       unreachable: unreachableOf(lease),
@@ -158,6 +160,51 @@ export async function drain(
     changes.push({ lease: peer.lease.metadata.name, action: changed ? action : 'unchanged' });
   }
   return changes;
+}
+
+/** The largest weight of a replica, as in the flag `--fleet-weight`. */
+const MOST_WEIGHT = 1000;
+
+/**
+ * Sets the weight of a replica. The change applies to the peer Leases of all programs. Without a weight, the flag
+ * `--fleet-weight` of the replica applies again.
+ */
+export async function setWeight(
+  client: KubeClient,
+  namespace: string,
+  replica: string,
+  weight: string | undefined,
+): Promise<readonly FleetChange[]> {
+  if (weight !== undefined && (!/^\d+$/.test(weight) || Number(weight) > MOST_WEIGHT))
+    throw new UserError(`<weight> must be an integer from 0 to ${MOST_WEIGHT}, or default, not "${weight}"`);
+  const peers = (await withReplica(client, namespace, replica)).filter((peer) => peer.replica === replica);
+  const changes: FleetChange[] = [];
+  for (const peer of peers) {
+    const changed = await annotate(client, peer, LeaseAnnotations.FleetWeight, () => weight ?? null);
+    const action = weight === undefined ? 'the weight of the flag applies' : `weight ${weight}`;
+    changes.push({ lease: peer.lease.metadata.name, action: changed ? action : 'unchanged' });
+  }
+  return changes;
+}
+
+/** A cluster that the fleet handed over to its own process. */
+export interface HandedOver {
+  readonly cluster: string;
+  readonly reason: string;
+}
+
+/** Returns the clusters with the mark of a hand-over. Without the permission to list namespaces, the list is empty. */
+export async function handedOver(client: KubeClient): Promise<readonly HandedOver[]> {
+  try {
+    const { items } = await client.resource(namespaces).list();
+    return items.flatMap(({ metadata: { name: cluster, annotations } }) => {
+      const reason = annotations?.[FleetAnnotations.HandedOver];
+      return reason === undefined ? [] : [{ cluster, reason }];
+    });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return [];
+  }
 }
 
 /**

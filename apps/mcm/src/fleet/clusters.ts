@@ -1,5 +1,5 @@
 import { type Machine, machines, phaseOf } from '@mcm/api';
-import { type KubeClient, type Lease, leases, namespaces } from '@mcm/kube';
+import { FleetAnnotations, type KubeClient, type Lease, leases, namespaces } from '@mcm/kube';
 import { age } from '../output/age.ts';
 import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
 
@@ -48,12 +48,13 @@ export async function clusterRows(
   ]);
   const leaseOf = new Map(every.items.map((lease) => [`${lease.metadata.namespace}/${lease.metadata.name}`, lease]));
   const machinesOf = Map.groupBy(all, ({ metadata }) => metadata.namespace ?? '');
-  const rows = selected.items.map(({ metadata: { name, deletionTimestamp } }): ClusterRow => {
+  const rows = selected.items.map(({ metadata: { name, deletionTimestamp, annotations } }): ClusterRow => {
     const own = machinesOf.get(name) ?? [];
     const running = own.filter((machine) => phaseOf(machine) === 'Running').length;
     const held = [MANAGER, CONTROLLER].map((lease) => heldBy(lease, leaseOf.get(`${name}/${lease}`), replicas));
     const problems = [
       deletionTimestamp === undefined ? '' : deletionProblem(own.length, held),
+      handOverProblem(annotations?.[FleetAnnotations.HandedOver], held),
       ...held.map((one) => leaseProblem(one, now)),
       ...held.map((one) => reachProblem(name, one)),
       running < own.length ? `${own.length - running} of ${own.length} machines are not Running` : '',
@@ -93,6 +94,14 @@ function leaseProblem({ name, lease, identity }: Held, now: Date): string {
   const lateMs =
     now.getTime() - Date.parse(lease?.spec?.renewTime ?? '') - (lease?.spec?.leaseDurationSeconds ?? 0) * 1000;
   return lateMs > 0 ? `the Lease ${name} expired ${age(lateMs)} ago` : '';
+}
+
+/** Returns the problem of a cluster that the fleet handed over, but that no other process serves. */
+function handOverProblem(reason: string | undefined, held: readonly Held[]): string {
+  const free = held.filter(({ identity }) => identity === '').map(({ name }) => name);
+  return reason === undefined || free.length === 0
+    ? ''
+    : `handed over, and no process holds the Lease ${free.join(' and the Lease ')}: ${reason}`;
 }
 
 /**

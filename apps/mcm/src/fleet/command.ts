@@ -30,6 +30,14 @@ export function addFleet(program: Command, environment: CommandEnvironment): voi
       const { setDrain } = await import('./run.ts');
       await setDrain(replica, drained, flags, environment);
     });
+  scoped(
+    fleet
+      .command('weight <replica> <weight>')
+      .description('set the weight of a replica from 0 to 1000; default: the flag --fleet-weight applies'),
+  ).action(async (replica: string, weight: string, flags: FleetFlags) => {
+    const { changeWeight } = await import('./run.ts');
+    await changeWeight(replica, weight, flags, environment);
+  });
   scoped(fleet.command('move <cluster>').description('assign a cluster to a replica'))
     .option(
       '--to <replica>',

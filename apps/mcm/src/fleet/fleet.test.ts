@@ -6,7 +6,7 @@ import { memberConfig } from '../cluster/cluster.ts';
 import { inFleetCluster } from '../cluster/cluster-options.ts';
 import { clusterTree } from '../tree/clusters.ts';
 import type { Branch } from '../tree/tree.ts';
-import { drain, move, replicaRows } from './actions.ts';
+import { drain, handedOver, move, replicaRows, setWeight } from './actions.ts';
 import { clusterRows } from './clusters.ts';
 
 let client: KubeClient;
@@ -73,6 +73,21 @@ test('a drain changes the Leases of all programs, and a repetition changes nothi
   await expect(drain(client, 'default', 'x', true)).rejects.toThrow(
     'the namespace default has no peer Lease of the replica x; the replicas are: 0, 1',
   );
+});
+
+test('a weight changes the Leases of all programs until it is reset, and the status shows it', async () => {
+  await twoReplicas();
+  expect((await setWeight(client, 'default', '0', '1')).map(({ action }) => action)).toEqual(['weight 1', 'weight 1']);
+  expect(await annotations('machine-controller-aws-fleet-0')).toEqual({ 'fleet-weight': '1' });
+  const weights = async () => (await replicaRows(client, 'default', clock.now())).map(({ weight }) => weight);
+  expect(await weights()).toEqual([1, 1, 0]);
+  expect((await setWeight(client, 'default', '0', '1')).map(({ action }) => action)).toEqual([
+    'unchanged',
+    'unchanged',
+  ]);
+  await setWeight(client, 'default', '0', undefined);
+  expect([await annotations('machine-controller-aws-fleet-0'), await weights()]).toEqual([{}, [1, 100, 0]]);
+  await expect(setWeight(client, 'default', '0', '1%')).rejects.toThrow('<weight> must be an integer from 0 to 1000');
 });
 
 test('a move assigns a cluster to one replica, and without a replica the hash decides again', async () => {
@@ -197,6 +212,15 @@ test('the list of clusters shows their replicas and machines, and problems come 
     .resource(leases, 'c9')
     .patch('machine-controller-manager', { type: 'merge', body: { spec: { holderIdentity: 'pod' } } });
   expect((await rows()).at(-1)).toBe('c9 pod 0 0/0');
+  const annotated = { metadata: { annotations: { 'mcm-fleet-handed-over': 'too large' } } };
+  for (const name of ['c1', 'c3']) await client.resource(namespaces).patch(name, { type: 'merge', body: annotated });
+  const given = 'handed over, and no process holds the Lease machine-controller: too large';
+  expect(await rows()).toContain(`c3 0 - 0/0 ${given}`);
+  expect(await rows()).toContain('c1 0 0 1/1');
+  expect(await handedOver(client)).toEqual([
+    { cluster: 'c1', reason: 'too large' },
+    { cluster: 'c3', reason: 'too large' },
+  ]);
   await client.resource(namespaces).delete('c4');
   const deleted = 'the namespace is being deleted; machines left: 2';
   expect(await rows()).toContain(`c4 0 0 1/2 ${deleted}`);

@@ -5,7 +5,16 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
-import { drain, type FleetChange, move, type ReplicaRow, replicaRows } from './actions.ts';
+import {
+  drain,
+  type FleetChange,
+  type HandedOver,
+  handedOver,
+  move,
+  type ReplicaRow,
+  replicaRows,
+  setWeight,
+} from './actions.ts';
 import { type ClusterRow, clusterRows } from './clusters.ts';
 
 export type FleetFlags = ClusterFlags & { readonly output: OutputFormat };
@@ -17,10 +26,13 @@ type Say = Pick<CommandEnvironment, 'say'>;
 export const status = (flags: FleetStatusFlags, telling: Following): Promise<void> =>
   inCluster(flags, 'fleet', ({ client, namespace }) =>
     reportOrFollow(telling, flags, {
-      read: async () => ({ items: await replicaRows(client, namespace, realClock.now()) }),
+      read: async () => {
+        const [items, given] = await Promise.all([replicaRows(client, namespace, realClock.now()), handedOver(client)]);
+        return { items, handedOver: given };
+      },
       text: rowLines,
       // The time of the Lease is removed, because each renewal of the Lease changes it.
-      watched: ({ items }) => items.map(({ renewedMs: _, ...row }) => row),
+      watched: ({ items, handedOver: given }) => [items.map(({ renewedMs: _, ...row }) => row), given],
     }),
   );
 
@@ -39,6 +51,12 @@ export const setDrain = (replica: string, drained: boolean, flags: FleetFlags, e
   inCluster(flags, 'fleet', async ({ client, namespace }) =>
     report(await drain(client, namespace, replica, drained), flags, environment),
   );
+
+export const changeWeight = (replica: string, weight: string, flags: FleetFlags, environment: Say): Promise<void> =>
+  inCluster(flags, 'fleet', async ({ client, namespace }) => {
+    const given = weight === 'default' ? undefined : weight;
+    report(await setWeight(client, namespace, replica, given), flags, environment);
+  });
 
 export const moveCluster = (cluster: string, flags: MoveFlags, environment: Say): Promise<void> =>
   inCluster(flags, 'fleet', async ({ client, namespace }) =>
@@ -64,7 +82,23 @@ const clusterLines = (items: readonly ClusterRow[], selector: string): string[] 
         ]),
       ]);
 
-const rowLines = ({ items }: { readonly items: readonly ReplicaRow[] }): string[] =>
+interface FleetReport {
+  readonly items: readonly ReplicaRow[];
+  /** The clusters with their own process. */
+  readonly handedOver: readonly HandedOver[];
+}
+
+const rowLines = ({ items, handedOver: given }: FleetReport): string[] => [
+  ...replicaLines(items),
+  ...(given.length === 0 ? [] : handedOverLines(given)),
+];
+
+const handedOverLines = (clusters: readonly HandedOver[]): readonly string[] => [
+  '',
+  ...columns([['HANDED OVER', 'REASON'], ...clusters.map(({ cluster, reason }) => [cluster, reason])]),
+];
+
+const replicaLines = (items: readonly ReplicaRow[]): string[] =>
   items.length === 0
     ? ['The namespace contains no peer Leases of a fleet']
     : columns([

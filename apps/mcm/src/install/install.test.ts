@@ -170,8 +170,8 @@ test('every template of the chart is a file of the kustomize base with placehold
   for (const { name } of sections().filter((section) => section.name !== 'crds')) {
     const file = kustomize.get(`base/${name}.yaml`) ?? kustomize.get(`${name}/${name}.yaml`) ?? '';
     const templates = kinds(chart.get(`templates/${name}.yaml`) ?? '').filter((kind) => kind !== 'kind: PodMonitor');
-    // The last object is the binding in the namespaces of the value `fleet.namespaces`.
-    if (name === 'fleet') expect(templates.pop()).toBe('kind: RoleBinding');
+    // The last objects are the bindings in the namespaces of the value `fleet.namespaces`.
+    if (name === 'fleet') expect(templates.splice(-2)).toEqual(['kind: RoleBinding', 'kind: RoleBinding']);
     expect(templates).toEqual(kinds(file));
   }
   expect([...chart.values()].join('\n')).not.toMatch(/__\w+__/);
@@ -352,6 +352,7 @@ describe('the provider', () => {
       .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(named.toSorted()).toEqual([
       'ClusterRole mcm-fleet-cluster.default',
+      'ClusterRole mcm-fleet-hand-over.default',
       'ClusterRole mcm-fleet-metrics.default',
       'ClusterRole mcm-fleet.default',
       'ClusterRoleBinding mcm-fleet.default',

@@ -7,8 +7,17 @@
  * - `stopping`: the controllers end, and the Lease is released
  * - `failed`: stopped by an error; a retry follows
  * - `refused`: the discovery found the cluster without a usable kubeconfig
+ * - `handed-over`: the cluster has its own process, and no replica of the fleet serves the cluster
  */
-export type ClusterState = 'elsewhere' | 'starting' | 'waiting' | 'serving' | 'stopping' | 'failed' | 'refused';
+export type ClusterState =
+  | 'elsewhere'
+  | 'starting'
+  | 'waiting'
+  | 'serving'
+  | 'stopping'
+  | 'failed'
+  | 'refused'
+  | 'handed-over';
 
 export const CLUSTER_STATES: readonly ClusterState[] = [
   'elsewhere',
@@ -18,6 +27,7 @@ export const CLUSTER_STATES: readonly ClusterState[] = [
   'stopping',
   'failed',
   'refused',
+  'handed-over',
 ];
 
 export interface ClusterStatus {
@@ -29,7 +39,10 @@ export interface ClusterStatus {
   readonly assigned: string;
   /** Identity of the Lease's holder, if known. */
   readonly holder: string;
-  /** The last error since the cluster was served. Without an error, the text is empty. */
+  /**
+   * The last error since the cluster was served, or the reason of the state `handed-over`. Without both, the text is
+   * empty.
+   */
   readonly error: string;
 }
 

@@ -43,6 +43,11 @@ export const fleetFlags = flagGroup('Fleet mode', {
     default: 0,
     help: 'duration of the Leases of quiet clusters; 0: --leader-elect-lease-duration',
   }),
+  'fleet-cache-limit': integerFlag({
+    min: 0,
+    default: 0,
+    help: 'maximum estimated size of the caches of one cluster, in MiB; the fleet releases larger clusters; 0: no limit',
+  }),
   'fleet-total-requests': integerFlag({
     min: 1,
     default: 200,
@@ -90,6 +95,9 @@ export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
       ? ['--observe-only is not available in the fleet mode; use the flag in a process with one cluster']
       : []),
     ...quietLeaseProblem(flags),
+    ...(flags['fleet-cache-limit'] > 0 && flags['fleet-namespaces'] === ''
+      ? ['--fleet-cache-limit needs --fleet-namespaces: the mark of a large cluster is an annotation of its namespace']
+      : []),
     ...(NAME.test(replicaOf(flags))
       ? []
       : ['--fleet-replica must contain only lower-case letters, digits, "-" and "."']),

@@ -114,6 +114,10 @@ export class Fleet implements Discovered {
     this.#cluster(name).refuse(problem);
   }
 
+  handOver(name: string, reason: string): void {
+    this.#cluster(name).handOver(reason);
+  }
+
   disengage(name: string): void {
     const cluster = this.#clusters.get(name);
     if (cluster === undefined) return;

@@ -13,6 +13,8 @@ export interface Member {
   readonly region?: string | undefined;
   /** Labels of the namespace in the seed. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** The weight of the cluster in the distribution of requests, by default 1. */
+  readonly share?: number | undefined;
   /** Folder for relative paths in the kubeconfig. If undefined, the kubeconfig must not refer to files or programs. */
   readonly folder: string | undefined;
   /** Object that receives events about the cluster. */
@@ -25,6 +27,8 @@ export interface Discovered {
   engage(member: Member): void;
   /** Reports a cluster that exists but cannot be served. `problem` contains the object and the fix. */
   refuse(name: string, problem: string): void;
+  /** Reports a cluster that has its own process. `reason` is the text of the annotation. */
+  handOver(name: string, reason: string): void;
   disengage(name: string): void;
   /** The namespace of the cluster is being deleted. */
   deleting(name: string): void;

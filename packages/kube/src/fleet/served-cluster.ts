@@ -22,6 +22,8 @@ export interface ClusterRun {
   readonly memory: ClusterMemory;
   /** Returns true if another replica may reach the API server of the cluster. */
   readonly elsewhere: () => boolean;
+  /** Returns the weight of the cluster in the distribution of requests. */
+  readonly share: () => number;
   /** Aborts when the namespace of the cluster is being deleted. */
   readonly deletion: AbortSignal;
   readonly signal: AbortSignal;
@@ -98,6 +100,8 @@ export class ServedCluster {
   #deletion = new AbortController();
   /** `#empty` is true if the namespace is being deleted and needs no controllers any more. */
   #empty = false;
+  /** The state of a cluster with an error and without a member. */
+  #unserved: 'refused' | 'handed-over' = 'refused';
 
   constructor(name: string, parts: ServedClusterParts) {
     this.#name = name;
@@ -164,10 +168,21 @@ export class ServedCluster {
         cluster: this.#name,
         error: problem,
       });
+    this.#without('refused', problem, new Error(problem));
+  }
+
+  /** Stops the cluster as if the fleet no longer contained the cluster, but keeps the cluster in the status. */
+  handOver(reason: string): void {
+    this.#setUnreachable(false);
+    this.#without('handed-over', reason, new ClusterGone(reason));
+  }
+
+  #without(state: 'refused' | 'handed-over', text: string, end: Error): void {
     this.#member = undefined;
-    this.#error = problem;
-    this.#stop(problem);
-    if (this.#run === undefined) this.#set('refused');
+    this.#unserved = state;
+    this.#error = text;
+    this.#run?.abort(end);
+    if (this.#run === undefined) this.#set(state);
   }
 
   deleting(): void {
@@ -230,7 +245,7 @@ export class ServedCluster {
     this.#run = undefined;
     // The API server deletes the namespace within seconds.
     if (this.#empty) this.#set('stopping');
-    else this.#set(this.#member === undefined && this.#error !== '' ? 'refused' : 'elsewhere');
+    else this.#set(this.#member === undefined && this.#error !== '' ? this.#unserved : 'elsewhere');
   }
 
   async #probe(member: Member, signal: AbortSignal): Promise<void> {
@@ -257,6 +272,7 @@ export class ServedCluster {
       progress,
       memory: this.#memory,
       elsewhere: () => elsewhere(this.#name),
+      share: () => this.#member?.share ?? 1,
       deletion: this.#deletion.signal,
       signal,
     };
@@ -270,7 +286,7 @@ export class ServedCluster {
       state: (state, holder = '') => {
         if (state === 'serving') {
           servedFrom = clock.monotonic();
-          this.#error = '';
+          if (this.#member !== undefined) this.#error = '';
         }
         this.#holder = holder;
         this.#set(state);

@@ -1,6 +1,7 @@
 import type { Store } from '../contract/informer.ts';
 import type { Key } from '../contract/objects.ts';
 import { faultsOf } from './faults.ts';
+import { objectBytes } from './object-bytes.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
@@ -17,6 +18,12 @@ const guarded =
   };
 
 export type IndexFailed<T> = (index: string, object: T, error: unknown) => void;
+
+/** Called after each change of a cache, with the change of its estimated size in bytes. */
+export type Sized = (changeBytes: number) => void;
+
+/** The estimated memory of the key and of the entries that refer to an object, in bytes. */
+const ENTRY_BYTES = 200;
 
 class Index<T> {
   readonly valuesOf: IndexFunction<T>;
@@ -60,10 +67,16 @@ export class Cache<T extends object> implements Store<T> {
   readonly #objects = new Map<Key, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   #list: readonly T[] | undefined;
+  readonly #sized: Sized | undefined;
 
   #malformed = 0;
 
-  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, failed: IndexFailed<T> = () => undefined) {
+  constructor(
+    indexes: Readonly<Record<string, IndexFunction<T>>> = {},
+    failed: IndexFailed<T> = () => undefined,
+    sized?: Sized,
+  ) {
+    this.#sized = sized;
     this.#indexes = new Map(
       Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(guarded(name, valuesOf, failed))]),
     );
@@ -116,6 +129,7 @@ export class Cache<T extends object> implements Store<T> {
     this.#count(object, 1);
     this.#objects.set(key, object);
     this.#list = undefined;
+    this.#sized?.(objectBytes(object) - (old === undefined ? -ENTRY_BYTES : objectBytes(old)));
   }
 
   #count(object: T | undefined, by: 1 | -1): void {
@@ -129,5 +143,6 @@ export class Cache<T extends object> implements Store<T> {
     this.#count(old, -1);
     this.#objects.delete(key);
     this.#list = undefined;
+    this.#sized?.(-ENTRY_BYTES - objectBytes(old));
   }
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../contract/logger.ts';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import type { ServerHistory } from '../contract/server-history.ts';
 import { conform } from '../contract/shape.ts';
+import type { Sized } from './cache.ts';
 import { faultsOf, faultText, noteFaults } from './faults.ts';
 import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
@@ -35,6 +36,8 @@ export interface InformerRuntime {
    * faults. `client` is the client of the object's cluster.
    */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
+  /** With `sized`, each cache estimates its size, and reports each change of the estimate. */
+  readonly sized?: Sized | undefined;
 }
 
 const DEFAULT_PAGE_SIZE = 500;
@@ -85,6 +88,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     };
     this.#replica = new Replica<T>({
       indexes: options.indexes,
+      sized: options.sized,
       indexFailed: (index, object, error) =>
         this.#log.error('Index function failed for an object; lookups in the index do not find this object', {
           ...this.#named(object),

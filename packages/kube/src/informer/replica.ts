@@ -1,11 +1,12 @@
 import type { Change } from '../contract/informer.ts';
 import { type Key, type KubeObject, keyOf } from '../contract/objects.ts';
-import { Cache, type IndexFailed, type IndexFunction } from './cache.ts';
+import { Cache, type IndexFailed, type IndexFunction, type Sized } from './cache.ts';
 import { versionNumber } from './versions.ts';
 
 export interface ReplicaOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>> | undefined;
   readonly indexFailed?: IndexFailed<T>;
+  readonly sized?: Sized | undefined;
   readonly emit: (change: Change<T>) => void;
 }
 
@@ -33,7 +34,7 @@ export class Replica<T extends KubeObject> {
   #newest: T | undefined;
 
   constructor(options: ReplicaOptions<T>) {
-    this.cache = new Cache(options.indexes, options.indexFailed);
+    this.cache = new Cache(options.indexes, options.indexFailed, options.sized);
     this.#emit = options.emit;
   }
 

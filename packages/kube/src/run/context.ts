@@ -34,6 +34,8 @@ export interface ContextParts<F extends Flags> {
   readonly region?: () => RegionReach | undefined;
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
   readonly rollouts?: RolloutPermit | undefined;
+  /** Receives the changes of the estimated size of all caches. Without `sized`, there is no estimate. */
+  readonly sized?: ((changeBytes: number) => void) | undefined;
   /** The namespace of the controllers, by default the value of `--namespace`. */
   readonly namespace?: string;
   /** With `fence`, the client sends writes only while no other process can be the leader. */
@@ -93,6 +95,7 @@ export function createContext<F extends Flags>(
       random,
       log,
       observe: metrics.reflectors,
+      sized: parts.sized,
       malformed: (object, sentence, client) =>
         ((ofTarget.has(client) ? targetRecorder : undefined) ?? recorder).event(
           object,

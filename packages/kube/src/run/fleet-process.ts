@@ -145,6 +145,7 @@ export class FleetProcess<F extends Flags> {
       answeredMs: answers.ageMs,
       serving: this.#serving,
       region: (name: string) => this.#fleet.regionOf(name),
+      event: this.#event,
     };
     this.#fleet = new Fleet({
       replica: replicaOf(fleetFlags),
@@ -263,8 +264,12 @@ export class FleetProcess<F extends Flags> {
   #onFailure(member: Member, reason: FailureReason, error: string): void {
     this.#count(member.name, reason);
     const message = `${this.#p.definition.name} stopped its controllers for the cluster: ${error}; mcm retries`;
-    if (member.about !== undefined) this.#recorder.event(member.about, 'Warning', STOPPED, message);
+    this.#event(member, STOPPED, message);
   }
+
+  readonly #event = ({ about }: Member, reason: string, message: string): void => {
+    if (about !== undefined) this.#recorder.event(about, 'Warning', reason, message);
+  };
 
   readonly #serving = (cluster: string, metrics: Metrics, pages: DebugPages): (() => void) => {
     const served = { metrics, pages };

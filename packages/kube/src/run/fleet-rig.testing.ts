@@ -10,6 +10,7 @@ import { isNotFound } from '../contract/errors.ts';
 import type { Transport, TransportRequest } from '../contract/transport.ts';
 import type { ClusterStatus } from '../fleet/cluster-state.ts';
 import type { RegionReach } from '../fleet/regions.ts';
+import { createInformer } from '../informer/create-informer.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../transports/undici.ts';
 import { configMaps, namespaces, secrets } from '../types/core.ts';
 import { type Lease, leases } from '../types/groups.ts';
@@ -42,6 +43,8 @@ export const FLEET_FINALIZER = 'example.com/fleet-demo';
 const WORK_FINALIZER = 'example.com/work';
 const WORK = 'work';
 const SEED = 'seed';
+/** The unit of a cluster with this prefix has a cache with the ConfigMaps of its namespace. */
+const CACHED = 'cached';
 /** The rig sends a late write of a unit this time after the end of the unit, in milliseconds. */
 const LATE_MS = 20_000;
 /** Interval between two writes of a unit. */
@@ -59,11 +62,11 @@ const demo: BinaryDefinition<Record<never, never>> = {
     without: [],
     deletion: { finalizer: FLEET_FINALIZER, content: [{ definition: configMaps, finalizer: WORK_FINALIZER }] },
   },
-  units: ({ control, target, clock, namespace }) => [
+  units: ({ control, target, clock, namespace, runtime }) => [
     {
       name: 'beat',
       needs: [],
-      informers: [],
+      informers: namespace.startsWith(CACHED) ? [createInformer(control, configMaps, { ...runtime, namespace })] : [],
       quiet: () => true,
       run: async (signal) => {
         const write = async (client: KubeClient | undefined, place: string, beats: string): Promise<void> => {
@@ -121,6 +124,8 @@ export class FleetRig {
    * Server names that lead to another control plane, as after a wrong change of DNS. A key may start with a process.
    */
   readonly redirected = new Map<string, string>();
+  /** Returns true for requests that the API server refuses with the code 403. */
+  refuse: (request: TransportRequest) => boolean = () => false;
   /** The clusters of servers whose name is not the name of the cluster. */
   readonly #clusterOf = new Map<string, string>();
   readonly #regions: ReadonlyMap<string, string>;
@@ -259,8 +264,8 @@ export class FleetRig {
       await writeFile(join(folder, `${name}.kubeconfig`), this.kubeconfig(server));
   }
 
-  replicaOfFolder(name: string, folder: string): Promise<Replica> {
-    return this.#run(name, [`--fleet-folder=${folder}`, `--fleet-replica=${name}`, '--namespace=default']);
+  replicaOfFolder(name: string, folder: string, flags: readonly string[] = []): Promise<Replica> {
+    return this.#run(name, [`--fleet-folder=${folder}`, `--fleet-replica=${name}`, '--namespace=default', ...flags]);
   }
 
   async #run(name: string, flags: readonly string[]): Promise<Replica> {
@@ -332,6 +337,8 @@ export class FleetRig {
       const place = this.redirected.get(`${process} ${server}`) ?? this.redirected.get(server) ?? server;
       const plane = this.#planes.get(place);
       if (plane === undefined) throw new Error('ENOTFOUND');
+      if (this.refuse(request))
+        return Response.json({ kind: 'Status', code: 403, reason: 'Forbidden' }, { status: 403 });
       if (request.path.includes('/configmaps/')) await this.#checkFence(process, server, request);
       return plane.transport(request);
     };

@@ -193,6 +193,10 @@ describe('two replicas', () => {
     expect(await rig.holders(CLUSTERS)).toEqual(CLUSTERS.map(() => 'a'));
     await annotate('b', { 'fleet-drain': null, 'fleet-clusters': null });
     expect(await rig.holders(CLUSTERS)).toEqual(before);
+    await annotate('b', { 'fleet-weight': '0' });
+    expect(await rig.holders(CLUSTERS)).toEqual(CLUSTERS.map(() => 'a'));
+    await annotate('b', { 'fleet-weight': 'many' });
+    expect(await rig.holders(CLUSTERS)).toEqual(before);
   });
 
   test('after one of two replicas is killed, the other one serves all clusters when the Leases have expired', async () => {

@@ -7,8 +7,10 @@ import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { RolloutBudget } from '../fleet/budget/rollout-budget.ts';
 import { isEmpty, LeaseDeleted, NamespaceEmpty, refusesNewObjects, whenEmpty } from '../fleet/deletion.ts';
 import type { FleetFlags } from '../fleet/flags.ts';
+import { CacheSize, handOverLarge, registerCacheSize } from '../fleet/hand-over.ts';
 import { OtherCluster, recordedIdentity } from '../fleet/identity.ts';
 import { KeptSecret } from '../fleet/kept-secret.ts';
+import type { Member } from '../fleet/member.ts';
 import type { LeaseBook } from '../fleet/peers/lease-book.ts';
 import { Reach, Unreachable } from '../fleet/reach.ts';
 import type { RegionReach } from '../fleet/regions.ts';
@@ -38,11 +40,13 @@ export interface SharedParts<F extends Flags> {
   readonly slots: Slots;
   /** Returns the milliseconds since the seed last answered a request of any cluster, or undefined without an answer. */
   readonly answeredMs: () => number | undefined;
-  readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration'>;
+  readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration' | 'fleet-cache-limit'>;
   readonly book: LeaseBook | undefined;
   /** Returns an identity that no other run has. */
   readonly nextIdentity: () => string;
   readonly region: (cluster: string) => RegionReach | undefined;
+  /** Records an event about a cluster, without its Lease. */
+  readonly event: (member: Member, reason: string, sentence: string) => void;
   /** The rollout budget, undefined if the fleet does not limit rollouts. */
   readonly budget: RolloutBudget | undefined;
   /**
@@ -247,7 +251,7 @@ function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedPa
 /** Returns the name of the Lease in the namespace of each cluster. */
 export const leaseNameOf = <F extends Flags>({ leaseName, name }: BinaryDefinition<F>): string => leaseName ?? name;
 
-async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedParts<F>): Promise<Own> {
+async function connect<F extends Flags>({ member, share }: ClusterRun, shared: SharedParts<F>): Promise<Own> {
   const { definition, host, flags, dial, seed, slots } = shared;
   const { clock, random, env } = host;
   const common: FlagValues<CommonFlags> = flags;
@@ -256,7 +260,7 @@ async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedPa
   const log = shared.log.with({ cluster: member.name });
   const warnings = new Warnings(log, metrics.meters);
   const certificates = new CertificatesInUse();
-  const line = slots.cluster();
+  const line = slots.cluster(share);
   const reach = new Reach(clock);
   const clusters = await connectMember(member, {
     binary: name,
@@ -311,6 +315,8 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
   // During a long wait for the Lease, the kubeconfig may have changed to another cluster.
   await clusters.identity.now();
   const rollouts = shared.budget?.open(run.member.name, holder);
+  const limitMiB = shared.fleetFlags['fleet-cache-limit'];
+  const size = limitMiB === 0 ? undefined : new CacheSize(limitMiB);
   const { context, recorders } = createContext({
     name: definition.name,
     flags,
@@ -318,6 +324,7 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
     region: () => shared.region(run.member.name),
     controlAnsweredMs: shared.seed && shared.answeredMs,
     rollouts,
+    sized: size?.changed,
     namespace: clusters.namespace,
     clusters,
     host,
@@ -339,6 +346,7 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
   });
   metrics.caches(() => runner.cacheSizes());
   metrics.malformed(() => runner.malformed());
+  if (size !== undefined) limitCaches({ size, limitMiB }, run, shared, context, term);
   await prepareDeletion(run, shared, context, term, end);
   const ended = shared.serving(run.member.name, metrics, pages);
   run.progress.state('serving', host.identity);
@@ -353,6 +361,19 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
     ended();
     rollouts?.close();
   }
+}
+
+/** Hands the cluster over to its own process if its caches exceed the limit. */
+function limitCaches<F extends Flags>(
+  limit: { readonly size: CacheSize; readonly limitMiB: number },
+  { member }: ClusterRun,
+  { definition: { name: program }, event }: SharedParts<F>,
+  { controlAs, namespace, clock, log, metrics }: BinaryContext<F>,
+  term: AbortSignal,
+): void {
+  registerCacheSize(metrics.meters, { bytes: () => limit.size.bytes });
+  const report = (reason: string, sentence: string): void => event(member, reason, sentence);
+  void handOverLarge({ ...limit, program, client: controlAs('fleet'), namespace, report, clock, log }, term);
 }
 
 /** Keeps the kubeconfig Secret, and ends the run when the deleted namespace needs no controllers any more. */

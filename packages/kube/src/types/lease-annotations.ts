@@ -24,6 +24,11 @@ export const LeaseAnnotations = {
    * annotation.
    */
   FleetClusters: 'fleet-clusters',
+  /**
+   * On a peer Lease of a fleet, by an operator: the weight of the replica, an integer from 0 to 1000. The annotation
+   * takes precedence over the flag `--fleet-weight`.
+   */
+  FleetWeight: 'fleet-weight',
   /** On the ConfigMap of a rollout budget: the clusters that roll out, and the last rollouts of the canary clusters, as JSON. */
   FleetRollouts: 'fleet-rollouts',
 } as const;

@@ -57,6 +57,8 @@ const SPREADS = /^( *)topologySpreadConstraints:\n(?:\1 .*\n)+/gm;
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
 /** Matches the markers for the flag, the mount and the volume of the Secret with the webhooks of hooks. */
 const HOOKS = /^( *)- (?:--)?__hooks__(?:: |=)(\w+)$/gm;
+/** Matches the marker for the flag with the limit of the caches. */
+const CACHE_LIMIT = /^( *)- --__cacheLimit__=$/gm;
 const WEBHOOK_FLAGS = /(?:^ *- --webhook-\S+=.*\n)+/gm;
 
 const SECRET = '.Values.hookWebhooks.secret';
@@ -93,6 +95,14 @@ export const filledIn = (text: string): string =>
         `${indent}{{- range $name, $value := .Values.flags.${container} }}`,
         `${indent}- {{ printf "--%s=%s" $name (ternary $value (toJson $value) (kindIs "string" $value)) | quote }}`,
         `${indent}{{- end }}`,
+      ].join('\n'),
+    )
+    .replaceAll(
+      CACHE_LIMIT,
+      [
+        '$1{{- if .Values.fleet.cacheLimit }}',
+        '$1- --fleet-cache-limit={{ int .Values.fleet.cacheLimit }}',
+        '$1{{- end }}',
       ].join('\n'),
     )
     .replaceAll(LABEL_LINES, (_, indent: string) => `${indent}{{- include "mcm.labels" . | nindent ${indent.length} }}`)

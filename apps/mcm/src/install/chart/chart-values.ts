@@ -230,6 +230,35 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana 
   }),
 });
 
+/** Returns the values of the section `fleet`. */
+const fleetFields = () =>
+  part(
+    false,
+    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). The chart then does not install the parts rbac, targetRbac, webhooks, workload and networkPolicy.',
+    {
+      selector: value(
+        'Label selector of the namespaces that the fleet serves. If the value is empty, the selector is mcm-fleet=PROVIDER.',
+        '',
+        ANY_TEXT,
+      ),
+      namespaces: value(
+        'Namespaces in which the chart binds the roles of the fleet. In each additional namespace, create the RoleBinding yourself.',
+        [],
+        { type: 'array', items: TEXT, uniqueItems: true },
+      ),
+      cacheLimit: value(
+        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). With a value above 0, the chart also binds the role for the annotation of a namespace. 0: no limit.',
+        0,
+        COUNT,
+      ),
+      partition: value(
+        'Lowest ordinal of the pods that an upgrade replaces. All pods with a lower ordinal keep their version. 0: all pods.',
+        0,
+        COUNT,
+      ),
+    },
+  );
+
 const partFields = (shares: number | string): Fields => ({
   rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
   targetRbac: part(
@@ -272,22 +301,7 @@ const partFields = (shares: number | string): Fields => ({
       ),
     },
   ),
-  fleet: part(
-    false,
-    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). The chart then does not install the parts rbac, targetRbac, webhooks, workload and networkPolicy.',
-    {
-      selector: value(
-        'Label selector of the namespaces that the fleet serves. If the value is empty, the selector is mcm-fleet=PROVIDER.',
-        '',
-        ANY_TEXT,
-      ),
-      namespaces: value(
-        'Namespaces in which the chart binds the roles of the fleet. In each additional namespace, create the RoleBinding yourself.',
-        [],
-        { type: 'array', items: TEXT, uniqueItems: true },
-      ),
-    },
-  ),
+  fleet: fleetFields(),
   machineConfig: part(false, 'The machine-config-controller, with its CRDs and roles.'),
   machineConfigTarget: part(
     false,

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { grafanaFiles } from '../grafana/files.ts';
-import { fleetBinding } from '../objects/fleet.ts';
+import { fleetBinding, handOverBinding } from '../objects/fleet.ts';
 import { podMonitors } from '../objects/monitoring.ts';
 import { installSections } from '../objects/objects.ts';
 import { type InstallSettings, NOT_IN_FLEET } from '../objects/settings.ts';
@@ -30,6 +30,8 @@ const SYMBOLIC: InstallSettings = {
   // The value is irrelevant, because the chart contains both variants of the machine controller, each with a condition.
   isSeparate: false,
   fleetNamespaces: '{{ include "mcm.fleetNamespaces" . }}',
+  fleetFlags: { __cacheLimit__: '' },
+  fleetPartition: number('{{ int .Values.fleet.partition }}'),
   provider: '{{ .Values.provider }}',
   replicas: number('{{ .Values.replicas }}'),
   images: { manager: imageTemplate('manager'), controller: imageTemplate('controller') },
@@ -77,7 +79,9 @@ function templated(object: object): string {
  */
 const CLUSTER_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
 {{- with $ }}
-${templated(fleetBinding(SYMBOLIC, '{{ $cluster }}'))}{{- end }}
+${templated(fleetBinding(SYMBOLIC, '{{ $cluster }}'))}{{- if .Values.fleet.cacheLimit }}
+${templated(handOverBinding(SYMBOLIC, '{{ $cluster }}'))}{{- end }}
+{{- end }}
 {{- end }}
 `;
 

@@ -34,21 +34,36 @@ const CLUSTER_RULES: readonly Rule[] = [
   ...new Map([...MANAGER_RULES, ...CONTROLLER_RULES].map((rule) => [JSON.stringify(rule), rule])).values(),
 ];
 
+/**
+ * Permission to mark the namespace of a large cluster (`--fleet-cache-limit`). A RoleBinding in a namespace grants this
+ * permission for the Namespace object itself.
+ */
+const HAND_OVER_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }];
+
 /** Returns the name of the ClusterRole that a RoleBinding in the namespace of each cluster refers to. */
 const clusterRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-cluster`, namespace);
 
-/** Returns the RoleBinding that gives a fleet its permissions in the namespace of one cluster. */
-export const fleetBinding = (settings: InstallSettings, cluster: string): object => ({
+const handOverRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-hand-over`, namespace);
+
+const bindingOf = (settings: InstallSettings, cluster: string, name: string): object => ({
   apiVersion: `${RBAC}/v1`,
   kind: 'RoleBinding',
-  metadata: { name: clusterRoleName(settings), namespace: cluster, labels: labelsOf(settings) },
-  roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: clusterRoleName(settings) },
+  metadata: { name, namespace: cluster, labels: labelsOf(settings) },
+  roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
   subjects: [{ kind: 'ServiceAccount', name: settings.accounts.fleet, namespace: settings.namespace }],
 });
 
+/** Returns the RoleBinding that gives a fleet its permissions in the namespace of one cluster. */
+export const fleetBinding = (settings: InstallSettings, cluster: string): object =>
+  bindingOf(settings, cluster, clusterRoleName(settings));
+
+/** Returns the RoleBinding with which a fleet can hand a large cluster over to its own process. */
+export const handOverBinding = (settings: InstallSettings, cluster: string): object =>
+  bindingOf(settings, cluster, handOverRoleName(settings));
+
 /**
  * Returns the roles of a fleet. A RoleBinding in each namespace of a cluster grants the ClusterRole for clusters. The
- * fleet has no access to other namespaces.
+ * fleet has no access to other namespaces. No RoleBinding grants the ClusterRole for hand-overs by default.
  */
 const fleetRoles = (settings: InstallSettings): readonly object[] => {
   const { namespace, accounts } = settings;
@@ -64,6 +79,12 @@ const fleetRoles = (settings: InstallSettings): readonly object[] => {
       kind: 'ClusterRole',
       metadata: { name: clusterRoleName(settings), labels },
       rules: CLUSTER_RULES,
+    },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: handOverRoleName(settings), labels },
+      rules: HAND_OVER_RULES,
     },
   ];
 };

@@ -17,6 +17,10 @@ export interface InstallSettings {
   readonly isSeparate: boolean;
   /** The label selector of the namespaces that a fleet serves. */
   readonly fleetNamespaces: string;
+  /** Additional flags of both programs of a fleet. */
+  readonly fleetFlags: ContainerFlags;
+  /** The lowest ordinal of the pods of a fleet that an upgrade replaces, or a Helm template for this number. */
+  readonly fleetPartition: number | string;
   /** The name of the provider: one of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
   /** The number of replicas, or a Helm template for this number. */
@@ -131,6 +135,8 @@ export const DEFAULT_INSTALL: InstallSettings = {
   accounts: { manager: APP, controller: APP, fleet: FLEET_APP },
   isSeparate: false,
   fleetNamespaces: `${FLEET_APP}=local`,
+  fleetFlags: {},
+  fleetPartition: 0,
   provider: 'local',
   replicas: 2,
   images: { manager: 'mcm/machine-controller-manager:0.1.0', controller: imageOf('local') },

@@ -296,13 +296,15 @@ const fleetPods = ({ accounts }: InstallSettings): Pods => ({
  * Returns the containers of a fleet. The name of a replica is the ordinal of its pod, so a new pod serves the same
  * clusters.
  */
-function fleetContainers({ namespace, kubeconfigs, images, flags, resources, fleetNamespaces }: InstallSettings) {
+function fleetContainers(settings: InstallSettings) {
+  const { namespace, kubeconfigs, images, flags, resources, fleetNamespaces, fleetFlags } = settings;
   const flagsOf = (secure: number): ContainerFlags => ({
     namespace,
     'control-kubeconfig': kubeconfigs.control,
     'secure-port': String(secure),
     'fleet-namespaces': fleetNamespaces,
     'fleet-replica': '$(REPLICA)',
+    ...fleetFlags,
   });
   const fieldPath = "metadata.labels['apps.kubernetes.io/pod-index']";
   const env = [{ name: 'REPLICA', valueFrom: { fieldRef: { fieldPath } } }];
@@ -322,7 +324,7 @@ function fleetContainers({ namespace, kubeconfigs, images, flags, resources, fle
 /** Returns the StatefulSet of a fleet, with its Service, its budget and its network policy. */
 export const fleetWorkload = (settings: InstallSettings): readonly object[] => {
   const pods = fleetPods(settings);
-  const { namespace, replicas } = settings;
+  const { namespace, replicas, fleetPartition: partition } = settings;
   const ports = [
     { name: 'manager-tls', port: PORTS.manager.secure, targetPort: PORTS.manager.secure },
     CONTROLLER_PORT,
@@ -342,6 +344,7 @@ export const fleetWorkload = (settings: InstallSettings): readonly object[] => {
         replicas,
         serviceName: pods.name,
         podManagementPolicy: 'Parallel',
+        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition } },
         selector: { matchLabels: pods.selector },
         template: templateOf(pods, fleetContainers(settings), [CONTROL.volume]),
       },

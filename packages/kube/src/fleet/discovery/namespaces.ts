@@ -6,6 +6,7 @@ import type { Informer } from '../../contract/informer.ts';
 import { type KubeObject, makeKey } from '../../contract/objects.ts';
 import { createInformer, type InformerRuntime } from '../../informer/create-informer.ts';
 import { namespaces, type Secret, secrets } from '../../types/core.ts';
+import { FleetAnnotations } from '../../types/fleet-annotations.ts';
 import type { KeptSecret } from '../kept-secret.ts';
 import type { Discovered, Discovery } from '../member.ts';
 
@@ -24,6 +25,14 @@ const REGION = 'topology.kubernetes.io/region';
 const RETRY_MS = 10_000;
 /** The key of the kubeconfig in the Secret. In Cluster API, the key of the kubeconfig is `value`. */
 const KEYS = ['kubeconfig', 'value'] as const;
+/** The largest share of a cluster. */
+const MOST_SHARE = 100;
+
+/** Reads the share of a cluster. An invalid value counts as 1. */
+function shareOf({ metadata }: KubeObject): number {
+  const share = Number(metadata.annotations?.[FleetAnnotations.Share] ?? 1);
+  return Number.isInteger(share) && share >= 1 && share <= MOST_SHARE ? share : 1;
+}
 
 /**
  * Finds one cluster for each selected namespace of a seed. The Secret of the namespace contains the kubeconfig of the
@@ -129,6 +138,13 @@ class Members {
       return;
     }
     const ends = namespace.metadata.deletionTimestamp !== undefined;
+    // The machines of a terminating namespace must not wait for a process that may never start.
+    const handedOver = ends ? undefined : namespace.metadata.annotations?.[FleetAnnotations.HandedOver];
+    if (handedOver !== undefined) {
+      this.#found.handOver(name, handedOver);
+      if (this.#engaged.delete(name) && secret !== undefined) void this.#free?.now(secret);
+      return;
+    }
     if (!ends && secret?.metadata.deletionTimestamp !== undefined) void this.#free?.ifNamespaceStays(secret);
     const data = KEYS.map((key) => secret?.data?.[key]).find((value) => value !== undefined);
     if (secret !== undefined && data !== undefined) {
@@ -144,6 +160,7 @@ class Members {
         source,
         region,
         labels,
+        share: shareOf(namespace),
         folder: undefined,
         about: secret,
       });

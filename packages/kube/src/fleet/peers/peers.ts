@@ -207,13 +207,19 @@ function announced(lease: Lease): Omit<Peer, 'name'> {
   });
 }
 
+/** Reads the weight that an operator has set. An invalid weight has no effect. */
+function weightIn(annotations: Lease['metadata']['annotations']): number | undefined {
+  const text = annotations?.[LeaseAnnotations.FleetWeight];
+  return text !== undefined && /^\d{1,4}$/.test(text) ? Number(text) : undefined;
+}
+
 /** Reads the clusters that an operator has assigned to a replica. */
 function chosenFor({ metadata: { annotations } }: Lease): Partial<Omit<Peer, 'name'>> {
   const clusters = (annotations?.[LeaseAnnotations.FleetClusters] ?? '')
     .split(',')
     .flatMap((name) => name.trim() || []);
   return withoutUndefined({
-    weight: annotations?.[LeaseAnnotations.FleetDrain] === 'true' ? 0 : undefined,
+    weight: annotations?.[LeaseAnnotations.FleetDrain] === 'true' ? 0 : weightIn(annotations),
     clusters: clusters.length === 0 ? undefined : clusters,
   });
 }
