@@ -1,5 +1,5 @@
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
-import { isRecord } from '../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../apimachinery/objects/json-value.ts';
 import { WireWriter } from '../protobuf/writer.ts';
 import { type Field, type FieldType, MESSAGES, type Message, type MessageName, type Struct } from './v2-messages.ts';
 
@@ -104,7 +104,7 @@ function writeNumber(writer: WireWriter, number: number, type: 'bool' | 'double'
     if (typeof value !== 'boolean') return;
     writer.varint(value ? 1 : 0);
     writer.tag(number, 0);
-  } else if (typeof value !== 'number' && typeof value !== 'bigint') {
+  } else if (!isNumber(value)) {
     return;
   } else if (type === 'double') {
     writer.double(Number(value));

@@ -172,3 +172,10 @@ it('a quantity beyond 64 bits keeps its digits in a merge patch', async () => {
   const patched = await send('PATCH', `${path}/q`, patch, 'application/merge-patch+json');
   expect(patched).toContain('"requests.cpu":"9223372036854775808"');
 });
+
+it('a large integer is validated in the periods of a CSI driver', async () => {
+  const spec = `{"nodeAllocatableUpdatePeriodSeconds":-${LARGE},"tokenRequests":[{"audience":"a","expirationSeconds":${LARGE}}]}`;
+  const answer = await send('POST', '/apis/storage.k8s.io/v1/csidrivers', `{"metadata":{"name":"d"},"spec":${spec}}`);
+  expect(answer).toContain(`Invalid value: -${LARGE}: must be greater than or equal to 10 seconds`);
+  expect(answer).toContain(`Invalid value: ${LARGE}: may not specify a duration larger than 2^32 seconds`);
+});

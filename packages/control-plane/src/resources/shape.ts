@@ -1,6 +1,6 @@
 import { noteEmpty } from '../apimachinery/objects/empties.ts';
 import { type GoTime, parseGoTime } from '../apimachinery/objects/go-time.ts';
-import { isRecord } from '../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { canonicalQuantity, QUANTITY_ERROR } from '../apimachinery/objects/quantity.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
@@ -79,8 +79,8 @@ export function converterProblem(value: unknown, type: string): string {
   if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
   if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
   if (type.includes('.')) return `cannot restore struct from: ${untypedKind(value)}`;
-  const isNumber = typeof value === 'number' || typeof value === 'bigint';
-  return isNumber && type !== 'bool' ? `cannot convert ${untypedKind(value)} to ${type}` : `unrecognized type: ${type}`;
+  const numeric = isNumber(value);
+  return numeric && type !== 'bool' ? `cannot convert ${untypedKind(value)} to ${type}` : `unrecognized type: ${type}`;
 }
 
 const mismatch = (value: unknown, owner: string, path: string, type: string, found = goKind(value)): Mismatch =>
@@ -164,7 +164,7 @@ const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
     if (typeof value === 'bigint' && type === 'int64') return value;
-    if (typeof value !== 'number' && typeof value !== 'bigint') throw mismatch(value, owner, path, type);
+    if (!isNumber(value)) throw mismatch(value, owner, path, type);
     const odd = oddNumber(value, path);
     if (odd !== undefined) throw mismatch(value, owner, path, type, `number ${odd}`);
     const fits = Number.isSafeInteger(value) && (type === 'int64' || (value >= -(2 ** 31) && value < 2 ** 31));
@@ -337,9 +337,9 @@ const digitsOf = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
 function readQuantity(value: unknown, _owner: string, path: string): unknown {
-  const isNumber = typeof value === 'number' || typeof value === 'bigint';
+  const numeric = isNumber(value);
   // In the JSON text, white space other than a space is escaped, so Go trims only spaces.
-  const text = isNumber
+  const text = numeric
     ? (oddNumber(value, path) ?? digitsOf(value))
     : typeof value === 'string'
       ? value.replace(SPACES, '')
@@ -355,8 +355,7 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
     return decodeInteger('int32')(value, owner, path);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
-    const found =
-      typeof value === 'number' || typeof value === 'bigint' ? `number ${numberText(value)}` : goKind(value);
+    const found = isNumber(value) ? `number ${numberText(value)}` : goKind(value);
     throw new Mismatch(error.message, `json: cannot unmarshal ${found} into Go value of type int32`);
   }
 }

@@ -52,6 +52,22 @@ describe('rules', () => {
     ]);
   });
 
+  it('a rule for a map of values without a type is an error of each value', () => {
+    const values = { type: 'object', additionalProperties: { 'x-kubernetes-preserve-unknown-fields': true } };
+    expect(check({ ...values, ...rule('true') }, { a: 1 })).toEqual([
+      'spec FieldValueInvalid: Invalid value: "object": rule compiler initialization error: failed to convert to declType for CEL validation rules',
+    ]);
+  });
+
+  it('a null property is absent, also if its schema allows null', () => {
+    const inner = { type: 'object', nullable: true, properties: { x: text } };
+    const schema = { type: 'object', properties: { a: inner }, ...rule('!has(self.a)') };
+    expect(check(schema, { a: null })).toEqual([]);
+    expect(check({ ...schema, ...rule('self.a == null') }, { a: null })).toEqual([
+      'spec FieldValueInvalid: Invalid value: "object": no such key: a evaluating rule: self.a == null',
+    ]);
+  });
+
   it('rules report an error of evaluation', () => {
     const schema = { type: 'object', properties: { a: text }, ...rule('self.a == "x"') };
     expect(check(schema, {})).toEqual([

@@ -11,7 +11,7 @@ import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { compileCel, type Declaration, type Program } from './cel/compile.ts';
 import { CelRuntimeError, NONE, Optional, toCel } from './cel/runtime/values.ts';
 import { CelCompileError } from './cel/syntax/ast.ts';
-import { optionalOf, typeOfNode } from './cel/types/types.ts';
+import { isExposed, optionalOf, typeOfNode } from './cel/types/types.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { RuleSpec, SchemaNode } from './model/node.ts';
 
@@ -26,6 +26,9 @@ interface Rule {
   readonly usesOld: boolean;
   readonly message: Program | undefined;
 }
+
+/** The error about rules for a value whose type CEL does not know, such as a map of values without a type. */
+const NO_DECLARATION = 'rule compiler initialization error: failed to convert to declType for CEL validation rules';
 
 /** The maximum length of a message that an expression returns, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
@@ -167,6 +170,10 @@ function checkRules(
   isResource: boolean,
   untouched: boolean,
 ): void {
+  if (!isExposed(node)) {
+    walk.causes.push(invalid(path === '' ? NO_FIELD : path, typeOf(node), NO_DECLARATION));
+    return;
+  }
   const rules = rulesOf(node, isResource);
   for (const rule of rules) {
     const optional = rule.spec.optionalOldSelf === true;

@@ -9,7 +9,7 @@ import {
   tooMany,
   typeInvalid,
 } from '../apimachinery/errors/schema-causes.ts';
-import { equalJson, goJson, isRecord, own } from '../apimachinery/objects/json-value.ts';
+import { equalJson, goJson, isNumber, isRecord, own } from '../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { hasFormat } from './formats.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
@@ -324,7 +324,7 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
     checkCombinations(value, node, path, verdict);
   }
   if (typeof value === 'string') checkString(value, node, path, verdict);
-  else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(value, node, path, verdict);
+  else if (isNumber(value)) checkNumber(value, node, path, verdict);
   else if (Array.isArray(value)) checkArray(value, node, path, verdict, old);
   if (node.enum !== undefined) checkEnum(value, node, path, verdict);
   if (isRecord(value)) checkObject(value, node, path, verdict, old);

@@ -1,4 +1,5 @@
 import { podAmounts } from '../../apimachinery/objects/amounts.ts';
+import { isNumber } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, strings, text } from '../../apimachinery/objects/plain.ts';
 
@@ -41,9 +42,9 @@ function holds({ scope, operator, values }: Requirement, pod: ApiObject): boolea
   const spec = look(pod, 'spec');
   switch (scope) {
     case 'Terminating':
-      return typeof spec.activeDeadlineSeconds === 'number';
+      return isNumber(spec.activeDeadlineSeconds);
     case 'NotTerminating':
-      return typeof spec.activeDeadlineSeconds !== 'number';
+      return !isNumber(spec.activeDeadlineSeconds);
     case 'BestEffort':
       return isBestEffort(pod);
     case 'NotBestEffort':

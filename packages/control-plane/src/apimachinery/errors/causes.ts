@@ -1,4 +1,5 @@
 import { stringifyJson } from '../objects/json.ts';
+import { isNumber } from '../objects/json-value.ts';
 import type { StatusCause } from '../objects/status.ts';
 import { invalidValue } from './errors.ts';
 
@@ -28,6 +29,4 @@ export const portCauses = (field: string, port: number): StatusCause[] => rangeC
 
 /** Returns a list with the cause for a number below zero. For any other number, the list is empty. */
 export const negativeCauses = (field: string, value: unknown): StatusCause[] =>
-  (typeof value === 'number' || typeof value === 'bigint') && value < 0
-    ? [invalidValue(field, value, 'must be greater than or equal to 0')]
-    : [];
+  isNumber(value) && value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];

@@ -1,3 +1,4 @@
+import { isNumber } from '../objects/json-value.ts';
 import type { StatusCause } from '../objects/status.ts';
 import { duplicateValue, notFoundValue, portCauses } from './causes.ts';
 import { forbiddenValue, invalidValue, requiredValue, tooLong, unsupportedValue } from './errors.ts';
@@ -53,7 +54,7 @@ export class Findings {
   }
 
   notNegative(field: string, value: unknown): void {
-    if ((typeof value === 'number' || typeof value === 'bigint') && value < 0) this.invalid(field, value, NOT_NEGATIVE);
+    if (isNumber(value) && value < 0) this.invalid(field, value, NOT_NEGATIVE);
   }
 
   port(field: string, value: number): void {

@@ -1,3 +1,4 @@
+import { isNumber } from '../../apimachinery/objects/json-value.ts';
 /**
  * Validation of strings, with the error texts of the real server. For a valid string, each function returns an empty
  * list.
@@ -47,9 +48,7 @@ export function serviceNameProblems(name: string): string[] {
 const USER_ID = 2_147_483_647;
 
 export const userIdProblems = (id: unknown): string[] =>
-  (typeof id === 'number' || typeof id === 'bigint') && (id < 0 || id > USER_ID)
-    ? [`must be between 0 and ${USER_ID}, inclusive`]
-    : [];
+  isNumber(id) && (id < 0 || id > USER_ID) ? [`must be between 0 and ${USER_ID}, inclusive`] : [];
 
 /** Returns the errors of a relative path. The path must not contain `..`. */
 export function descendingPathProblems(path: string): string[] {

@@ -2,6 +2,7 @@ import { invalidValue } from '../../apimachinery/errors/errors.ts';
 import { Findings, NOT_NEGATIVE } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
+import { isNumber } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
@@ -238,7 +239,7 @@ export const csiDriverStrategy = strategy({
     }
     findings.oneOf('spec.fsGroupPolicy', spec.fsGroupPolicy, ['File', 'None', 'ReadWriteOnceWithFSType']);
     const { nodeAllocatableUpdatePeriodSeconds: period } = spec;
-    if (typeof period === 'number' && period < 10) {
+    if (isNumber(period) && period < 10) {
       findings.invalid(
         'spec.nodeAllocatableUpdatePeriodSeconds',
         period,
@@ -256,7 +257,7 @@ export const csiDriverStrategy = strategy({
       if (audiences.has(audience)) findings.duplicate(`${at}.audience`, audience);
       audiences.add(audience);
       const { expirationSeconds: seconds } = request;
-      if (typeof seconds !== 'number') continue;
+      if (!isNumber(seconds)) continue;
       if (seconds < 600) {
         findings.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
       }

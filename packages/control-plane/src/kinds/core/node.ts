@@ -1,6 +1,7 @@
 import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
 import { Findings, NOT_NEGATIVE } from '../../apimachinery/errors/findings.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import { isNumber } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
@@ -120,7 +121,7 @@ function featureCauses(status: Plain): StatusCause[] {
 
 function swapCauses(status: Plain): StatusCause[] {
   const { capacity } = look(status, 'nodeInfo', 'swap');
-  const isWrong = (typeof capacity === 'number' || typeof capacity === 'bigint') && capacity <= 0;
+  const isWrong = isNumber(capacity) && capacity <= 0;
   return isWrong ? [invalidValue('metadata.nodeSwapStatus.capacity', capacity, 'must be greater than zero')] : [];
 }
 

@@ -6,6 +6,7 @@ import {
   qualifiedNameProblems,
   subdomainProblems,
 } from '../../apimachinery/errors/names.ts';
+import { isNumber } from '../../apimachinery/objects/json-value.ts';
 import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
 import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
@@ -27,7 +28,7 @@ const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Returns the integer in a field, or 0 if the field is absent. An integer beyond 2^53 is a bigint. */
 export const integer = (holder: Plain, field: string): number | bigint => {
   const value = holder[field];
-  return typeof value === 'number' || typeof value === 'bigint' ? value : 0;
+  return isNumber(value) ? value : 0;
 };
 
 /**

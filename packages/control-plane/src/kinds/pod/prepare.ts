@@ -1,3 +1,4 @@
+import { isNumber } from '../../apimachinery/objects/json-value.ts';
 import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
@@ -54,7 +55,7 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
   // A negative grace period becomes one second, the shortest grace period.
   const grace = spec.terminationGracePeriodSeconds;
-  if ((typeof grace === 'number' || typeof grace === 'bigint') && grace < 0) spec.terminationGracePeriodSeconds = 1;
+  if (isNumber(grace) && grace < 0) spec.terminationGracePeriodSeconds = 1;
   mergeLabelKeys(pod);
   const status: Plain = { phase: 'Pending', qosClass: text(look(pod, 'status'), 'qosClass') || qosClass(spec) };
   if (items(spec, 'schedulingGates').length > 0) status.conditions = [gated(now)];

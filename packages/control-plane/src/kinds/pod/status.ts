@@ -1,6 +1,7 @@
 import { tooLong } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { isNumber } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
@@ -22,7 +23,7 @@ const LISTS = [
 
 function notNegative(findings: Findings, holder: Plain, at: string): void {
   const { observedGeneration: value } = holder;
-  if ((typeof value === 'number' || typeof value === 'bigint') && value < 0) {
+  if (isNumber(value) && value < 0) {
     findings.invalid(`${at}.observedGeneration`, value, 'must be a non-negative integer');
   }
 }

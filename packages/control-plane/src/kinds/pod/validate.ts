@@ -2,6 +2,7 @@ import { rangeCauses } from '../../apimachinery/errors/causes.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { emptiesOf, holdsEmpties } from '../../apimachinery/objects/empties.ts';
+import { isNumber } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
@@ -171,8 +172,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
   named(findings, spec, path, 'serviceAccountName', subdomainProblems);
   named(findings, spec, path, 'nodeName', subdomainProblems);
   const deadline = spec.activeDeadlineSeconds;
-  if (typeof deadline === 'number' || typeof deadline === 'bigint')
-    findings.add(rangeCauses(`${path}.activeDeadlineSeconds`, deadline, 1, MAX_INT32));
+  if (isNumber(deadline)) findings.add(rangeCauses(`${path}.activeDeadlineSeconds`, deadline, 1, MAX_INT32));
   named(findings, spec, path, 'hostname', labelProblems);
   named(findings, spec, path, 'subdomain', labelProblems);
   tolerationFindings(findings, items(spec, 'tolerations'), `${path}.tolerations`);

@@ -1,5 +1,5 @@
 import { goQuote } from '../../apimachinery/errors/schema-causes.ts';
-import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/model/node.ts';
 import { goPlain } from '../strategic/directives.ts';
 import { isTracked, type Scope } from './compare.ts';
@@ -41,9 +41,7 @@ function scalarProblem(value: unknown, node: SchemaNode | undefined): string | u
       return typeof value === 'boolean' ? undefined : `expected boolean, got &{${goPlain(value)}}`;
     case 'integer':
     case 'number':
-      return typeof value === 'number' || typeof value === 'bigint'
-        ? undefined
-        : `expected numeric (int or float), got ${goTypeOf(value)}`;
+      return isNumber(value) ? undefined : `expected numeric (int or float), got ${goTypeOf(value)}`;
     default:
       return undefined;
   }

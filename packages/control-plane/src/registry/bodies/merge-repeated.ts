@@ -1,5 +1,5 @@
 import { exactInteger } from '../../apimachinery/objects/json.ts';
-import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
 import { SHARED_SCALARS } from '../../resources/schemas.ts';
 import { isPointer } from '../../resources/shape.ts';
@@ -24,8 +24,8 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
-  const isNumber = of.type === 'integer' || of.type === 'number';
-  return (isCleared && !isNumber) || of.type === undefined ? null : first;
+  const numeric = of.type === 'integer' || of.type === 'number';
+  return (isCleared && !numeric) || of.type === undefined ? null : first;
 }
 
 /**
@@ -58,7 +58,7 @@ const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   array: Array.isArray,
   boolean: (value) => typeof value === 'boolean',
   string: (value) => typeof value === 'string',
-  integer: (value) => typeof value === 'number' || typeof value === 'bigint',
+  integer: isNumber,
 };
 
 /** Returns whether a value and all values in it have the types of the schema. */

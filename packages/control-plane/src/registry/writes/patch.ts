@@ -1,7 +1,7 @@
 import { badRequest, internal } from '../../apimachinery/errors/errors.ts';
 import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
 import { stringifyJson } from '../../apimachinery/objects/json.ts';
-import { goJson } from '../../apimachinery/objects/json-value.ts';
+import { goJson, isNumber } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
@@ -341,7 +341,7 @@ const isInt64 = (value: unknown): boolean =>
 function dropMalformed(metadata: ApiObject['metadata']): void {
   for (const field of INTEGERS) {
     const value: unknown = metadata[field];
-    if ((typeof value === 'number' || typeof value === 'bigint') && !isInt64(value)) delete metadata[field];
+    if (isNumber(value) && !isInt64(value)) delete metadata[field];
   }
 }
 
@@ -462,7 +462,7 @@ const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion',
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {
     if (STORES_FIELDS.has(field)) return false;
-    if (typeof value === 'number' || typeof value === 'bigint') return !isInt64(value);
+    if (isNumber(value)) return !isInt64(value);
     if (typeof value !== 'object' || value === null) return value === null || value === '';
     const inner: unknown[] = Object.values(value);
     return inner.length === 0 || inner.includes(null);

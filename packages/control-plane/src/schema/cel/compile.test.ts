@@ -93,6 +93,10 @@ describe('expressions that do not compile', () => {
       'self.name + 1',
       "ERROR: <input>:1:11: found no matching overload for '_+_' applied to '(string, int)'\n | self.name + 1\n | ..........^",
     ],
+    ...['null == self.name', 'null == self.limits'].map((source) => [
+      source,
+      "no matching overload for '_==_' applied to '(null, ",
+    ]),
     [
       'self.name.nope()',
       "ERROR: <input>:1:15: undeclared reference to 'nope' (in container '')\n | self.name.nope()\n | ..............^",

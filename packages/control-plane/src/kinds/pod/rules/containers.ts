@@ -1,5 +1,6 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/names.ts';
+import { isNumber } from '../../../apimachinery/objects/json-value.ts';
 import { isPlain, items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import {
   descendingPathProblems,
@@ -253,7 +254,7 @@ function probeFindings(findings: Findings, container: Plain, at: string, grace: 
     handlerFindings(findings, probe, here, grace);
     for (const field of PROBE_NUMBERS) findings.notNegative(`${here}.${field}`, probe[field]);
     const seconds = probe.terminationGracePeriodSeconds;
-    if ((typeof seconds === 'number' || typeof seconds === 'bigint') && seconds <= 0) {
+    if (isNumber(seconds) && seconds <= 0) {
       findings.invalid(`${here}.terminationGracePeriodSeconds`, seconds, 'must be greater than 0');
     }
     if (name === 'readinessProbe') {

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
@@ -17,7 +17,7 @@ function fits(value: unknown, node: SchemaNode): boolean {
       return typeof value === 'boolean';
     case 'integer':
     case 'number':
-      return typeof value === 'number' || typeof value === 'bigint';
+      return isNumber(value);
     default:
       return true;
   }

@@ -23,7 +23,6 @@ import {
   INT,
   listOf,
   mapOf,
-  NULL,
   optionalOf,
   param,
   STRING,
@@ -345,5 +344,4 @@ export const standardLibrary: readonly Overload[] = [
   ...strings,
   ...conversions,
   ...times,
-  fn('_==_', [NULL, A], BOOL, equal),
 ];

@@ -1,4 +1,4 @@
-import { equalJson, isRecord, own } from '../../../apimachinery/objects/json-value.ts';
+import { equalJson, isNumber, isRecord, own } from '../../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../model/node.ts';
 import { unescapeName } from '../types/types.ts';
 
@@ -89,7 +89,7 @@ export class LiteralMap implements CelMap {
   }
 }
 
-/** A JSON object with its schema. A null field counts as absent, unless the schema allows null. */
+/** A JSON object with its schema. A null property counts as absent. */
 export class DataMap implements CelMap {
   readonly data: Record<string, unknown>;
   readonly node: SchemaNode | undefined;
@@ -119,7 +119,9 @@ export class DataMap implements CelMap {
   has(key: unknown): boolean {
     const name = this.name(key);
     if (name === undefined || !Object.hasOwn(this.data, name)) return false;
-    return this.data[name] !== null || this.child(name)?.nullable !== false;
+    // kube-apiserver treats a null property as absent, also if the schema allows null.
+    const isProperty = this.node !== undefined && this.node.additional === undefined;
+    return this.data[name] !== null || (!isProperty && this.child(name)?.nullable !== false);
   }
 
   keys(): unknown[] {
@@ -183,8 +185,6 @@ function goTypeOf(value: unknown): string {
   return typeof value === 'number' && !Number.isInteger(value) ? 'float64' : 'int64';
 }
 
-const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint';
-
 /**
  * Checks that a value has the type of its schema. The server does not validate the types of objects of other kinds, so
  * this check is necessary.
@@ -230,8 +230,7 @@ function formatted(text: string, format: string): unknown {
   return format === 'byte' ? Uint8Array.from(Buffer.from(text, 'base64')) : text;
 }
 
-const isNumeric = (value: unknown): boolean =>
-  typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint;
+const isNumeric = (value: unknown): boolean => isNumber(value) || value instanceof Uint;
 const plainNumber = (value: unknown): bigint | number =>
   value instanceof Uint ? value.value : (value as bigint | number);
 
