@@ -50,6 +50,7 @@ async function setUp() {
       refuse: (name) => seen.push(`refuse ${name}`),
       disengage: (name) => seen.push(`disengage ${name}`),
       deleting: (name) => seen.push(`deleting ${name}`),
+      handOver: (name) => seen.push(`hand over ${name}`),
     },
     end.signal,
   );
