@@ -72,7 +72,7 @@ const rules: readonly Rule[] = [
   {
     name: 'large integers in the field paths of a manager',
     reason:
-      'kube-apiserver reads the value of a set item in a field path as a float, so an integer above 2^53 loses digits. The embedded control plane keeps all digits.',
+      'kube-apiserver reads the value of a set item as a float. Large integers lose digits there, and keep them in the embedded control plane.',
     matches: ({ failure }) =>
       failure.diffs.some(([path]) => LARGE_ITEM.test(path)) &&
       failure.diffs.every(([path]) => LARGE_ITEM.test(path) || /\.metadata\.resourceVersion$/.test(path)),

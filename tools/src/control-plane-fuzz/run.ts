@@ -88,8 +88,8 @@ export async function playSeed(run: Run): Promise<Outcome> {
 const upTo = (whole: Case, step: number): Case => ({ ...whole, steps: whole.steps.slice(0, step + 1) });
 
 /**
- * Returns true if a difference occurs each time its case is sent again. kube-apiserver reads some fields in the random
- * order of a Go map, so its first error varies.
+ * Returns true if a difference occurs each time its case is sent again. The first error of kube-apiserver can vary,
+ * because Go reads the fields of a map in random order.
  */
 async function repeats(difference: Difference, attempt: Try): Promise<boolean> {
   for (let replay = 0; replay < REPLAYS; replay += 1)
