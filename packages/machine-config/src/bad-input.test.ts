@@ -145,7 +145,7 @@ test.each<[what: string, spec: object, reported: RegExp]>([
       }
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(reported);
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(
-        /\. To fix it: .*the nodes keep rendered-\S+ until the error is corrected/,
+        /\. To fix the error: .*the nodes keep rendered-\S+ until the error is corrected/,
       );
       expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
       await client.resource(machineConfigs).delete('99-bad');
@@ -165,7 +165,7 @@ test('bad input: content over the limit of the API is refused by the rendering, 
     const pool = await poolNow(client);
     expect(pool.spec?.configuration?.name).toBe(before);
     const reported =
-      /is too large \(16\d{5} bytes, max 1572864 bytes\).*\/etc\/50-big of MachineConfig 50-big \(800006 bytes\).*To fix it: make these/;
+      /is too large \(16\d{5} bytes, max 1572864 bytes\).*\/etc\/50-big of MachineConfig 50-big \(800006 bytes\).*To fix the error: make these/;
     expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(reported);
     expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
     await client.resource(machineConfigs).delete('51-big');
@@ -200,7 +200,7 @@ test('bad input: a variable without a value in the ControllerConfig is named; wi
       const degraded = async () => conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded');
       expect(await degraded()).toMatchObject({ status: 'True', reason: 'TemplatesFailed' });
       expect((await degraded())?.message).toMatch(reported);
-      expect((await degraded())?.message).toMatch(/To fix it: correct the template, or the field in spec of/);
+      expect((await degraded())?.message).toMatch(/To fix the error: correct the template, or the field in spec of/);
       const body = { spec: { parameters: { motd: 'hello' } } };
       await client.resource(controllerConfigs).patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body });
       await clock.advance(20_000);
@@ -263,7 +263,9 @@ test('bad input: a selector that matches no MachineConfig degrades its pool, and
       message: expect.stringMatching(reported),
     });
     expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
-    expect((await eventsOf(plane, 'RenderFailed'))[0]).toContain('To fix it: correct spec.machineConfigSelector');
+    expect((await eventsOf(plane, 'RenderFailed'))[0]).toContain(
+      'To fix the error: correct spec.machineConfigSelector',
+    );
     expect(spec?.configuration?.name).toMatch(/^rendered-worker-/);
     const hint = { spec: { machineConfigSelector: { matchLabels: WORKER_ROLE } } };
     await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: hint });
@@ -291,7 +293,7 @@ test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, hint: o
         return ['RenderDegraded', 'Degraded'].map((type) => conditionOf(status?.conditions, type));
       };
       const reported = new RegExp(
-        `spec\\.${field} of MachineConfigPool worker is empty.*${all}\\. To fix it: add matchLabels`,
+        `spec\\.${field} of MachineConfigPool worker is empty.*${all}\\. To fix the error: add matchLabels`,
       );
       const [render, degraded] = await select({ matchLabels: null });
       expect(render).toMatchObject({
@@ -345,7 +347,7 @@ test('bad input: an invalid maxUnavailable degrades its pool with field and hint
       ] as const) {
         const message =
           `spec.maxUnavailable of MachineConfigPool worker is ${JSON.stringify(value)}, ${why}: no node gets a target. ` +
-          'To fix it: set a number such as 1, or a percentage from "1%" to "100%"';
+          'To fix the error: set a number such as 1, or a percentage from "1%" to "100%"';
         const { conditions, targeted } = await settle(world, set(value));
         expect(conditions.map((one) => [one?.status, one?.message])).toEqual([
           ...[
@@ -475,7 +477,7 @@ test('bad input: a KubeletConfig with a field that belongs to the cluster is ref
     expect(conditionOf(status?.conditions, 'Accepted')?.message).toMatch(reported);
     expect((await eventsOf(plane, 'KubeletConfigRefused'))[0]).toMatch(reported);
     expect((await eventsOf(plane, 'KubeletConfigRefused'))[0]).toContain(
-      'To fix it: correct the fields in spec of KubeletConfig mine',
+      'To fix the error: correct the fields in spec of KubeletConfig mine',
     );
     const pool = await poolNow(client);
     expect(conditionOf(pool.status?.conditions, 'RenderDegraded')).toMatchObject({

@@ -183,6 +183,13 @@ describe('texts', () => {
     ['ms / 1000', 'ms'],
     ["lease.spec?.holder ?? ''", 'holder'],
     ["old ? 'its age' + 'x' : age", 'value'],
+    ["[...known].join(', ')", 'known'],
+    ['currencies[0]', 'currencies'],
+    ['this.#secret', 'secret'],
+    ['unhealthyText(o)', 'unhealthy'],
+    ['String(value)', 'value'],
+    ['machine.spec.healthTimeoutMs', 'health timeout'],
+    ['instanceId', 'instance ID'],
   ])('a placeholder has the words of its expression: %s', (expression, words) => {
     const text = `fail(\`the machine waits for $${'{'}${expression}} now\`);`;
     expect(textsOf(parseSource('a.ts', text))[0]?.code).toEqual([`<${words}>`]);

@@ -210,9 +210,11 @@ function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
 const COUNTED = /^counted\(.+, '([\w ]+)'\)$/s;
 /** Matches a call that formats its first argument: `errorText(error)`. */
 const CALL = /^(?:await )?(?:new )?[\w.]*\w\(\s*([\w?!.[\]]+)\s*[,)]/;
-/** Matches a call that formats its object: `names.join(', ')`. */
+/** Matches a call that formats its object: `names.join(', ')`, `[...known].join(', ')`. */
 const METHOD =
-  /^([\w?!.#[\]]+?)\??\.(?:join|map|slice|toISOString|toString|toFixed|trim|toLowerCase|filter|sort|toSorted|flatMap)\(/;
+  /^(?:\[\.\.\.)?([\w?!.#[\]]+?)\]?\??\s*\.(?:join|map|slice|toISOString|toString|toFixed|trim|toLowerCase|filter|sort|toSorted|flatMap|replace|replaceAll|split)\(/;
+/** Matches an entry of a list or map: `names[0]`, `labels?.[KEY]`. */
+const ENTRY = /^([\w?!.#]+?)(?:\?\.)?\[[^\]]*\]/;
 /** Matches an operand on the left: `ms / 1000`, `name ?? ''`. */
 const OPERAND = /^([\w?!.#]+) (?:\?\?|[-+*/])/;
 /** Properties that say nothing without their object. */
@@ -224,12 +226,26 @@ const COMMON = /^(metadata|spec|status|this|options|data|)$/;
 function valueName(expression: string): string {
   const noun = COUNTED.exec(expression)?.[1];
   if (noun !== undefined) return `number of ${noun}s`;
-  const inner = [METHOD, CALL, OPERAND].map((form) => form.exec(expression)?.[1]).find((name) => name !== undefined);
-  const path = /^(?:[\w?!#]+\.)*\w+[!?]?$/.exec(inner ?? expression)?.[0];
+  const inner = [METHOD, CALL, OPERAND, ENTRY].map((form) => form.exec(expression)?.[1]).find((name) => name);
+  const path = /^(?:[\w?!#]+\.)*[\w#]+[!?]?$/.exec(inner ?? expression)?.[0];
+  // The argument in `unhealthyText(o)` has no meaning for a reader, but the function has.
+  const isShort = path !== undefined && /^(?:\w|\d+|value)$/.test(path);
+  const callee = path === undefined || isShort ? /^(?:this\.#?)?(\w{3,})\(/.exec(expression)?.[1] : undefined;
+  if (callee !== undefined && !FORMATTER.test(callee)) return plainWords(callee.replace(/(?:Text|Of)$/, ''));
   if (path === undefined) return 'value';
   const [last = '', object = ''] = path.replace(/[?!#]/g, '').split('.').reverse();
-  if (last === 'length' || last === 'size') return `number of ${object}`;
-  return VAGUE.test(last) && !COMMON.test(object) ? `${object} ${last}` : last;
+  if (last === 'length' || last === 'size') return object === '' ? 'number' : `number of ${plainWords(object)}`;
+  return VAGUE.test(last) && !COMMON.test(object) ? `${plainWords(object)} ${last}` : plainWords(last);
+}
+
+/** Functions that only change the form of their argument. */
+const FORMATTER = /^(?:String|Number|stringify|quoted|counted|escaped|shown|format\w*|encode\w*|errorText)$/;
+
+/** Returns the words of a name, without its unit: `health timeout` for `healthTimeoutMs`. */
+function plainWords(name: string): string {
+  if (!/^[a-z]/.test(name)) return name;
+  const words = name.replace(/(?<=[a-z])(?:Ms|S)$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
+  return words.replace(/ [A-Z][a-z]*\b/g, (word) => word.toLowerCase()).replace(/ u?id\b/g, (id) => id.toUpperCase());
 }
 
 const TAGS = /(?:<\/?[a-z][^<>]*>\s*)+/g;

@@ -27,7 +27,7 @@ export const FLEET_LABEL = 'mcm-fleet';
 export const withFleetCluster = (command: Command): Command =>
   command.option(
     '--cluster <name>',
-    'cluster of a fleet: its namespace in the seed, whose Secret fleet-kubeconfig contains the kubeconfig of the nodes',
+    'namespace of a cluster of the fleet; its Secret fleet-kubeconfig contains the kubeconfig of the cluster with the nodes',
   );
 
 /**

@@ -123,7 +123,7 @@ const HELP: Readonly<Record<string, Help>> = {
   plan: {
     examples: [
       ['mcm plan -f workers.yaml', 'shows the order of machines, the duration, and blockers of the rollout'],
-      ['mcm plan -f workers.yaml -o wide', 'also shows the reason for each step'],
+      ['mcm plan -f workers.yaml -o wide', 'adds the reason for each step'],
       ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'uses other estimates of durations'],
     ],
   },
@@ -146,13 +146,13 @@ const HELP: Readonly<Record<string, Help>> = {
   journal: {
     examples: [
       ['mcm journal machine/NAME', 'lists the most recent decisions about a machine and the VM of the machine'],
-      ['mcm journal machineset/NAME -o yaml', 'also prints the input and the complete result of each decision'],
+      ['mcm journal machineset/NAME -o yaml', 'adds the input and the complete result of each decision'],
       ['mcm journal --controller http://127.0.0.1:10259', 'lists all decisions of the controller at this address'],
     ],
   },
   replay: {
     examples: [
-      ['mcm replay mcm-bundle', 'shows the first decision that differs in this version'],
+      ['mcm replay mcm-bundle', 'shows the first recorded decision that this version does not repeat'],
       ['mcm replay mcm-bundle --all -o json', 'prints all differences as JSON'],
     ],
   },

@@ -60,7 +60,7 @@ test('the preview of two pods under one budget matches the answers of the API se
   expect(fates.map(([, fate]) => fate)).toEqual(['evict', 'turn']);
   const lines = preview ? drainLines(preview, clock.now()).join('\n') : '';
   expect(lines).toMatch(
-    /the pod waits until mcm has evicted earlier pods {2}pod disruption budget default\/web allows 1 disruption at the same time, budget default\/web/,
+    /the pod waits until mcm has evicted earlier pods {2}pod disruption budget default\/web allows 1 disruption at a time, budget default\/web/,
   );
 
   const answers: (readonly [string | undefined, string])[] = [];

@@ -57,7 +57,7 @@ test.for([
   ],
   ['gcp', { zone: 'mars-1a' }, 'zone: mars-1a is not in region'],
   ['local', { subnet: 'a' }, 'subnet: is not a field of an alternative of this provider; use machineType, zone'],
-  ['local', { machineType: '' }, 'machineType: must be a text that is not empty'],
+  ['local', { machineType: '' }, 'machineType: must be a non-empty string'],
   ['local', {}, ': is empty; write at least one of the fields machineType, zone'],
 ] as const)(
   'an invalid alternative of %s is named with its field and its fix: %j',
@@ -89,7 +89,7 @@ test('a list that is not JSON, or too long, is a problem', async () => {
     );
   expect(await problems('zone b')).toEqual([expect.stringContaining('is not a JSON list')]);
   expect(await problems(JSON.stringify(Array(21).fill({ zone: 'b' })))).toEqual([
-    expect.stringContaining('has 21 entries, more than 20'),
+    expect.stringContaining('has 21 entries, but at most 20 are allowed'),
   ]);
 });
 

@@ -186,7 +186,7 @@ describe('promote', () => {
   test('promote ends the soak time of the canaries, as the decision function of the manager shows', async () => {
     const explain = await canary();
     expect(await explain()).toMatchObject({
-      next: expect.stringContaining('the observation of canaries lasts'),
+      next: expect.stringContaining('mcm observes canaries for'),
       changes: [],
     });
     expect(await promote(target)).toMatchObject({ action: 'promoted', set: 'workers-b' });
@@ -203,7 +203,7 @@ describe('promote', () => {
     await client
       .resource<MachineDeployment>(machineDeployments, 'default')
       .patch('workers', { type: 'merge', body: { spec: { template: template('red') } } });
-    expect((await explain()).next).toContain('the observation of canaries lasts');
+    expect((await explain()).next).toContain('mcm observes canaries for');
   });
 
   test('promote is refused without canaries, without a rollout, and while paused', async () => {

@@ -58,7 +58,7 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
     sum(one, AWS_READS),
     2,
     'calls',
-    'one of the reads looks for a VM with the machine name',
+    'one read looks for a VM with the name of the machine',
   );
   yield atMost(
     `AWS: calls of ${machines} machines in an hour without changes`,

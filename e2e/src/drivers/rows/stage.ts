@@ -96,7 +96,7 @@ export class Stage<Spec, Credentials> {
 
   list(given: Given = {}): Promise<readonly ListedInstance[]> {
     return this.#ended(async () => {
-      if (!this.#driver.list) throw new MachineError('Unimplemented', 'the value there is not a list');
+      if (!this.#driver.list) throw new MachineError('Unimplemented', 'the stored value is not a list');
       return this.#driver.list(this.#request('list', given));
     });
   }

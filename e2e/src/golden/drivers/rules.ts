@@ -73,7 +73,7 @@ export const methodIsAbsent = (row: string, method: string): Rule => ({
           result: {
             response: null,
             errorCode: 'Unimplemented',
-            textMatches: new RegExp(`^driver ${provider} has no initialize$`),
+            textMatches: new RegExp(`^driver ${provider} has no method initialize$`),
           },
           metrics: {},
         }

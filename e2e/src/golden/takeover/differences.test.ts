@@ -128,7 +128,7 @@ test.each(
         'a machine that failed and that the original kept',
         'birth',
         inText('Machine', /"phase":"Pending"/g, '"phase":"Failed"'),
-        /order of Machine .*phase \(an additional write: Failed\)/,
+        /order of Machine .*phase \(mcm sends an additional write: Failed\)/,
       ],
       [
         'the order of the steps of a deletion',

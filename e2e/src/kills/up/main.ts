@@ -7,7 +7,7 @@ import { CLASSES, KilledStack } from './stack.ts';
 
 const HELP = `usage: pnpm simulate:kills [options]
   Runs \`mcm up\` with its five programs, rolls and scales a fleet, and kills random programs with SIGKILL.
-  It watches the record of the local cloud: a Machine must not have two VMs or lose its VM.
+  The command checks in the record of the local cloud that no Machine has two VMs or loses its VM.
   --kills N      kills in all (200)
   --machines N   machines of the fleet (30)
   --minutes N    no kill after this time (60)

@@ -5,13 +5,13 @@ import { MUTANTS, type Mutant } from './list.ts';
 import { runMutant } from './runner.ts';
 
 const HELP = `usage: pnpm simulate:mutants [options]
-  Loads the system with one mutant at a time, and runs histories until one of them has a violation. It changes no file.
+  Loads the system with one mutant at a time, and runs histories until one of them has a violation. The command changes no file.
   --only LIST      these mutants, by number from 1: 3, 5-9 or 1,4-6 (all)
   --topic NAME     only mutants of this topic
   --seeds N        histories of each suite, at most (200)
   --minutes N      time for each mutant, at most (20)
   --workers N      threads (1)
-It prints a row of a table for each mutant. The exit status is 1 if one survived, and 2 after an error.
+The command prints a table with one row for each mutant. The exit status is 1 if a mutant survived, and 2 after an error.
 `;
 
 const { values: flags } = parseArgs({

@@ -61,7 +61,7 @@ export const BOUNDS = {
   interruptedGone: {
     suites: '`interruptions`',
     ms: 2 * MINUTE,
-    rule: 'without faults, mcm deletes a VM with a notice as long as the bound before the cloud deletes the VM',
+    rule: 'without faults, mcm deletes a VM before the cloud does, if the notice is as long as the bound',
   },
   atRest: {
     suites: MACHINES,
@@ -146,7 +146,7 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'after a time as long as the bound without a change, the machine-config-controller writes nothing for the same time',
+    rule: 'if nothing changes during the bound, the machine-config-controller writes nothing during the next bound',
   },
   protected: {
     suites: '`join` with protection',

@@ -12,7 +12,7 @@ const HELP = `usage: pnpm simulate [options]
   --for TIME        runs for this time, e.g. 90s, 30m or 8h
   --suite NAMES     of ${[...SUITES.keys()].join(',')} (all)
   --profile NAMES   of ${Object.keys(PROFILES).join(',')}: faults and delays of the network (none)
-  --first           stops at the first violation, and does not shrink it
+  --first           stops at the first violation, and does not shrink the history
   --workers N       threads (one for each core)
   --out DIR         directory for failing histories (simulation-failures)
   --replay FILE     runs a failing history again, and prints its events.

@@ -103,7 +103,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. The rollout is stopped.',
-    help: 'Apply the roles of this version. The manager continues automatically after you apply the roles.',
+    help: 'Apply the RBAC roles of this mcm version. The manager continues automatically after you apply the roles.',
   },
   SelectionTakenOff: {
     on: DEPLOYMENT,

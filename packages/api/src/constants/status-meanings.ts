@@ -122,7 +122,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   ResourceExhausted: {
     means: 'The cloud has no capacity for the machine type in the zone, or a quota is exceeded.',
-    help: 'How-to “A zone has no capacity”.',
+    help: 'See the how-to “A zone has no capacity”.',
   },
   FailedPrecondition: {
     means: 'The cloud refuses the call, because a resource is in the wrong state.',
@@ -149,7 +149,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   DataLoss: { means: 'The cloud reports a loss of data.', help: 'Contact the cloud provider.' },
   Unauthenticated: {
     means: 'The cloud refuses the credentials of the class.',
-    help: 'How-to “Rotate the credentials of a cloud”.',
+    help: 'See the how-to “Rotate the credentials of a cloud”.',
   },
   Uninitialized: { means: 'The VM exists, but its initialization is not complete.' },
 };

@@ -340,7 +340,7 @@ describe('the reason for which a rollout waits', () => {
 
   test('a rollout waits for the soak time, if machines would follow without it', () => {
     const { because, measureProgress, lookAgainAt } = planned(young(1), machinesOf(3, 'Running', 'o'), 3);
-    expect([because, measureProgress]).toEqual(['waiting: the observation of canaries lasts 29m0s more', false]);
+    expect([because, measureProgress]).toEqual(['waiting: mcm observes canaries for 29m0s more', false]);
     expect(lookAgainAt).toEqual(new Date(NOW.getTime() + 29 * 60_000));
   });
 

@@ -367,7 +367,7 @@ describe('an evacuation while a zone has no capacity', () => {
       expect(await counts(world)).toEqual([0, 2, 4]);
       expect((await world.deployment()).metadata.annotations?.[Annotations.ZonesShort]).toMatch(/^b=2026-/);
       expect(await evented(world, 'ZoneShort')).toEqual([
-        'The cloud has no capacity in zone b. mcm creates the machines of the evacuation in other zones.',
+        'The cloud has no capacity in zone b. mcm creates the replacement machines in other zones.',
       ]);
       full.clear();
       await world.pass(3600);

@@ -23,7 +23,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'minimum number of unreachable machines that opens the circuit breaker; in a smaller cluster, all machines',
+    help: 'minimum number of unreachable machines that opens the circuit breaker; in a cluster with fewer machines, all must be unreachable',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,

@@ -43,7 +43,7 @@ test('of two pods under a budget that allows one disruption, the second waits fo
   const [first, second, free] = fates({});
   expect([first?.slice(0, 2), second, free?.slice(0, 2)]).toEqual([
     ['default/a', 'evict'],
-    ['default/b', 'turn', 'pod disruption budget default/web allows 1 disruption at the same time'],
+    ['default/b', 'turn', 'pod disruption budget default/web allows 1 disruption at a time'],
     ['default/c', 'evict'],
   ]);
   for (const change of [{ ready: false }, { phase: 'Succeeded' }]) expect(fates(change)[1]?.[1]).toBe('evict');
@@ -56,7 +56,7 @@ test('a pod without a controller uses its budget forever, and the explanation na
     later(0),
   ).pods;
   expect(second?.because).toBe(
-    'pod disruption budget default/web allows 1 disruption at the same time, and no controller starts pod default/a again',
+    'pod disruption budget default/web allows 1 disruption at a time, and no controller starts pod default/a again',
   );
 });
 

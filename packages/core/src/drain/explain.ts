@@ -111,7 +111,7 @@ function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, st
       const count = `${full.allowed} disruption${full.allowed === 1 ? '' : 's'}`;
       const user = bare.get(full.key);
       const forever = user ? `, and no controller starts pod ${nameOf(user)} again` : '';
-      waiting.set(pod.uid, `pod disruption budget ${full.key} allows ${count} at the same time${forever}`);
+      waiting.set(pod.uid, `pod disruption budget ${full.key} allows ${count} at a time${forever}`);
     }
   }
   return waiting;

@@ -25,7 +25,7 @@ test.each([
   ['before-drain backup', 'the owner of the hook is missing'],
   ['before-drain backup me soon Continue', 'the timeout must be a duration above 0s such as 30m, not "soon"'],
   ['before-drain backup me 0s Continue', 'the timeout must be a duration above 0s'],
-  ['before-drain backup me 30m', 'the last word must be Continue or Block, not ""'],
+  ['before-drain backup me 30m', 'the action after the timeout must be Continue or Block, not ""'],
   ['before-drain backup me 30m Continue now', '"now" is an unexpected word'],
 ])('%s is refused with the reason', (text, problem) => {
   const { hooks, problems } = parseHooks(text);

@@ -47,7 +47,7 @@ function parseEntry(entry: string): Hook | string {
   if (timeoutMs === undefined || timeoutMs <= 0)
     return `the timeout must be a duration above 0s such as 30m, not "${timeout}"`;
   if (afterTimeout !== 'Continue' && afterTimeout !== 'Block')
-    return `the last word must be Continue or Block, not "${afterTimeout}"`;
+    return `the action after the timeout must be Continue or Block, not "${afterTimeout}"`;
   if (rest.length > 0) return `"${rest.join(' ')}" is an unexpected word`;
   if (condition === undefined) return { stage, name, owner, timeoutMs, afterTimeout };
   const problem = conditionProblem(condition);

@@ -173,7 +173,7 @@ function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): 
   meters.observed(
     {
       name: 'mcm_capacity_offering_probe_seconds',
-      help: 'Seconds until mcm retries an offering that had no capacity, with one machine; 0: now',
+      help: 'Seconds until one machine tries an offering without capacity again; 0: now',
       labels: OFFERING,
     },
     () => perOffering(({ retryAt }) => Math.max(0, (retryAt.getTime() - clock.now().getTime()) / 1_000)),
@@ -218,7 +218,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   meters.observed(
     {
       name: 'mcm_machine_blocked',
-      help: '1 for each cause in status.blockedBy; there is no series without the flag --blocked-by',
+      help: '1 for each cause in status.blockedBy; the metric exists only with the flag --blocked-by',
       labels: [...NAMED, 'cause'],
     },
     () => perBlock(machines),

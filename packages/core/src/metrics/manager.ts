@@ -120,7 +120,7 @@ function common<T extends Owner>(
   meters.observed(
     {
       name: `${prefix}_blocked`,
-      help: '1 for each cause in status.blockedBy; there is no series without the flag --blocked-by',
+      help: '1 for each cause in status.blockedBy; the metric exists only with the flag --blocked-by',
       labels: [...NAMED, 'cause'],
     },
     () => perBlock(source),

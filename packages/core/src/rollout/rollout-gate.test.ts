@@ -151,9 +151,9 @@ describe('gate', () => {
       gateOf(rolloutSettings, replicas, machines, NOW)?.because;
     expect(reason(1, running(50))).toBe('updating the canaries first');
     expect(reason(2, running(50))).toBe('waiting: 1 of 2 canaries are available');
-    expect(reason(2, running(4, 50))).toBe('waiting: the observation of canaries lasts 6m0s more');
+    expect(reason(2, running(4, 50))).toBe('waiting: mcm observes canaries for 6m0s more');
     const soonOver = gateOf(rolloutSettings, 2, running(50, 4), new Date(NOW.getTime() + 6 * MINUTE - 100))?.because;
-    expect(soonOver).toBe('waiting: the observation of canaries lasts 1s more');
+    expect(soonOver).toBe('waiting: mcm observes canaries for 1s more');
     const failed = ['f1', 'f2', 'f3', 'f4', 'f5'].map((name) => inPhase('Failed', 1, name));
     const going = { ...inPhase('CrashLoopBackOff', 1, 'g') };
     const terminating = { ...going, metadata: { ...going.metadata, deletionTimestamp: NOW.toISOString() } };
@@ -176,7 +176,7 @@ describe('gate', () => {
   test('canaries that are observed long enough still pause each batch', () => {
     const both = { ...rolloutSettings, pauseMs: 120 * MINUTE };
     expect(gateOf(both, 2, running(15, 15), NOW)?.because).toBe(
-      'waiting: the observation of machines of the new template lasts 1h45m0s more',
+      'waiting: mcm observes machines of the new template for 1h45m0s more',
     );
     expect(gateOf({ ...rolloutSettings, canary: 0 }, 2, running(1), NOW)).toBeUndefined();
     expect(gateOf({ ...rolloutSettings, canary: 0, pauseMs: 1 }, 1, [], NOW)?.ceiling).toBe(1);

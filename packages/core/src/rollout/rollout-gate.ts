@@ -170,7 +170,7 @@ export function gateOf(
     const because =
       opensAt === undefined
         ? `waiting: ${since.length} of ${count} ${what} are available${failed === '' ? '' : `; ${failed}`}`
-        : `waiting: the observation of ${what} lasts ${seconds(opensAt - now.getTime())} more`;
+        : `waiting: mcm observes ${what} for ${seconds(opensAt - now.getTime())} more`;
     const ceiling = Math.max(count, replicas);
     return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
   };

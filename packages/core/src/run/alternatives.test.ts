@@ -207,6 +207,6 @@ test('the list of a deployment replaces that of the class, and its errors are re
     (await rig.admin.resource(events).list()).items.filter(({ reason }) => reason === 'InvalidInput');
   await rig.until(async () => (await said()).length > 0, MINUTE);
   expect((await said())[0]?.message).toBe(
-    `metadata.annotations: ${Annotations.CapacityAlternatives}[0].zone: must be a text that is not empty`,
+    `metadata.annotations: ${Annotations.CapacityAlternatives}[0].zone: must be a non-empty string`,
   );
 });

@@ -59,7 +59,7 @@ export const machineFlags = {
     }),
     'resource-exhausted-retry': durationFlag({
       default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-      help: 'first delay after ResourceExhausted, for each class and zone; later delays grow to three times this value; 0: 10m',
+      help: 'first retry delay of a class and zone after ResourceExhausted; later delays are up to three times longer; 0: 10m',
     }),
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
@@ -149,11 +149,11 @@ export const machineFlags = {
     'orphan-max-deletions-per-hour': integerFlag({
       min: 0,
       default: ORPHAN_DEFAULTS.maxPerHour,
-      help: 'maximum number of orphaned VMs that the controller deletes per hour; the same limit applies separately to orphaned Nodes',
+      help: 'maximum number of orphaned VMs, and of orphaned Nodes, that the controller deletes per hour',
     }),
     'orphan-former-owners': listFlag({
       default: [],
-      help: 'UIDs of the namespaces with the Machines in former control clusters; the controller also deletes orphaned VMs of these clusters',
+      help: 'UIDs of the Machine namespaces of former control clusters; the controller deletes the orphaned VMs of these clusters',
     }),
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,

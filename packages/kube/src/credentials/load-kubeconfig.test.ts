@@ -169,7 +169,7 @@ describe('kubeconfig', () => {
     [
       'an auth-provider',
       config({ 'auth-provider': { name: 'ldap' } }),
-      'user.auth-provider.name is "ldap"; it must be',
+      'user.auth-provider.name is "ldap"; use one of',
     ],
     [
       'a proxy',
@@ -299,7 +299,7 @@ describe('changed files', () => {
     await file('ca.pem', one.cert);
     expect(await looked(() => put('https://other:6443'))).toEqual(
       unusable(
-        'the files contain another API server address (https://other:6443, before https://api:6443); to use it, restart the process',
+        'the files contain another API server address (https://other:6443, before https://api:6443); to use the new address, restart the process',
       ),
     );
   });

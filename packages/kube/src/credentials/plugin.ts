@@ -62,7 +62,7 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   const known = isFields(provider) ? String(provider.name) : '';
   if (!PROVIDERS.includes(known))
     throw new ConfigError(
-      `${of.label}: user.auth-provider.name is ${JSON.stringify(known)}; it must be one of ${PROVIDERS.join(', ')}, or use user.exec`,
+      `${of.label}: user.auth-provider.name is ${JSON.stringify(known)}; use one of ${PROVIDERS.join(', ')}, or user.exec`,
     );
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();

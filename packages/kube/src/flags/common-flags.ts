@@ -138,7 +138,7 @@ const observationFlags = (defaults: CommonDefaults) =>
     'log-level': textFlag({
       default: 'info',
       oneOf: LOG_LEVELS,
-      help: 'minimum level of log lines on standard error; PUT /debug/log-level changes it at run time',
+      help: 'minimum level of log lines on standard error; PUT /debug/log-level changes the level at run time',
     }),
     v: integerFlag({ short: 'v', min: 0, default: 0, help: 'klog verbosity; 4 and above set --log-level=debug' }),
   });

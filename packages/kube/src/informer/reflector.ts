@@ -184,7 +184,7 @@ export class Reflector<T extends KubeObject> {
     const past = await this.#look(newest, known, signal);
     if (past.items.some((item) => isSame(item, newest))) return undefined;
     return past.metadata.resourceVersion === known
-      ? `the API server does not have version ${own} of ${keyOf(newest)} at version ${known}`
+      ? `the list of the API server at version ${known} does not contain version ${own} of ${keyOf(newest)}`
       : '';
   }
 

@@ -80,7 +80,7 @@ function registerBudgetMetrics(meters: Meters, status: () => BudgetStatus | unde
   meters.observed(
     {
       name: 'mcm_fleet_rollouts',
-      help: 'Number of clusters with a claim of the rollout budget (rolling), and of waiting clusters of this replica (waiting)',
+      help: 'Number of clusters by state: rolling (with a claim of the rollout budget) or waiting (only of this replica)',
       labels: ['state'],
     },
     () => {

@@ -22,6 +22,6 @@ export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   if (permission === undefined) return message;
   return (
     `the machine-config-controller has no permission to ${permissionText(permission)}: ` +
-    'apply the ClusterRoles of this version (docs/permissions.md)'
+    'apply the ClusterRoles of this mcm version (docs/permissions.md)'
   );
 }

@@ -2,7 +2,7 @@ import { IgnitionError, type Issue } from '../ignition/index.ts';
 import { RenderError } from './error.ts';
 
 /** Separates the problem from its hint, in conditions and events. */
-export const HINT_MARK = '. To fix it: ';
+export const HINT_MARK = '. To fix the error: ';
 
 const HINTS: Readonly<Record<string, string>> = {
   'illegal file mode': 'write the mode as a decimal number from 0 to 511 (octal 0777)',

@@ -75,7 +75,7 @@ export const POOL_CONDITIONS = {
       ConfigRejected: {
         status: 'True',
         means:
-          'A KubeletConfig or ContainerRuntimeConfig is invalid. The controller rendered the pool without this object.',
+          'A KubeletConfig or ContainerRuntimeConfig is invalid. The controller rendered the pool without the invalid object.',
         help: 'Correct the object that the message of the condition names.',
       },
     },

@@ -102,7 +102,7 @@ test('the pool reports a missing permission once, with verb, resource and hint, 
       reason: 'RoleLacksPermission',
       message:
         'the machine-config-controller has no permission to patch nodes: ' +
-        'apply the ClusterRoles of this version (docs/permissions.md)',
+        'apply the ClusterRoles of this mcm version (docs/permissions.md)',
     };
     expect(await forbidden()).toMatchObject(said);
     expect((await poolNow(client)).status?.machineCount).toBe(3);

@@ -234,7 +234,7 @@ function hintsOf(
     ...(bad ? [`revert the change that produced ${targetOf(pool)}, or repair node ${bad.name}: ${bad.why}`] : []),
     ...(frozen === undefined ? [] : ['find the cause of the freeze: mcm explain machinedeployment/NAME']),
     ...(degraded?.status === 'True'
-      ? [hintIn(degraded.message ?? '') ?? 'correct the MachineConfig in the condition', RENDER_HINT]
+      ? [hintIn(degraded.message ?? '') ?? 'correct the MachineConfig that the condition names', RENDER_HINT]
       : []),
     ...[hintIn(plan?.error ?? '') ?? []].flat(),
   ];

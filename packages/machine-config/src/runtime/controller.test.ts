@@ -93,7 +93,7 @@ test('a refused ContainerRuntimeConfig is reported with field and hint in condit
     });
     const hint =
       'correct the fields in spec of ContainerRuntimeConfig few, or delete the object; the controller applies no setting of the object';
-    expect(await eventsOf(plane, 'ContainerRuntimeConfigRefused')).toEqual([`${message}. To fix it: ${hint}`]);
+    expect(await eventsOf(plane, 'ContainerRuntimeConfigRefused')).toEqual([`${message}. To fix the error: ${hint}`]);
     const body = { spec: { containerRuntimeConfig: { pidsLimit: 0, logLevel: 'warn' } } };
     await resource.patch('few', { type: 'merge', body });
     await clock.advance(20_000);

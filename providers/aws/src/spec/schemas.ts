@@ -8,7 +8,7 @@ const count = (description: string) => z.int32().optional().meta({ description }
 const ebs = z.object({
   volumeType: text('type of the volume: gp2, gp3, io1, st1, sc1 or standard; required'),
   volumeSize: count('size of the volume in GiB, more than 0; required'),
-  iops: count('operations of the volume per second; required for io1; 0 means not set'),
+  iops: count('IOPS of the volume; required for io1; 0 means not set'),
   throughput: count('throughput of a gp3 volume in MiB per second, more than 0'),
   encrypted: flag('true: the volume is encrypted with the default key of the account; default false'),
   deleteOnTermination: flag('true: EC2 deletes the volume together with its VM; default true'),
@@ -47,17 +47,17 @@ const iam = z.object({
 
 const capacityReservation = z.object({
   capacityReservationPreference: text(
-    'open uses matching capacity reservations, none uses no reservation; exclusive with the ID or group of a reservation',
+    'use of matching capacity reservations: open or none; cannot be combined with the ID or group of a reservation',
   ),
-  capacityReservationId: text('ID of a capacity reservation; exclusive with the group of reservations'),
+  capacityReservationId: text('ID of a capacity reservation; cannot be combined with a group of reservations'),
   capacityReservationResourceGroupArn: text(
-    'ARN of a group of capacity reservations; exclusive with the ID of a reservation',
+    'ARN of a group of capacity reservations; cannot be combined with the ID of a reservation',
   ),
 });
 
 const metadataOptions = z.object({
   httpEndpoint: text('enabled or disabled'),
-  httpTokens: text('required: the metadata service needs a token (IMDSv2); optional: it needs no token'),
+  httpTokens: text('required: the metadata service needs a token (IMDSv2); optional: requests need no token'),
   httpProtocolIpv6: text('enabled or disabled'),
   httpPutResponseHopLimit: count('hop limit of tokens of the metadata service, 0 to 64; EC2 accepts 1 to 64'),
 });

@@ -19,7 +19,7 @@ const disk = z.object({
   sizeGb: whole('size of the disk in GB; mcm ignores the size of a SCRATCH disk'),
   labels: texts('labels of the disk; a SCRATCH disk gets no labels'),
   encryption: encryption.optional().meta({ description: 'customer-managed encryption key' }),
-  provisionedIops: whole('provisioned operations of the disk per second; 0 means not set'),
+  provisionedIops: whole('provisioned IOPS of the disk; 0 means not set'),
   provisionedThroughput: whole('provisioned throughput of the disk in MB per second; 0 means not set'),
   storagePool: text('storage pool of the disk, a path or URL'),
 });

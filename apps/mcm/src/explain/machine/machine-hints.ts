@@ -26,7 +26,7 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   const kind = machine.metadata.deletionTimestamp === undefined ? 'create' : 'delete';
   const again = (CALL_RETRIES[kind] as Readonly<Record<string, { readonly maxMs: number } | undefined>>)[code];
   const period = again ? `, about every ${formatDurationMs(again.maxMs)}` : '';
-  const short = `after ${formatDurationMs(settings.resourceExhaustedRetryMs)}, then less often, and first for one machine of the class and zone`;
+  const short = `after ${formatDurationMs(settings.resourceExhaustedRetryMs)}, then less often; one machine of the class and zone retries first`;
   const retry = `mcm retries the call automatically${code === 'ResourceExhausted' && kind === 'create' ? `, ${short}` : period}`;
   const hints: Readonly<Record<string, string>> = {
     InvalidArgument: `correct the field in the machine, MachineClass ${name} or its Secret; mcm then retries the call immediately`,

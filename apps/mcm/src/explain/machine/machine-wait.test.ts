@@ -122,7 +122,7 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     { phase: 'CrashLoopBackOff', description: 'no', state: 'Failed' },
     'ResourceExhausted',
     [
-      /mcm retries the call automatically, after 10m0s, then less often, and first for one machine of the class and zone$/,
+      /mcm retries the call automatically, after 10m0s, then less often; one machine of the class and zone retries first$/,
     ],
   ],
   [

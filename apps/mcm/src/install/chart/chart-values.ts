@@ -234,7 +234,7 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana 
 const fleetFields = () =>
   part(
     false,
-    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). The chart then does not install the parts rbac, targetRbac, webhooks, workload and networkPolicy.',
+    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). In fleet mode, the chart does not install the parts rbac, targetRbac, webhooks, workload and networkPolicy.',
     {
       selector: value(
         'Label selector of the namespaces that the fleet serves. If the value is empty, the selector is mcm-fleet=PROVIDER.',
@@ -292,7 +292,7 @@ const partFields = (shares: number | string): Fields => ({
   }),
   separateController: part(
     false,
-    'Runs the machine controller in separate pods. The pods of the machine-controller-manager then have no roles and no credentials of the machine controller.',
+    'Runs the machine controller in separate pods. With separate pods, the pods of the machine-controller-manager have no roles and no credentials of the machine controller.',
     {
       annotations: value(
         'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of the value serviceAccount do not apply to the machine controller.',

@@ -39,7 +39,7 @@ export const CONTROLLERS: BoardSpec = {
           'Duration of the longest reconcile in progress. An alert fires if a reconcile takes ten minutes.',
           ['max by (name) (mcm_workqueue_longest_running_processor_seconds)', '{{name}}'],
         ),
-        timeseries('Objects in caches', 'short', 'The memory of the process grows with this number.', [
+        timeseries('Objects in caches', 'short', 'The memory of the process grows with the number of objects.', [
           'max by (pod, container, resource) (mcm_cache_objects)',
           '{{container}} {{resource}}',
         ]),

@@ -319,7 +319,7 @@ function trimmed(value: unknown): unknown {
 
 function withoutHints(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutHints);
-  if (typeof value === 'string') return value.replace(/\. To fix it: .*$/, '').trimEnd();
+  if (typeof value === 'string') return value.replace(/\. To fix the error: .*$/, '').trimEnd();
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutHints(field)]));
 }

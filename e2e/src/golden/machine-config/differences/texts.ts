@@ -83,7 +83,7 @@ const GZIP = /(?<=could not create gzip reader: |failed decompressing: )/;
 
 /** Matches our text about a value that is no number of nodes. */
 const NO_NUMBER =
-  /^(maxUnavailable: invalid value for IntOrString:|spec\.maxUnavailable of MachineConfigPool \S+ is) \S.* is neither a number nor a percentage such as "10%"$|^spec\.maxUnavailable of MachineConfigPool \S+ is \S.*, which is neither a number nor a percentage: no node gets a target\. To fix it: set a number such as 1, or a percentage from "1%" to "100%"$/;
+  /^(maxUnavailable: invalid value for IntOrString:|spec\.maxUnavailable of MachineConfigPool \S+ is) \S.* is neither a number nor a percentage such as "10%"$|^spec\.maxUnavailable of MachineConfigPool \S+ is \S.*, which is neither a number nor a percentage: no node gets a target\. To fix the error: set a number such as 1, or a percentage from "1%" to "100%"$/;
 
 const RULES: readonly TextRule[] = [
   { parser: "Ignition's decoder of spec 2", theirs: (text) => (isV2(text) ? v2(text) : undefined), ours: v2 },

@@ -116,7 +116,7 @@ class LaneAlignment {
   #alone(ours: string | undefined, theirs: string | undefined, rest: Pairing): Pairing {
     const rule = this.#excuse(ours, theirs);
     if (rule) return excused(rest, rule);
-    const path = `${this.#task.lane} (${ours === undefined ? `missing: ${theirs}` : `an additional write: ${ours}`})`;
+    const path = `${this.#task.lane} (${ours === undefined ? `missing: ${theirs}` : `mcm sends an additional write: ${ours}`})`;
     const difference: Difference = { path, ours: inOrder(this.#mine), theirs: inOrder(this.#wanted) };
     return { ...rest, cost: rest.cost + WEIGHT.open, open: [difference, ...rest.open] };
   }

@@ -25,7 +25,7 @@ type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNo
 const unseenNodes = (why: string): Blocked => ({
   ...NO_NODES,
   reason: 'NodesNotReadable',
-  message: `The in-place update is blocked: the Nodes cannot be read (${why}). Apply the roles of this version (docs/permissions.md).`,
+  message: `The in-place update is blocked: the Nodes cannot be read (${why}). Apply the RBAC roles of this mcm version (docs/permissions.md).`,
 });
 
 function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
@@ -64,7 +64,8 @@ function failedUpdates(
   };
 }
 
-const REPLACED = 'Otherwise, mcm replaces the machine after the health timeout, unless the timeout is disabled.';
+const REPLACED =
+  'mcm replaces a machine without a successful update after the health timeout, unless the timeout is disabled.';
 const KEPT = `mcm keeps the machines and selects no other node, because ${Annotations.RolloutOnCannotUpdateInPlace} is Stop. To replace a machine, delete the machine.`;
 
 const withMachines = ({ machines }: View, { set }: CountedSet) => ({

@@ -24,7 +24,7 @@ export async function lookAtCanaries(
   const view = viewOf(snapshot);
   const input = gateInputOf(view);
   if (!mustSeePods(input)) return undefined;
-  if (nodes === undefined) return { canaries: [], unseen: 'the manager has no connection to the cluster of the nodes' };
+  if (nodes === undefined) return { canaries: [], unseen: 'the manager has no connection to the target cluster' };
   const resource = nodes.client.resource(pods);
   const canaries: UnreadyCanary[] = [];
   const read = async ({ metadata }: Machine): Promise<void> => {

@@ -145,9 +145,13 @@ describe('an accepted request', () => {
 
 describe('a refused request', () => {
   test.each<[why: string, given: Case, replicas: number | undefined]>([
-    ['spec.replicas is 1, but the request has to=2: the field changed after the request', { replicas: 1 }, undefined],
     [
-      'spec.replicas is 0, but the request has to=2: the field changed after the request',
+      'spec.replicas is 1, but the request has to=2: spec.replicas changed after the request',
+      { replicas: 1 },
+      undefined,
+    ],
+    [
+      'spec.replicas is 0, but the request has to=2: spec.replicas changed after the request',
       { replicas: undefined, sets: [current('')] },
       undefined,
     ],

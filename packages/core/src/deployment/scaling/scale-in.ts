@@ -105,7 +105,7 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   const { deployment } = snapshot;
   const replicas = deployment.spec.replicas ?? 0;
   if (replicas !== request.to)
-    return `spec.replicas is ${replicas}, but the request has to=${request.to}: the field changed after the request`;
+    return `spec.replicas is ${replicas}, but the request has to=${request.to}: spec.replicas changed after the request`;
   const before = replicasBefore(snapshot);
   if (before !== undefined && before !== request.from) {
     return `the request has from=${request.from}, but spec.replicas was ${before}; read the deployment again`;

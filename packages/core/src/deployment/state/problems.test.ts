@@ -55,13 +55,13 @@ describe('overlapping selectors', () => {
     expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
       reason: 'SelectorOverlaps',
       message: expect.stringMatching(
-        /^spec\.selector: .*MachineDeployment other\. mcm continues the rollout of this deployment, because the other deployments are newer/,
+        /^spec\.selector: .*MachineDeployment other\. mcm continues the rollout of this deployment, because the overlapping deployments are newer/,
       ),
     });
     expect(await conditionOf(world, 'InvalidSpec', 'other')).toMatchObject({
       reason: 'SelectorOverlaps',
       message: expect.stringMatching(
-        /^spec\.selector: .*MachineDeployment pool\. mcm creates no machines for this deployment, because the other deployment is older/,
+        /^spec\.selector: .*MachineDeployment pool\. mcm creates no machines for this deployment, because the overlapping deployment is older/,
       ),
     });
     expect((await reported(world, 'InvalidSpec')).map(({ involvedObject }) => involvedObject.name).sort()).toEqual([

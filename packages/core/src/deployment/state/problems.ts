@@ -95,8 +95,8 @@ function selectorsOverlap(view: View): Reported | undefined {
   const names = overlaps.map(({ metadata }) => metadata.name).sort();
   const stands =
     overlappedBy(view).length > 0
-      ? 'mcm creates no machines for this deployment, because the other deployment is older'
-      : 'mcm continues the rollout of this deployment, because the other deployments are newer';
+      ? 'mcm creates no machines for this deployment, because the overlapping deployment is older'
+      : 'mcm continues the rollout of this deployment, because the overlapping deployments are newer';
   const message = `spec.selector: selects the same machines as MachineDeployment ${names.join(', ')}. ${stands}. Neither deployment adopts sets until the selectors differ.`;
   return { type: InvalidSpec, status: 'True', reason: 'SelectorOverlaps', message };
 }

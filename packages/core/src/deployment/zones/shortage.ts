@@ -41,7 +41,7 @@ export function shortageOf(view: View): StandbyChange {
 const found = (zone: string): PlannedEvent => ({
   type: 'Warning',
   reason: 'ZoneShort',
-  message: `The cloud has no capacity in zone ${zone}. mcm creates the machines of the evacuation in other zones.`,
+  message: `The cloud has no capacity in zone ${zone}. mcm creates the replacement machines in other zones.`,
 });
 
 const returned = (zone: string): PlannedEvent => ({

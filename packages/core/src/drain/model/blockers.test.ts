@@ -31,7 +31,7 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     () => unseenBlocker('no', []),
     true,
     'the pods of the node cannot be read',
-    'apply the roles of this version (docs/permissions.md); the label force-deletion=true on the machine skips this check',
+    'apply the RBAC roles of this mcm version (docs/permissions.md); the label force-deletion=true on the machine skips this check',
   ],
   [
     'two budgets',
@@ -95,7 +95,7 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     () => refusedBlocker(pod('a'), { ...attempt, result: 'blocked' }),
     false,
     undefined,
-    'mcm retries; the API server accepts the eviction when its load and the pod disruption budgets allow',
+    'mcm retries until the load of the API server and the pod disruption budgets allow the eviction',
   ],
   [
     'a deletion',

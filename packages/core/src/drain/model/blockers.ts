@@ -72,7 +72,7 @@ export const unseenBlocker = (
   text: `the pods of the node cannot be read: ${unseen}`,
   failed: true,
   pods: pods.length > 0 ? pods.map(nameOf) : undefined,
-  hint: `apply the roles of this version (docs/permissions.md); the label ${forcedBy} on the machine skips this check`,
+  hint: `apply the RBAC roles of this mcm version (docs/permissions.md); the label ${forcedBy} on the machine skips this check`,
   event: blocked('the pods of the node cannot be read'),
 });
 
@@ -146,7 +146,7 @@ export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
   }
   const budget = pod.budgets[0];
   if (budget) return budgetBlocker(pod, budget);
-  const hint = 'mcm retries; the API server accepts the eviction when its load and the pod disruption budgets allow';
+  const hint = 'mcm retries until the load of the API server and the pod disruption budgets allow the eviction';
   return { text: `pod ${nameOf(pod)} waits: the API server refuses its eviction for now`, failed: false, hint };
 }
 

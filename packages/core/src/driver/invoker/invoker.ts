@@ -51,7 +51,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     );
 
   const unimplemented = (method: string): MachineError =>
-    new MachineError('Unimplemented', `driver ${driver.name} has no ${method}`);
+    new MachineError('Unimplemented', `driver ${driver.name} has no method ${method}`);
   const absent = (method: string): never => {
     throw unimplemented(method);
   };

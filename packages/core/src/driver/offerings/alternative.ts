@@ -55,7 +55,7 @@ export function parseAlternatives(text: string | undefined, supported = FIELDS):
   if (!Array.isArray(list))
     return refused(`${KEY}: is not a JSON list; write a list such as [{"machineType": "large"}]`);
   if (list.length > MOST)
-    return refused(`${KEY}: has ${list.length} entries, more than ${MOST}; remove the entries at the end`);
+    return refused(`${KEY}: has ${list.length} entries, but at most ${MOST} are allowed; remove entries`);
   const problems = list.flatMap((entry: unknown, i) => entryProblems(entry, `${KEY}[${i}]`, supported));
   return problems.length > 0 ? refused(...problems) : { alternatives: list.map(normal), problems };
 }
@@ -69,7 +69,7 @@ function entryProblems(entry: unknown, path: string, supported: readonly Alterna
   return Object.entries(entry).flatMap(([field, value]) => {
     if (!supported.some((known) => known === field))
       return [`${path}.${field}: is not a field of an alternative of this provider; use ${allowed}`];
-    if (typeof value !== 'string' || value === '') return [`${path}.${field}: must be a text that is not empty`];
+    if (typeof value !== 'string' || value === '') return [`${path}.${field}: must be a non-empty string`];
     if (field === 'market' && !MARKETS.includes(value))
       return [`${path}.market: is ${JSON.stringify(value)}; write ${MARKETS.join(' or ')}`];
     return [];

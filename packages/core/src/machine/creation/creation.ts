@@ -74,7 +74,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
     if (o.offerings && refusedCapacity(o)) return planElsewhere(o, error, now);
     return planCapacity(o, now) ?? planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
   }
-  if (!created) return act('looking up the VM in the provider ID of the machine', { do: 'call', call: 'create' });
+  if (!created) return act('looking up the VM with the provider ID of the machine', { do: 'call', call: 'create' });
   if (isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
   }

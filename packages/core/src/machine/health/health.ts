@@ -206,7 +206,7 @@ function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObserva
     return `. Node ${node} already belongs to machine ${ownedBy}; ${hint}`;
   }
   return conflictingNode
-    ? `. Node ${conflictingNode.metadata.name} has spec.providerID "${conflictingNode.spec.providerID ?? ''}", but the machine has "${machine.spec.providerID ?? ''}". If a user edited spec.providerID of the machine, restore the field. Otherwise, delete the machine`
+    ? `. Node ${conflictingNode.metadata.name} has spec.providerID "${conflictingNode.spec.providerID ?? ''}", but the machine has "${machine.spec.providerID ?? ''}". If a user edited spec.providerID of the machine, restore the field. If the field was not edited, delete the machine`
     : '';
 }
 

@@ -89,7 +89,7 @@ export class OvershootReconciler {
       at: this.#context.clock.now(),
       input,
       decision: plan,
-      because: `the set has ${counted(machines, 'machine')}, and ${limits.upper} or more freeze the set`,
+      because: `the set has ${counted(machines, 'machine')}, and ${limits.upper} or more machines freeze the set`,
       actions: verdict === 'leave' ? [] : [verdict],
     });
     if (verdict === 'leave') {
