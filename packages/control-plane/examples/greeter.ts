@@ -1,8 +1,8 @@
 /**
- * Tests an external controller with this package. The controller has a custom kind and uses only `@kubernetes/client-node`.
- * The program exits with 0 after the controller has created its objects.
+ * Tests an external controller for a custom kind. The controller uses only `@kubernetes/client-node`. The program exits
+ * with 0 after the controller has created its objects.
  *
- *     node --conditions=source examples/greeter.ts     # in this repository; elsewhere plain `node greeter.ts`
+ *     Run `node --conditions=source examples/greeter.ts` in this repository, and `node greeter.ts` in other projects.
  */
 import { CoreV1Api, CustomObjectsApi, KubeConfig, type KubernetesObject, makeInformer } from '@kubernetes/client-node';
 // biome-ignore lint/style/noRestrictedImports: the package itself, as a stranger imports it
@@ -46,10 +46,7 @@ interface Greeting extends KubernetesObject {
   spec: { to: string };
 }
 
-/**
- * The controller of the example. The controller creates a ConfigMap with a text for every Greeting, and calls `onWritten`
- * for each ConfigMap.
- */
+/** Creates a ConfigMap with a text for every Greeting, and calls `onWritten` for each ConfigMap. */
 async function runGreeter(config: KubeConfig, onWritten: (name: string) => void): Promise<() => Promise<void>> {
   const core = config.makeApiClient(CoreV1Api);
   const custom = config.makeApiClient(CustomObjectsApi);

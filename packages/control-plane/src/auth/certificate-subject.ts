@@ -3,7 +3,7 @@ import type { AdmissionPlugin } from '../resources/admission.ts';
 
 const REQUESTS = 'certificates.k8s.io/certificatesigningrequests';
 
-/** Writes the user of the request into a new CertificateSigningRequest, and ignores the values of the client. */
+/** Writes the user of the request into a new CertificateSigningRequest, and ignores the user in the body. */
 export const certificateRequester: AdmissionPlugin = {
   name: 'CertificateRequester',
   admit({ operation, served, subresource, object, user }) {

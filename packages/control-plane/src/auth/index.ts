@@ -14,10 +14,7 @@ import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 
-/**
- * The authorizer and the tokens of service accounts. Both are created before the registry, because the registry uses
- * both.
- */
+/** The registry uses the authorizer and the tokens, so both are created before the registry. */
 export interface Authority {
   readonly authorize: Authorizer;
   readonly tokens: ServiceAccountTokens;
@@ -25,7 +22,6 @@ export interface Authority {
 }
 
 /**
- * Creates the authorizers of a store.
  * @param serviceAccountKey A P-256 key as PEM, which signs tokens of service accounts.
  */
 export function createAccessAuthority(parts: TokenParts, serviceAccountKey: string): Authority {
@@ -52,7 +48,6 @@ export interface AccessControl {
   readonly impersonate: Impersonate;
 }
 
-/** Sets up authentication, the policy of the cluster, and the review APIs of a registry. */
 export function setUpAccess(
   registry: Registry,
   { authorize, tokens, rbac }: Authority,

@@ -8,7 +8,7 @@ const NO: Verdict = { allowed: false, reason: '' };
 const YES: Verdict = { allowed: true, reason: '' };
 const refuse = (reason: string): Verdict => ({ allowed: false, reason });
 
-/** Permissions of every node that do not depend on an object (the node role). */
+/** Permissions of every node for whole resources (the node role). */
 const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   {
@@ -27,13 +27,9 @@ const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/**
- * The pod field with the name of the node. The authorizer finds the pods of a node by this field, and parses only these
- * pods.
- */
+/** The pod field with the node name. With an index of this field, the authorizer parses only the pods of one node. */
 const NODE_FIELD = 'spec.nodeName';
 
-/** Checks whether a pod of the node refers to the object. */
 type Related = (access: Access) => Verdict;
 
 interface NodeAccess extends Access {
@@ -41,19 +37,13 @@ interface NodeAccess extends Access {
   readonly related: Related;
 }
 
-/**
- * Checks a get request of a node. The node may get an object only if a pod of the node refers to the object
- * (`authorizeGet`).
- */
+/** The node may get an object only if a pod of the node refers to the object (`authorizeGet`). */
 function mayGet(access: NodeAccess): Verdict {
   if (access.verb !== 'get' || access.name === '') return refuse('can only get individual resources of this type');
   return access.subresource === '' ? access.related(access) : refuse('cannot get subresource');
 }
 
-/**
- * Checks a get, list or watch request of a node. The node may read an object only if a pod of the node refers to the
- * object (`authorizeReadNamespacedObject`).
- */
+/** The node may read an object only if a pod of the node refers to the object (`authorizeReadNamespacedObject`). */
 function mayRead(access: NodeAccess): Verdict {
   if (!READS.has(access.verb)) return refuse('can only read resources of this type');
   if (access.subresource !== '') return refuse('cannot read subresource');
@@ -91,10 +81,7 @@ function csiNodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse('can only access CSINode with the same name as the requesting node');
 }
 
-/**
- * Decides about access of a node to Nodes. A node may access only its own Node. For writes, the admission plugin
- * NodeRestriction checks the name.
- */
+/** A node may access only its own Node. For writes, the admission plugin NodeRestriction checks the name. */
 function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   const isWrite = verb === 'update' || verb === 'patch';
   if (subresource === 'status') return isWrite ? YES : NO;
@@ -106,10 +93,7 @@ function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse(`node '${node}' cannot read ${whose}, only its own Node object`);
 }
 
-/**
- * Decides about access of a node to pods. A node may access only its own pods. For writes, the admission plugin
- * NodeRestriction checks the node of the pod.
- */
+/** A node may access only its own pods. For writes, the admission plugin NodeRestriction checks the node of the pod. */
 function pods(access: NodeAccess): Verdict {
   const { node, verb, subresource, name, fields = [] } = access;
   if (subresource === 'status') return verb === 'update' || verb === 'patch' ? YES : NO;
@@ -124,7 +108,7 @@ function pods(access: NodeAccess): Verdict {
   return access.related(access);
 }
 
-/** Resources with a separate check, because a node may access only some of their objects. */
+/** Resources for which a node may access only some objects. */
 const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   '/secrets': mayRead,
   '/configmaps': mayRead,
@@ -138,10 +122,7 @@ const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   'coordination.k8s.io/leases': leases,
 };
 
-/**
- * Decides about requests of a kubelet for objects of its node. For any other request, the result is undefined, and the
- * next authorizers decide.
- */
+/** If the result is undefined, the next authorizers decide. */
 export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   const { user, group, resource, path } = access;
   if (!user.name.startsWith(PREFIX) || !user.groups.includes(NODES) || path !== '') return undefined;
@@ -157,7 +138,6 @@ export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   return divided({ ...access, node, related });
 }
 
-/** Returns whether a pod of the node refers to the object. */
 function isRelated(store: Store, node: string, id: string, namespace: string, name: string): boolean {
   if (id === 'storage.k8s.io/volumeattachments') {
     const record = store.get(id, '', name);

@@ -1,11 +1,10 @@
 import type { ControlPlane } from '../plane.ts';
 
-/** The JSON of a response in tests. A test reads any path with `?.`, and asserts the value. */
+/** Tests read any path with `?.`, and assert the value. */
 interface Loose {
   readonly [key: string]: Loose;
 }
 
-/** A response to a test's request. */
 export interface Answer {
   readonly status: number;
   readonly warnings: readonly string[];
@@ -18,7 +17,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns a function that sends requests to a control plane in this process. For tests. */
+/** For tests. */
 export const caller =
   (plane: ControlPlane) =>
   async (method: string, path: string, { body, token, headers }: CallOptions = {}): Promise<Answer> => {

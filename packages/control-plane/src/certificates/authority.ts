@@ -24,7 +24,7 @@ export interface KeyPair {
   readonly certificate: string;
 }
 
-/** The subject of a certificate. Kubernetes uses the subject as the name and the groups of a user. */
+/** Kubernetes uses the subject of a certificate as the name and the groups of a user. */
 interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -39,13 +39,11 @@ export interface CertificateAuthority extends KeyPair {
   issueClientPair(subject: Subject): KeyPair;
 }
 
-/** The content of a requested certificate. */
 interface Leaf {
   readonly subject: Subject;
   readonly publicKey: KeyObject;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The allowed uses of the key. */
   readonly keyUsages: readonly KeyUsage[];
   readonly extendedKeyUsages: readonly ExtendedKeyUsage[];
   /** Host names and IP addresses. */
@@ -88,7 +86,6 @@ const KEY_USAGE_BITS = {
   decipherOnly: 8,
 } as const;
 
-/** A use of a key. */
 export type KeyUsage = keyof typeof KEY_USAGE_BITS;
 
 /** Object identifiers of certificate purposes (RFC 5280, 4.2.1.12). */
@@ -107,7 +104,6 @@ const EXTENDED_KEY_USAGES = {
   netscapeSgc: '2.16.840.1.113730.4.1',
 } as const;
 
-/** A purpose of a certificate. */
 export type ExtendedKeyUsage = keyof typeof EXTENDED_KEY_USAGES;
 
 function keyUsage(...positions: number[]): Buffer {
@@ -236,5 +232,4 @@ export function createAuthority(now: Date): CertificateAuthority {
   return openAuthority({ key: exportKey(privateKey), certificate }, now);
 }
 
-/** Creates a new P-256 key as PEM. */
 export const createKey = (): string => exportKey(generate().privateKey);

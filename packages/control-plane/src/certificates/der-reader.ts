@@ -1,4 +1,3 @@
-/** A value in DER (ITU-T X.690): its tag, its encoding, and its content. */
 export interface DerValue {
   readonly tag: number;
   /** The bytes of the header and of the content. */
@@ -6,12 +5,11 @@ export interface DerValue {
   readonly content: Buffer;
 }
 
-/** The error for an input that is not valid DER. */
 export class DerError extends Error {
   override readonly name = 'DerError';
 }
 
-/** Reads the value at the start of `bytes`. @throws DerError */
+/** @throws DerError */
 export function readValue(bytes: Buffer): DerValue {
   const [tag, first] = bytes;
   if (tag === undefined || first === undefined) throw new DerError('asn1: syntax error: data truncated');
@@ -28,7 +26,10 @@ export function readValue(bytes: Buffer): DerValue {
   return { tag, bytes: bytes.subarray(0, end), content: bytes.subarray(start, end) };
 }
 
-/** Reads the values in a SEQUENCE, a SET or any other constructed value. @throws DerError */
+/**
+ * Reads the values in a SEQUENCE, a SET or any other constructed value.
+ * @throws DerError
+ */
 export function readAll(content: Buffer): DerValue[] {
   const values: DerValue[] = [];
   for (let rest = content; rest.length > 0; ) {
@@ -39,7 +40,10 @@ export function readAll(content: Buffer): DerValue[] {
   return values;
 }
 
-/** Reads an OBJECT IDENTIFIER, such as `1.2.840.10045.4.3.2`. @throws DerError */
+/**
+ * Reads an OBJECT IDENTIFIER, such as `1.2.840.10045.4.3.2`.
+ * @throws DerError
+ */
 export function readOid({ tag, content }: DerValue): string {
   const [first] = content;
   if (tag !== 0x06 || first === undefined) throw new DerError('asn1: structure error: no object identifier');

@@ -18,9 +18,8 @@ export const octets = (bytes: Uint8Array): Buffer => value(0x04, bytes);
 export const bits = (bytes: Uint8Array, unused = 0): Buffer => value(0x03, Buffer.from([unused]), bytes);
 export const utf8 = (text: string): Buffer => value(0x0c, Buffer.from(text));
 export const boolean = (yes: boolean): Buffer => value(0x01, Buffer.from([yes ? 0xff : 0]));
-/** Writes values with the explicit tag `[n]`. */
 export const explicit = (tag: number, ...items: Uint8Array[]): Buffer => value(0xa0 | tag, ...items);
-/** Writes a primitive value. The implicit tag `[n]` replaces the tag of the type. */
+/** The implicit tag `[n]` replaces the tag of the type. */
 export const implicit = (tag: number, bytes: Uint8Array): Buffer => value(0x80 | tag, bytes);
 
 /** Encodes a positive integer, in big endian. */
@@ -42,7 +41,7 @@ export function oid(dotted: string): Buffer {
   return value(0x06, Buffer.from(bytes));
 }
 
-/** Encodes a time. For the year 2050 and later years, certificates use the longer form of a time. */
+/** Encodes a time. Certificates use the longer time format for the year 2050 and later years. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
   return date.getUTCFullYear() < 2050

@@ -3,7 +3,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CertificateAuthority, createAuthority, createKey, type KeyPair, openAuthority } from './authority.ts';
 
-/** The files in the data folder. */
 const CA_KEY = 'ca.key';
 const CA_CERTIFICATE = 'ca.crt';
 const TOKEN = 'admin.token';
@@ -12,8 +11,7 @@ const ACCOUNT_KEY = 'service-account.key';
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
 /**
- * Checks a stored authority. If the authority were invalid, clients would reject the server, and the log of the server
- * would not contain the reason.
+ * With an invalid authority, clients would reject the server, and the log of the server would not contain the reason.
  */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
@@ -50,13 +48,10 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   }
 }
 
-/** Returns the token of the administrator in a data folder. At the first start, the function creates the token. */
+/** Creates the token at the first start. */
 export const keepToken = (dir: string, fresh: () => string): string => keepSecret(dir, TOKEN, fresh);
 
-/**
- * Returns the key that signs tokens of service accounts. The key is stored in the data folder. At the first start, the
- * function creates the key.
- */
+/** Creates the key at the first start. The key signs tokens of service accounts. */
 export const keepServiceAccountKey = (dir: string): string => keepSecret(dir, ACCOUNT_KEY, createKey);
 
 function keepSecret(dir: string, name: string, fresh: () => string): string {

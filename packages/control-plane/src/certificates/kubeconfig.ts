@@ -5,9 +5,9 @@ export interface KubeconfigFacts {
   readonly token: string;
   /** The CA of the server as PEM. */
   readonly caCertificate: string | undefined;
-  /** A client certificate of the user. The kubeconfig contains the client certificate in addition to the token. */
+  /** A client certificate, in addition to the token. */
   readonly client?: KeyPair | undefined;
-  /** The common name of the cluster, the user and the context. By default, the name is `mcm`. */
+  /** The common name of the cluster, the user and the context. */
   readonly name?: string;
 }
 

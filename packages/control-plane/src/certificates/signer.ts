@@ -2,7 +2,6 @@ import type { Clock } from '../apimachinery/objects/clock.ts';
 import type { CertificateAuthority, ExtendedKeyUsage, KeyUsage } from './authority.ts';
 import { readSigningRequest, type SigningRequest } from './signing-request.ts';
 
-/** The fields of `spec` in a CertificateSigningRequest that a signer uses. */
 export interface RequestSpec {
   /** The request: PEM, encoded as base64. */
   readonly request: string;
@@ -14,7 +13,10 @@ export interface RequestSpec {
 /** Signs approved requests. */
 export interface Signer {
   serves(signerName: string): boolean;
-  /** Returns the certificate as PEM. @throws RefusedRequest if the request violates a rule of its signer */
+  /**
+   * Returns the certificate as PEM.
+   * @throws RefusedRequest if the request violates a rule of its signer
+   */
   sign(spec: RequestSpec): string;
 }
 
@@ -35,21 +37,17 @@ const NODE_USER_PREFIX = 'system:node:';
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
 /**
- * The time between the start of the validity and the signature. The validity starts in the past, because the clock of a
- * client may be late.
+ * The validity of a certificate starts five minutes before the signature, because the clock of a client may be late.
  */
 const BACKDATE_MS = 5 * 60 * 1000;
-/**
- * The minimum lifetime of a certificate whose validity starts in the past. The validity of a shorter certificate starts
- * now.
- */
+/** The validity of a certificate with a shorter lifetime starts at the signature. */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {
   if (broken) throw new RefusedRequest(why);
 }
 
-/** Returns whether a request has exactly the usages of its purpose. Key encipherment is optional. */
+/** Key encipherment is optional, and all other usages must match exactly. */
 const hasUsages = (usages: readonly string[], purpose: string): boolean =>
   ['digital signature', purpose].every((usage) => usages.includes(usage)) &&
   usages.every((usage) => ['digital signature', 'key encipherment', purpose].includes(usage));
@@ -68,7 +66,7 @@ const NO_URI = 'URI subjectAltNames are not allowed';
 
 /**
  * Checks that a request is for the client certificate of a kubelet.
- * @throws RefusedRequest with the first reason, in the order of the real signer
+ * @throws RefusedRequest with the first reason, in the order of kube-controller-manager
  */
 export function checkKubeletClient(request: SigningRequest, usages: readonly string[]): void {
   checkGroup(request);
@@ -117,7 +115,7 @@ const KEY_USAGES: Readonly<Record<string, KeyUsage>> = {
   'decipher only': 'decipherOnly',
 };
 
-/** The purposes, in the order in which certificates contain the purposes. */
+/** The order of the purposes is the order in a certificate. */
 const EXTENDED_KEY_USAGES: Readonly<Record<string, ExtendedKeyUsage>> = {
   any: 'any',
   'server auth': 'serverAuth',
@@ -142,13 +140,13 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
   ),
 ];
 
-/** Returns the expiry of a certificate. The requested duration is limited to the range from ten minutes to a year. */
+/** The requested duration is limited to the range from ten minutes to a year. */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;
   return new Date(now + ms - (ms < SHORT_MS ? 0 : BACKDATE_MS));
 }
 
-/** Returns a signer for the signer names of Kubernetes. The signer calls `authority` at its first signature. */
+/** The signer calls `authority` when it signs the first certificate. */
 export function createSigner(authority: () => CertificateAuthority, clock: Clock): Signer {
   return {
     serves: (signerName) => Object.hasOwn(CHECKS, signerName),

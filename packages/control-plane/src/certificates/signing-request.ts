@@ -36,10 +36,7 @@ export function pemBlock(text: string, label: string): Buffer | undefined {
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;
 }
 
-/**
- * The latest parsed requests. Validation, approval and signing read one request within milliseconds, so a cache avoids
- * repeated parses.
- */
+/** Validation, approval and signing read one request within milliseconds, so the latest requests are cached. */
 const known = new Map<string, SigningRequest>();
 const MAX_KNOWN = 64;
 
@@ -95,7 +92,7 @@ function readSubject(subject: DerValue): Pick<SigningRequest, 'commonName' | 'or
   return { commonName, organizations };
 }
 
-/** Reads the alternative names in the request. RFC 5280 defines the tags (GeneralName). */
+/** RFC 5280 defines the tags (`GeneralName`). */
 function readNames(
   attributes: DerValue | undefined,
 ): Pick<SigningRequest, 'dnsNames' | 'ipAddresses' | 'emails' | 'uris'> {

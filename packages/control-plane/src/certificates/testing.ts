@@ -2,7 +2,6 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyPair } from './authority.ts';
 import * as der from './der.ts';
 
-/** The content of a signing request in a test. */
 export interface DraftRequest {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -22,7 +21,7 @@ function attributes({ dnsNames = [], ipv4 = [] }: DraftRequest): Buffer {
   return der.explicit(0, der.sequence(der.oid('1.2.840.113549.1.9.14'), der.set(der.sequence(extension))));
 }
 
-/** Creates a PKCS #10 request with a new P-256 key, for tests. `certificate` is the request as PEM. */
+/** `certificate` is the request as PEM. */
 export function draftRequest(draft: DraftRequest): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const organizations = (draft.organizations ?? []).map((name) => attribute('2.5.4.10', name));

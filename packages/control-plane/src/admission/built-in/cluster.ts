@@ -6,8 +6,7 @@ import { lookupMarked, markedBy } from './lookup.ts';
 const NOT_READY = 'node.kubernetes.io/not-ready';
 
 /**
- * The admission plugin TaintNodesByCondition. The plugin taints a new node as not ready. No pod is scheduled to the
- * node until the node is Ready.
+ * TaintNodesByCondition taints a new node as not ready, so no pod is scheduled to the node before the node is Ready.
  */
 export const nodeTaintAdmission: AdmissionPlugin = {
   name: 'TaintNodesByCondition',
@@ -30,8 +29,8 @@ const PROTECTION: Readonly<Record<string, string>> = {
 };
 
 /**
- * The admission plugin StorageObjectInUseProtection. The plugin adds a finalizer to volumes and claims. The finalizer
- * prevents the deletion of a used volume or claim.
+ * StorageObjectInUseProtection adds a finalizer to volumes and claims. The finalizer prevents the deletion of a used
+ * volume or claim.
  */
 export const storageProtectionAdmission: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
@@ -49,10 +48,7 @@ export const storageProtectionAdmission: AdmissionPlugin = {
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 const IS_DEFAULT_CLASS = markedBy(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
 
-/**
- * The admission plugin DefaultStorageClass. The plugin sets the newest default StorageClass in each
- * PersistentVolumeClaim without a class.
- */
+/** DefaultStorageClass sets the newest default StorageClass in each PersistentVolumeClaim without a class. */
 export const defaultStorageClassAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'DefaultStorageClass',
   admit({ operation, served, subresource, object: claim }) {

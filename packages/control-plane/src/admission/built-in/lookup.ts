@@ -2,7 +2,6 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Registry } from '../../resources/registry.ts';
 import type { Words } from '../../store/word-index.ts';
 
-/** Returns the stored object of a kind with this name, or undefined if the object does not exist. */
 export function lookup(
   registry: Registry,
   apiVersion: string,
@@ -18,7 +17,7 @@ export function lookup(
 
 const MARKED = 'marked';
 
-/** Returns an index of the objects for which `isMarked` is true. A lookup reads only these few objects. */
+/** Returns an index of the objects for which `isMarked` is true, so that a lookup reads only these objects. */
 export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
   of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),
 });

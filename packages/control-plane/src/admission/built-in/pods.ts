@@ -9,13 +9,13 @@ import { lookup, lookupMarked, markedBy } from './lookup.ts';
 
 const PODS = '/pods';
 
-/** Returns whether the request writes a pod. Writes of subresources, such as the status of a pod, do not count. */
+/** A write of a pod's subresource, such as the status, does not count. */
 const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...operations: string[]): boolean =>
   served.resource === PODS && subresource === '' && operations.includes(operation);
 
 const MIRROR = 'kubernetes.io/config.mirror';
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** One hour and seven seconds. The real server uses this number for tokens whose lifetime may be extended. */
+/** kube-apiserver uses 3607 seconds for tokens whose lifetime may be extended. */
 const TOKEN_SECONDS = 3607;
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
@@ -49,7 +49,7 @@ function mountToken(spec: Plain, random: () => number): void {
   if (name !== undefined) spec.volumes = [...items(spec, 'volumes'), tokenVolume(name)];
 }
 
-/** Returns the first forbidden field of a mirror pod. A mirror pod represents a static pod on a node. */
+/** Returns the first forbidden field of a mirror pod, which represents a static pod on a node. */
 function mirrorProblem(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
@@ -61,9 +61,8 @@ function mirrorProblem(pod: ApiObject): string | undefined {
 }
 
 /**
- * The admission plugin ServiceAccount. A pod runs as a service account of its namespace (by default `default`) and gets
- * a token of the account. If a new namespace has no default account yet, the plugin accepts the pod. kube-apiserver
- * waits for the account instead.
+ * A pod runs as a service account of its namespace (by default `default`) and gets a token of the account. If a new
+ * namespace has no default account yet, the plugin accepts the pod, but kube-apiserver waits for the account.
  */
 export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'ServiceAccount',
@@ -128,10 +127,7 @@ function namedPriority(registry: Registry, name: string): Priority | undefined {
   return value === undefined ? undefined : { name, value, preemptionPolicy: DEFAULT_PREEMPTION };
 }
 
-/**
- * The admission plugin Priority. The plugin sets the priority of a pod to the value of its class, and refuses any other
- * priority.
- */
+/** The plugin sets the priority of a pod to the value of its class, and refuses any other priority. */
 export const priorityAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'Priority',
   admit(attributes) {
@@ -176,8 +172,8 @@ function covers(toleration: Plain, key: string): boolean {
 }
 
 /**
- * The admission plugin DefaultTolerationSeconds. The plugin adds tolerations to a pod, so the pod stays on an
- * unreachable node for five minutes. If the pod already tolerates a taint, the plugin adds no toleration for the taint.
+ * DefaultTolerationSeconds adds tolerations to a pod, so the pod stays on an unreachable node for five minutes. If the
+ * pod already tolerates a taint, the plugin adds no toleration for the taint.
  */
 export const tolerationAdmission: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',

@@ -19,10 +19,7 @@ function covers(wide: Plain, narrow: Plain): boolean {
   return text(narrow, 'operator') !== 'Exists' && same('value');
 }
 
-/**
- * Merges two lists of tolerations. If one toleration covers another toleration, the covered toleration is omitted
- * (`MergeTolerations`).
- */
+/** If one toleration covers another toleration, the merged list omits the covered toleration (`MergeTolerations`). */
 function merged(first: readonly Plain[], second: readonly Plain[]): Plain[] {
   const all = [...first, ...second];
   return all.filter((one, index) => {
@@ -37,10 +34,7 @@ function merged(first: readonly Plain[], second: readonly Plain[]): Plain[] {
 const isNewPod = ({ served, subresource, operation }: AdmissionAttributes): boolean =>
   served.resource === '/pods' && subresource === '' && operation === 'CREATE';
 
-/**
- * Returns the admission plugin RuntimeClass. The plugin adds the overhead and the scheduling constraints of a
- * RuntimeClass to its pods.
- */
+/** The plugin adds the overhead and the scheduling constraints of a RuntimeClass to its pods. */
 export function runtimeClassAdmission(registry: Registry): AdmissionPlugin {
   const refuse = ({ served, name, object }: AdmissionAttributes, why: string): never => {
     throw forbidden(served.kind, name || (object?.metadata.name ?? ''), why);

@@ -9,26 +9,20 @@ import type { Registry } from '../../resources/registry.ts';
 
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
-/**
- * The lifetime of a claim for a Service that is not stored yet, in milliseconds. The lifetime is longer than the
- * timeout of webhooks.
- */
+/** The lifetime of a claim before its Service is stored. The lifetime is longer than the timeout of webhooks. */
 const PENDING_MS = 60_000;
 
 interface Claim {
   readonly namespace: string;
   readonly name: string;
   readonly at: number;
-  /**
-   * Whether the Service is stored. The claim of a stored Service is valid only while the Service has the address or
-   * port.
-   */
+  /** The claim of a stored Service is valid only while the Service has the address or port. */
   stored: boolean;
 }
 
 /**
- * The Services that own each address and node port. The index keeps old entries of changed Services. `claim` checks an
- * old entry before another Service gets the address or port.
+ * `Claims` keeps old addresses and ports of changed Services. Before another Service gets an address, `claim` checks
+ * whether the old claim is still valid.
  */
 class Claims {
   readonly #registry: Registry;
@@ -84,7 +78,7 @@ class Claims {
 
 const portThing = (port: number): string => `port ${port}`;
 
-/** Returns the addresses and node ports of a service. An address or node port may belong to only one service. */
+/** An address or node port may belong to only one service. */
 function held(service: ApiObject): string[] {
   const spec = look(service, 'spec');
   const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
@@ -101,9 +95,9 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 }
 
 /**
- * Prevents two Services from sharing an address or a node port. The plugin refuses a used value that the client chose,
- * and replaces a used value that the server chose. As in the real server, the plugin runs between mutating and
- * validating admission.
+ * Prevents two Services from sharing an address or a node port. If the client chose a used address, the plugin refuses
+ * the request. If the server chose the address, the plugin replaces the address. As in kube-apiserver, the plugin runs
+ * between mutating and validating admission.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;
@@ -132,11 +126,11 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Returns whether the server can have chosen this node port. All other node ports come from the client. */
+/** Returns whether the server can have chosen this node port. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 
-/** Claims the node ports of a service. If the server chose an occupied port, the plugin chooses a free port. */
+/** If the server chose an occupied port, the plugin chooses a free port. */
 function claimPorts(kind: KindDefinition, service: ApiObject, name: string, isFree: (thing: string) => boolean): void {
   const spec = look(service, 'spec');
   const { uid = '' } = service.metadata;

@@ -2,12 +2,11 @@ import { look, text } from '../../apimachinery/objects/plain.ts';
 import type { AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** The topology labels of a node. The plugin copies these labels to the pods of the node. */
 const TOPOLOGY = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 
 /**
- * The admission plugin PodTopologyLabels. The plugin copies the topology labels of a node to its pods and their
- * Bindings. The labels of the node replace labels of the pod.
+ * PodTopologyLabels copies the topology labels of a node to its pods and their Bindings. The labels of the node replace
+ * labels of the pod.
  */
 export const topologyLabels = (registry: Registry): AdmissionPlugin => ({
   name: 'PodTopologyLabels',

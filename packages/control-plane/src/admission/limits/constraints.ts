@@ -46,7 +46,6 @@ function* broken(type: string, item: Plain, usage: Usage): Generator<string> {
   yield* ratios(type, item, usage);
 }
 
-/** Returns the violations of a limit range by a pod, with the messages of LimitRanger. */
 export function* podProblems(pod: ApiObject, range: ApiObject): Generator<string> {
   const spec = look(pod, 'spec');
   for (const item of items(look(range, 'spec'), 'limits')) {
@@ -66,7 +65,7 @@ export function* podProblems(pod: ApiObject, range: ApiObject): Generator<string
   }
 }
 
-/** Returns the violations of a limit range by a claim. A claim has requests, but no limits. */
+/** A claim has requests, but no limits. */
 export function* claimProblems(claim: ApiObject, range: ApiObject): Generator<string> {
   const requests = amountsOf(look(claim, 'spec', 'resources', 'requests'));
   for (const item of items(look(range, 'spec'), 'limits')) {

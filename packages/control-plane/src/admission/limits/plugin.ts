@@ -10,13 +10,11 @@ const PODS = '/pods';
 const CLAIMS = '/persistentvolumeclaims';
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
-/** Returns the limit ranges of a namespace. If the cluster has no limit ranges, no search is needed. */
 function rangesOf({ store }: Registry, namespace: string): ApiObject[] {
   if (store.count(RANGES) === 0) return [];
   return store.list(RANGES, { namespace }).records.map((record) => JSON.parse(record.json) as ApiObject);
 }
 
-/** Sets missing requests or limits of a container, and returns the names of the added values. */
 function fill(container: Plain, field: 'requests' | 'limits', defaults: Readonly<Plain>): string[] {
   const missing = Object.entries(defaults).filter(
     ([name]) => !Object.hasOwn(look(container, 'resources', field), name),
@@ -27,7 +25,6 @@ function fill(container: Plain, field: 'requests' | 'limits', defaults: Readonly
   return missing.map(([name]) => name).sort();
 }
 
-/** Sets the defaults of limit ranges in containers, and records the added values in an annotation. */
 function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
   const said: string[] = [];
   const spec = look(pod, 'spec');
@@ -53,13 +50,12 @@ function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
   };
 }
 
-/** Returns whether limits apply to a request: the creation of a pod, or any write of a claim. */
 const isLimited = ({ served, subresource, operation }: AdmissionAttributes): boolean =>
   subresource === '' &&
   ((served.resource === PODS && operation === 'CREATE') ||
     (served.resource === CLAIMS && (operation === 'CREATE' || operation === 'UPDATE')));
 
-/** Returns the admission plugin LimitRanger. @see kubernetes plugin/pkg/admission/limitranger */
+/** @see kubernetes plugin/pkg/admission/limitranger */
 export const limitRanger = (registry: Registry): AdmissionPlugin => ({
   name: 'LimitRanger',
   admit(attributes) {

@@ -15,9 +15,6 @@ const oracleOf = (authorize: Registry['authorize'], user: UserInfo): AccessOracl
   as: (namespace, name) => oracleOf(authorize, serviceAccount(namespace, name)),
 });
 
-/**
- * Returns the variable `authorizer` of expressions. The variable checks the permissions of the user of the request.
- */
 export function authorizerScope(
   registry: Registry,
   { user, namespace, name, subresource }: AdmissionAttributes,

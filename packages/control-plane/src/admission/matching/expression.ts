@@ -7,7 +7,7 @@ import { type CelType, DYN } from '../../schema/cel/types/types.ts';
 
 /**
  * The variables that expressions of webhooks and policies may use. The evaluation passes the values of the variables in
- * this order.
+ * the order of this list.
  */
 const NAMES = [
   'object',
@@ -25,7 +25,7 @@ const TYPES: Partial<Record<(typeof NAMES)[number], CelType>> = {
 };
 const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: TYPES[name] ?? DYN }));
 
-/** The variables of expressions. The value of each variable is computed when an expression first uses the variable. */
+/** The value of a variable is computed when an expression first uses the variable. */
 export interface Scope {
   readonly object: () => unknown;
   readonly oldObject: () => unknown;
@@ -37,12 +37,10 @@ export interface Scope {
   readonly variables?: LiteralMap;
 }
 
-/** The result of an expression, or its error. */
 export type Outcome =
   | { readonly value: unknown }
   | { readonly error: string /** The error text without the expression. */; readonly why: string };
 
-/** An expression of a webhook or a policy. */
 export class Expression {
   readonly source: string;
   readonly #program: Program | string;
@@ -53,7 +51,7 @@ export class Expression {
     this.#program = compile(source, mutates);
   }
 
-  /** Evaluates the expression. If the evaluation fails, the result contains the error. */
+  /** Evaluates the expression. If the evaluation fails, the outcome contains the error. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
     if (typeof program === 'string') {
@@ -85,8 +83,8 @@ function compile(source: string, mutates: boolean): Program | string {
 }
 
 /**
- * Named expressions that other expressions use as `variables.x`. Each named expression is evaluated at most once, at
- * its first use.
+ * Named expressions that other expressions use as `variables.x`. A named expression is evaluated at most once, at its
+ * first use.
  */
 export class LazyVariables extends LiteralMap {
   readonly #expressions: ReadonlyMap<string, Expression>;
@@ -109,7 +107,7 @@ export class LazyVariables extends LiteralMap {
     if (expression === undefined) return undefined;
     let outcome = this.#outcomes.get(name);
     if (outcome === undefined) {
-      // The value of a variable that refers to itself is this error.
+      // A variable that refers to itself has this error instead of a value.
       const why = `variable ${JSON.stringify(name)} depends on itself`;
       this.#outcomes.set(name, { error: why, why });
       outcome = expression.evaluate(this.#scope);
@@ -122,8 +120,8 @@ export class LazyVariables extends LiteralMap {
 }
 
 /**
- * Evaluates the match conditions for a request. If all conditions are true, the result is true. If one condition is
- * false, the result is false. In all other cases, the result is an error.
+ * If all match conditions are true, the result is true. If a condition is false, the result is false, even if another
+ * condition fails with an error. If a condition fails and none is false, the result is an error.
  */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];

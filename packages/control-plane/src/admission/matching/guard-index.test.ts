@@ -76,10 +76,6 @@ const step = fc.record({
   guards: fc.option(fc.array(about, { minLength: 1, maxLength: 2 }), { nil: undefined }),
 });
 
-/**
- * Returns whether a guard applies to a request. The test checks every guard, as the real server does, and compares the
- * result with the index.
- */
 const concerns = (registry: Registry, { rules, namespaceSelector, objectSelector }: About, of: AdmissionAttributes) =>
   (rules.length === 0 ||
     rules.some((one) => ruleMatches(one, of.served, of.subresource, of.operation) && nameMatches(one, of.name))) &&

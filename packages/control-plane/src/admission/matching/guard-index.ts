@@ -12,24 +12,23 @@ import {
 } from './guard-words.ts';
 import { namespaceLabelsOf } from './match.ts';
 
-/** A webhook, a policy or a binding. A guard may apply to requests. */
+/** A guard is a webhook, a policy or a binding. */
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
-  /** The name of the object to which the guard belongs. For example, a binding belongs to a policy. */
+  /** The object to which the guard belongs. For example, a binding belongs to a policy. */
   readonly owner?: string;
 }
 
 interface Entry<T> {
   readonly item: T;
   readonly name: string;
-  /** The position of the guard in the list of its object. */
   readonly position: number;
   readonly buckets: readonly string[];
   readonly narrow: NarrowWords | undefined;
 }
 
-/** The guards with one index key. An index key consists of owner, operation and resource. */
+/** An index key consists of owner, operation and resource. */
 interface Bucket<T> {
   readonly every: Set<Entry<T>>;
   readonly narrowed: Readonly<Record<Narrowing, Map<string, Set<Entry<T>>>>>;
@@ -47,7 +46,7 @@ const keyOf = (owner: string, word: string): string => `${owner}|${word}`;
 
 /**
  * An index of the guards in the objects of a cluster-scoped resource. A change of an object updates only the entries of
- * this object, and a request reads only the entries for its own index keys.
+ * this object. A request reads only the entries of its own index keys.
  */
 export class GuardIndex<T> {
   readonly #registry: Registry;
@@ -58,8 +57,8 @@ export class GuardIndex<T> {
   readonly #shares = new Map<string, number>();
 
   /**
-   * @param delayMs The delay until the index contains a change. In the real server, a written policy takes effect with
-   * a delay, because the server reads policies in the background.
+   * @param delayMs The delay until the index contains a change. kube-apiserver applies a written policy with a delay,
+   * because a background loop reads policies.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;

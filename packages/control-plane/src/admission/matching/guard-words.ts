@@ -18,8 +18,8 @@ const word = (operation: string, group: string, resource: string, part: string):
   `${operation} ${group} ${resource} ${part}`;
 
 /**
- * Returns the index keys of rules. A key consists of operation, group, resource and subresource. The index does not
- * contain versions and scopes. The caller checks versions and scopes later.
+ * An index key consists of operation, group, resource and subresource. The index does not contain versions and scopes,
+ * so the caller checks versions and scopes.
  */
 export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string> {
   const words = new Set<string>();
@@ -34,10 +34,7 @@ export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string
   return words;
 }
 
-/**
- * Returns the index keys of all rules that can match a request. Each part of a key is a value of the request or a
- * wildcard.
- */
+/** Each part of an index key is a value of the request or a wildcard. */
 export function resourceWordsFor({ operation, served, subresource }: AdmissionAttributes): readonly string[] {
   const { group, plural } = served.kind;
   const words: string[] = [];
@@ -51,12 +48,12 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** A property of a request with which the index finds fewer guards. */
+/** A property of a request that reduces the number of guards to check. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
 /**
- * Sets of index keys by property. The index uses only one set for each guard. A guard without a set applies to every
- * request for its resources.
+ * The index uses only one of these sets for each guard. A guard without a set applies to every request for its
+ * resources.
  */
 export interface NarrowWords {
   readonly by: Narrowing;
@@ -69,7 +66,6 @@ const wordsIn = (selector: SelectorObject | undefined): readonly string[][] =>
 /** The index key of an empty label selector. */
 const [NO_VALUE = ''] = wordsOfLabels('', undefined);
 
-/** Returns the possible sets of index keys of a guard. */
 export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: About): readonly NarrowWords[] {
   const named = rules.length > 0 && rules.every(({ resourceNames = [] }) => resourceNames.length > 0);
   const names = named ? [...new Set(rules.flatMap(({ resourceNames = [] }) => resourceNames))] : undefined;
@@ -80,7 +76,6 @@ export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: Abou
   ];
 }
 
-/** Returns the index keys of a request for one property. */
 export function narrowWordsFor(
   { name, object, old }: AdmissionAttributes,
   namespaceLabels: Readonly<Record<string, string>> | undefined,

@@ -20,8 +20,8 @@ const ANY = '*';
 const has = (list: readonly string[] = [], value: string): boolean => list.includes(ANY) || list.includes(value);
 
 /**
- * Returns whether one of the patterns matches a resource. A pattern has the form `pods` or `pods/status`, and each part
- * may be `*`. A pattern without a slash matches no subresource.
+ * A pattern has the form `pods` or `pods/status`, and each part may be `*`. A pattern without a slash matches no
+ * subresource.
  */
 function coversResource(patterns: readonly string[] = [], plural: string, subresource: string): boolean {
   return patterns.some((pattern) => {
@@ -30,7 +30,7 @@ function coversResource(patterns: readonly string[] = [], plural: string, subres
   });
 }
 
-/** Returns whether a rule matches the operation and the kind. The caller checks resource names. */
+/** The caller checks the resource names of the rule. */
 export function ruleMatches(
   rule: MatchRule,
   { kind }: ServedKind,
@@ -51,8 +51,8 @@ export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): bo
   resourceNames.length === 0 || resourceNames.includes(name);
 
 /**
- * Returns the version of a resource that matches the rules, or undefined without a matching version. The requested
- * version takes precedence. With `exact`, only the requested version is checked.
+ * Returns the version of a resource that the rules select. If the rules select the requested version, the result is the
+ * requested version. With `exact`, the function checks only the requested version.
  */
 export function versionNamed(
   kinds: KindRegistry,
@@ -67,7 +67,7 @@ export function versionNamed(
   return kinds.versionsOf(group, plural).find((other) => other !== served && names(other));
 }
 
-/** Compiles a selector. For a selector that matches everything, the result is undefined. */
+/** Compiles a selector. A selector that matches everything compiles to undefined. */
 export function compileSelector(selector: SelectorObject): LabelSelector | undefined {
   if (selector === undefined || selector === null) return undefined;
   const { matchLabels = {}, matchExpressions = [] } = selector;
@@ -76,10 +76,7 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 
 const NAMESPACES = '/namespaces';
 
-/**
- * Returns the labels of the namespace of an object. For a Namespace, the result contains its own labels. For any other
- * cluster-scoped object, the result is `none`.
- */
+/** A Namespace uses its own labels. The result for any other cluster-scoped object is `none`. */
 export function namespaceLabelsOf(
   { store }: Registry,
   { served, namespace, object, old }: AdmissionAttributes,
@@ -89,7 +86,7 @@ export function namespaceLabelsOf(
   return store.get(NAMESPACES, '', namespace)?.labels ?? {};
 }
 
-/** Returns whether the namespace of an object matches a selector. Objects without a namespace always match. */
+/** Objects without a namespace always match. */
 export function namespacePasses(
   selector: LabelSelector | undefined,
   registry: Registry,
@@ -100,24 +97,17 @@ export function namespacePasses(
   return labels === 'none' || selector(labels);
 }
 
-/** Returns whether the new or the old object matches a selector. */
 export const objectPasses = (
   selector: LabelSelector | undefined,
   { object, old }: Pick<AdmissionAttributes, 'object' | 'old'>,
 ): boolean =>
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
-/**
- * Returns whether a kind is exempt from webhooks and policies. The configurations of webhooks and policies are exempt,
- * so users can always repair a wrong configuration.
- */
+/** The configurations of webhooks and policies are exempt, so users can always repair a wrong configuration. */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 
 const REVIEW_GROUPS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
-/**
- * Returns whether a kind is exempt from policies. Reviews are exempt from policies, because a wrong policy for reviews
- * could break the whole cluster.
- */
+/** Reviews are exempt from policies, because a wrong policy for reviews could break the whole cluster. */
 export const isExemptFromPolicies = (served: ServedKind): boolean =>
   isExempt(served) || REVIEW_GROUPS.has(served.kind.group);

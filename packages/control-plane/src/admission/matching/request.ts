@@ -10,13 +10,11 @@ const OPTIONS = {
   DELETE: 'DeleteOptions',
 } as const;
 
-/** Returns the kind of the object in a request. */
 const kindOf = ({ kind }: ServedKind, carries: CarriedKind | undefined): CarriedKind =>
   carries ?? { group: kind.group, version: kind.version, kind: kind.kind };
 
 const resourceOf = ({ kind: { group, version, plural } }: ServedKind) => ({ group, version, resource: plural });
 
-/** Converts an object to the requested version for the AdmissionReview. */
 export function presented(
   object: ApiObject | undefined,
   as: ServedKind,
@@ -32,11 +30,10 @@ export function presented(
   return carries === undefined ? { ...object, apiVersion: as.apiVersion, metadata } : { ...object, metadata };
 }
 
-/** Returns the namespace of a request. If the object is a Namespace, the result is its own name. */
+/** The namespace of a Namespace object is its own name. */
 export const requestNamespace = ({ served, namespace, name }: AdmissionAttributes): string =>
   served.resource === '/namespaces' ? name : namespace;
 
-/** Returns the `AdmissionRequest` without the objects, for webhooks and expressions. */
 export function describeRequest(attributes: AdmissionAttributes, as: ServedKind, uid: string): Record<string, unknown> {
   const { served, subresource, carries, name, operation, user, dryRun } = attributes;
   const namespace = requestNamespace(attributes);

@@ -26,7 +26,6 @@ function isForbidden(label: string): boolean {
   return !KUBELET_LABELS.has(label) && !isKubelets;
 }
 
-/** Returns the added, changed or removed labels that a kubelet must not write. */
 export function forbiddenLabels(next: Labels = {}, before: Labels = {}): string[] {
   const changed = Object.keys({ ...next, ...before }).filter((label) => next[label] !== before[label]);
   return changed.filter(isForbidden).sort();

@@ -37,7 +37,7 @@ function checkNode(node: string, { operation, name, object, old }: AdmissionAttr
   if (labels.length > 0) refuse(`is not allowed to modify labels: ${labels.join(', ')}`);
 }
 
-/** Returns the fields of a claim that a node must not change in a write of the status. */
+/** Returns the fields of a claim that a node may not change when the node writes the status. */
 function keptOfClaim(claim: ApiObject | undefined): unknown {
   const { resourceVersion: _version, managedFields: _managed, ...metadata } = claim?.metadata ?? {};
   const {
@@ -58,7 +58,6 @@ function checkClaim(node: string, { operation, subresource, object, old }: Admis
   }
 }
 
-/** Returns the name of the written object. */
 const nameOf = ({ name, object }: AdmissionAttributes): string => (name === '' ? (object?.metadata.name ?? '') : name);
 
 function check(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
@@ -90,9 +89,9 @@ function check(registry: Registry, node: string, attributes: AdmissionAttributes
 }
 
 /**
- * The admission plugin NodeRestriction. A kubelet (`system:node:NAME` in the group `system:nodes`) may write only its
- * own node, pods, leases and CSINode. A kubelet may not set labels that select nodes for workloads. The plugin does not
- * check certificate requests of nodes, because the signers check these requests.
+ * NodeRestriction lets a kubelet (`system:node:NAME` in the group `system:nodes`) write only its own node, pods, leases
+ * and CSINode. A kubelet may not set labels that select nodes for workloads. The plugin does not check certificate
+ * requests of nodes, because the signers check these requests.
  */
 export const nodeRestriction = (registry: Registry): AdmissionPlugin => ({
   name: 'NodeRestriction',

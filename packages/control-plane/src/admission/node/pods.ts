@@ -8,14 +8,12 @@ import { apiReference } from './references.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Throws the refusal of the request, with this reason. */
 export type Refuse = (why: string) => never;
 
 const nodeOf = (pod: ApiObject | undefined): string => text(look(pod, 'spec'), 'nodeName');
 
 /**
- * Returns the stored object. @throws StatusError 404. As in listers of client-go, the error contains the singular name
- * of the kind
+ * @throws StatusError 404 with the singular name of the kind, as in listers of client-go
  */
 export function stored({ store }: Registry, kind: 'pod' | 'node', namespace: string, name: string): ApiObject {
   const record = store.get(`/${kind}s`, namespace, name);
@@ -39,10 +37,7 @@ function checkOwner(registry: Registry, node: string, owners: readonly OwnerRefe
   if (owner.uid !== uid) refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
 }
 
-/**
- * Checks the creation of a pod by a node. A node may create only mirror pods, and a mirror pod must not refer to API
- * objects.
- */
+/** A node may create only mirror pods, and a mirror pod must not refer to API objects. */
 function checkMirror(registry: Registry, node: string, pod: ApiObject, refuse: Refuse): void {
   const { annotations = {}, ownerReferences = [] } = pod.metadata;
   if (annotations[MIRROR] === undefined) {
@@ -85,7 +80,7 @@ function checkOwnership(registry: Registry, node: string, attributes: AdmissionA
   refuse(`${whose} pods with spec.nodeName set to itself`);
 }
 
-/** Checks a write of a pod by a node. The node may write only pods on this node. */
+/** A node may write only its own pods. */
 export function checkPod(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { subresource } = attributes;
   if (subresource === 'status') checkStatus(node, attributes, refuse);

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The fields of a pod's volumes that refer to other objects, in the order of the checks. */
+/** The order of the fields is the order of the checks. */
 const VOLUMES: readonly (readonly [field: string, what: string])[] = [
   ['configMap', 'configmaps (via configmap volumes)'],
   ['secret', 'secrets (via secret volumes)'],
@@ -25,7 +25,6 @@ const WITH_SECRETS = ['cephfs', 'cinder', 'flexVolume', 'rbd', 'scaleIO', 'iscsi
 const find = (holder: Plain, fields: readonly (readonly [string, string])[]): string | undefined =>
   fields.find(([field]) => isPlain(holder[field]))?.[1];
 
-/** Returns whether an object of this kind provides environment variables of a container. */
 const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): boolean =>
   containers.some(
     (container) =>
@@ -33,7 +32,7 @@ const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): bo
       items(container, 'env').some((variable) => isPlain(look(variable, 'valueFrom')[`${kind}KeyRef`])),
   );
 
-/** Returns the kind of API object to which a pod refers, or undefined. A static pod must not refer to API objects. */
+/** Returns the kind of API object to which a pod refers, because a static pod must not refer to API objects. */
 export function apiReference(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'serviceaccounts';

@@ -14,8 +14,7 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
 }
 
 /**
- * Returns the CSI driver of the volume that is bound to a claim. If the claim has no volume, or the volume has no CSI
- * driver, the result is ''.
+ * If the claim has no volume, or the volume has no CSI driver, the result is ''.
  * @throws StatusError 404
  */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
@@ -24,10 +23,7 @@ function driverOfClaim(registry: Registry, namespace: string, claim: string): st
   return text(look(look(volume, 'spec'), 'csi'), 'driver');
 }
 
-/**
- * Returns the CSI driver of a volume in a pod, or '' without a CSI driver. The function does not translate in-tree
- * plugins to CSI drivers.
- */
+/** In-tree volume plugins are not translated to CSI drivers. */
 function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   const { name = '', namespace = '' } = pod.metadata;
   if (isPlain(look(volume, 'ephemeral').volumeClaimTemplate)) {
@@ -65,10 +61,7 @@ function wants(
   return { found: false, why: more.length === 0 ? first : `[${[first, ...more].join(', ')}]` };
 }
 
-/**
- * Checks with RBAC whether the node may request a token for an audience. The check is for an audience that no volume of
- * the pod requests.
- */
+/** RBAC decides about an audience that no volume of the pod requests. */
 function checkAudience(registry: Registry, pod: ApiObject, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { user, namespace, name } = attributes;
   const audiences = strings(look(attributes.object, 'spec'), 'audiences');
@@ -86,8 +79,7 @@ function checkAudience(registry: Registry, pod: ApiObject, attributes: Admission
 }
 
 /**
- * Checks a token request of a node. A node may request tokens that are bound to its own pods, for audiences that the pod
- * names.
+ * A node may request tokens that are bound to its own pods, for audiences that the pod names.
  * @throws StatusError 403, or 404 for an unknown pod
  */
 export function checkToken(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {

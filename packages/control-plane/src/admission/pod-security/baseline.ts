@@ -14,7 +14,6 @@ import {
   type Violation,
 } from './words.ts';
 
-/** Checks a pod against a minor version of the Pod Security Standards. */
 export type Check = (pod: PodLike, minor: number) => Violation | undefined;
 
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
@@ -94,9 +93,7 @@ export const hostPorts: Check = ({ spec }) => {
   };
 };
 
-/**
- * Returns the hosts in the probes and hooks of a container. A probe or hook without a host connects to the pod itself.
- */
+/** Probes and hooks without a host are omitted, because they connect to the pod itself. */
 function hostsOf(container: Plain): string[] {
   const lifecycle = look(container, 'lifecycle');
   const handlers = [
@@ -169,7 +166,6 @@ export const seLinuxOptions: Check = ({ spec }, minor) => {
 
 export const isSeccompAllowed = (part: Plain): boolean => ['Localhost', 'RuntimeDefault'].includes(text(part, 'type'));
 
-/** Returns a violation if the pod or one of its containers has a forbidden seccomp profile. */
 export function badSeccomp(spec: Plain): Violation | undefined {
   const { pod, containers } = parts(spec, 'seccompProfile');
   const bad = containers.filter(([, part]) => !isSeccompAllowed(part));
@@ -186,7 +182,7 @@ export function badSeccomp(spec: Plain): Violation | undefined {
 
 const SECCOMP = 'seccomp.security.alpha.kubernetes.io/';
 
-/** Checks the seccomp annotations. Up to version 1.18, an annotation contains the seccomp profile. */
+/** Up to version 1.18, an annotation contains the seccomp profile. */
 function badSeccompNotes({ annotations, spec }: PodLike): Violation | undefined {
   const keys = [
     `${SECCOMP}pod`,

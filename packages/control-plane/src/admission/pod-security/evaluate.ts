@@ -8,10 +8,7 @@ import type { PodLike, Violation } from './words.ts';
 const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/**
- * The checks of the level `baseline`, in order. From the minor version `replacedSince` on, the level `restricted` uses
- * a stricter check instead.
- */
+/** From the minor version `replacedSince` on, the level `restricted` replaces the check by a stricter check. */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],
   [baseline.capabilitiesBaseline, 22],
@@ -27,7 +24,7 @@ const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.windowsHostProcess, ALWAYS],
 ];
 
-/** The additional checks of the level `restricted`. Each check applies from the given minor version on. */
+/** Each check applies from the minor version `since` on. */
 const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.allowPrivilegeEscalation, 8],
   [restricted.capabilitiesRestricted, 22],
@@ -39,7 +36,7 @@ const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
 ];
 
 /**
- * Returns the violations of a pod. Violations of the level baseline come first.
+ * Violations of the level baseline come before violations of the level restricted.
  * @see kubernetes.io Pod Security Standards
  */
 export function violations(pod: PodLike, { level, minor: asked }: Standard): Violation[] {
@@ -53,9 +50,7 @@ export function violations(pod: PodLike, { level, minor: asked }: Standard): Vio
   return checks.flatMap(([check]) => check(pod, minor) ?? []);
 }
 
-/** Joins all violations to one line, with their details. */
 export const inDetail = (found: readonly Violation[]): string =>
   found.map(({ reason, detail }) => (detail === '' ? reason : `${reason} (${detail})`)).join(', ');
 
-/** Joins all violations to one line without details, for messages about many pods. */
 export const inShort = (found: readonly Violation[]): string => found.map(({ reason }) => reason).join(', ');

@@ -10,9 +10,7 @@ export interface Standard {
   readonly minor: number | 'latest';
 }
 
-/**
- * The levels of a namespace. This server writes no audit log, so the audit labels are validated but have no effect.
- */
+/** Audit labels have no effect, because this server writes no audit log. */
 export interface Policy {
   readonly enforce: Standard;
   readonly warn: Standard;
@@ -25,7 +23,6 @@ const NO_POLICY: Policy = { enforce: OPEN, warn: OPEN };
 
 export const strictness = (level: Level): number => LEVELS.indexOf(level);
 
-/** Formats a standard: `restricted:latest`, `baseline:v1.30`. */
 export const showStandard = ({ level, minor }: Standard): string =>
   `${level}:${minor === 'latest' ? minor : `v1.${minor}`}`;
 
@@ -38,10 +35,9 @@ function parseMinor(version: string): number | 'latest' | undefined {
 }
 
 /**
- * Returns the policy in the labels of a namespace, and the errors in these labels.
  * - An invalid level of `enforce` means restricted. An invalid level of `audit` or `warn` means privileged.
  * - An invalid version means the latest version.
- * - If `warn` has no level, a stricter `enforce` also applies to warnings.
+ * - If a namespace has no label for `warn`, the level of `enforce` also causes warnings.
  */
 export function policyOf(labels: Readonly<Record<string, string>> = {}): {
   readonly policy: Policy;

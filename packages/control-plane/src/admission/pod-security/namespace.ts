@@ -6,10 +6,10 @@ import { inShort, violations } from './evaluate.ts';
 import { policyOf, type Standard, sameStandard, showStandard, strictness } from './level.ts';
 import { podOf } from './pods.ts';
 
-/** Maximum number of checked pods after the level of a namespace becomes stricter. */
+/** The maximum number of pods that are checked after the level of a namespace becomes stricter. */
 const MOST_PODS = 3000;
 
-/** Checks a write of a namespace. Invalid labels are refused. A stricter level causes warnings about existing pods. */
+/** Invalid labels are refused, and a stricter level causes warnings about existing pods. */
 export function assessNamespace(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, old, operation, served, subresource, name, warn } = attributes;
   if (object === undefined || subresource !== '' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;
@@ -24,7 +24,7 @@ export function assessNamespace(registry: Registry, attributes: AdmissionAttribu
   for (const warning of existingPods(registry, name, enforce)) warn(warning);
 }
 
-/** Orders pods so that the list starts with one pod of each controller. Pods of one controller are similar. */
+/** Moves one pod of each controller to the start of the list, because pods of one controller are similar. */
 function byController(pods: readonly ApiObject[]): ApiObject[] {
   const seen = new Set<string>();
   const [first, others]: [ApiObject[], ApiObject[]] = [[], []];

@@ -7,7 +7,7 @@ import { assessNamespace } from './namespace.ts';
 import { hasTemplate, isSignificant, podOf, templateOf } from './pods.ts';
 import type { PodLike } from './words.ts';
 
-/** Subresources of pods that the plugin ignores. Requests to these subresources do not change the spec. */
+/** Requests to these subresources do not change the spec of the pod. */
 const IGNORED: ReadonlySet<string> = new Set('exec attach binding eviction log portforward proxy status'.split(' '));
 
 const policyIn = ({ store }: Registry, namespace: string): Policy =>
@@ -35,7 +35,7 @@ function assessPod(registry: Registry, attributes: AdmissionAttributes): void {
   warnOf(pod, warn, attributes);
 }
 
-/** Checks a workload. Violations cause warnings, but the request is accepted. */
+/** Checks a workload. Violations in a workload cause warnings only. */
 function assessWorkload(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, served, namespace, subresource } = attributes;
   if (object === undefined || subresource !== '') return;
@@ -46,8 +46,7 @@ function assessWorkload(registry: Registry, attributes: AdmissionAttributes): vo
 }
 
 /**
- * Returns the admission plugin PodSecurity. The plugin checks pods against the standard in the labels of their
- * namespace. @see KEP-2579
+ * @see KEP-2579
  */
 export const podSecurity = (registry: Registry): AdmissionPlugin => ({
   name: 'PodSecurity',

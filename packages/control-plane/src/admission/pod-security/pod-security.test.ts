@@ -5,7 +5,6 @@ import { inDetail, violations } from './evaluate.ts';
 import type { Level } from './level.ts';
 
 const C = { name: 'c', image: 'i' };
-/** The container fields that the level restricted requires. */
 const TIGHT = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ['ALL'] },

@@ -2,7 +2,6 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { PodLike } from './words.ts';
 
-/** The path of the pod template in the kinds that create pods. */
 const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   '/replicationcontrollers': ['spec', 'template'],
   '/podtemplates': ['template'],
@@ -21,16 +20,12 @@ export const podOf = (pod: Plain | ApiObject): PodLike => ({
   spec: look(pod, 'spec'),
 });
 
-/** Returns the pod template of an object, or undefined if the object has no pod template. */
 export function templateOf(resource: string, object: ApiObject): PodLike | undefined {
   const template = look(object, ...(TEMPLATES[resource] ?? []));
   return isPlain(template.spec) ? podOf(template) : undefined;
 }
 
-/**
- * Returns whether an update changes fields that the standards check. Significant changes are an added or removed
- * container, or a changed image.
- */
+/** An update needs a check if containers are added or removed, or an image changes. */
 export function isSignificant(pod: ApiObject, old: ApiObject): boolean {
   const [next, before] = [look(pod, 'spec'), look(old, 'spec')];
   for (const field of ['containers', 'initContainers']) {

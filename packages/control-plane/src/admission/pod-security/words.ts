@@ -1,6 +1,5 @@
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** A violation: a short reason and details. For a violation without details, `details` is ''. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
@@ -17,7 +16,7 @@ export const quoted = (words: readonly string[]): string => words.map((word) => 
 
 export const sorted = (words: Iterable<string>): string[] => [...new Set(words)].sort();
 
-/** Returns all containers, in the order in which violation messages list them. */
+/** Violation messages list containers in the order of this function. */
 export const containersOf = (spec: Plain): Plain[] => [
   ...items(spec, 'initContainers'),
   ...items(spec, 'containers'),
@@ -27,28 +26,24 @@ export const containersOf = (spec: Plain): Plain[] => [
 export const named = (containers: readonly Plain[]): string =>
   `${plural(containers.length, 'container')} ${quoted(containers.map((container) => text(container, 'name')))}`;
 
-/** Returns the security context of a pod or container, or undefined. */
 export const context = (holder: Plain): Plain => look(holder, 'securityContext');
 
 export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name') === 'windows';
 
-/**
- * Returns whether a pod has its own user namespace. A pod with a user namespace may run as root within its namespace.
- */
+/** A pod with a user namespace may run as root within its namespace. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
 /**
- * Returns a text that names the violators of a rule: the pod, its containers, or both. Without a violation, the text is
- * empty.
+ * Returns the text in a violation that names the pod, its containers, or both. The text is empty if there is no
+ * violation.
  */
 export function setters(podDoes: boolean, containers: readonly Plain[]): string {
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }
 
-/** Returns whether a field is set. Null counts as absent, because Go does not distinguish null and absent fields. */
+/** Null counts as absent, because Go does not distinguish null and absent fields. */
 export const has = (holder: Plain, field: string): boolean => holder[field] !== undefined && holder[field] !== null;
 
-/** Returns the security contexts of the pod and of its containers that contain this field. */
 export function parts(spec: Plain, field: string): { pod: Plain | undefined; containers: [Plain, Plain][] } {
   const own = context(spec)[field];
   const containers = containersOf(spec).flatMap((container): [Plain, Plain][] => {

@@ -10,10 +10,7 @@ import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed }
 import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
-/**
- * A binding that may apply to a kind, with the policy of the binding, and with the version of the kind that the rules
- * select.
- */
+/** A binding with its policy, and the version of the kind that the rules of the policy select. */
 export interface Bound<P extends PolicyBase> {
   readonly policy: P;
   readonly binding: Binding;
@@ -24,7 +21,7 @@ const GROUP = 'admissionregistration.k8s.io';
 /** The delay after which a written policy takes effect, in milliseconds. */
 const REFRESH_MS = 100;
 
-/** The policies of one kind with their bindings. The index key is the resource of a request. */
+/** The index key of a policy is the resource of a request. */
 export class BoundPolicies<P extends PolicyBase> {
   readonly #registry: Registry;
   readonly #policies: GuardIndex<P>;
@@ -45,9 +42,7 @@ export class BoundPolicies<P extends PolicyBase> {
     this.#bindings = new GuardIndex(registry, `${GROUP}/${sort}admissionpolicybindings`, bindingGuards, REFRESH_MS);
   }
 
-  /**
-   * `isEmpty` is true if the cluster has no policy with a binding. A policy without a binding applies to no request.
-   */
+  /** A policy without a binding applies to no request. */
   get isEmpty(): boolean {
     return this.#bindings.isEmpty;
   }
@@ -58,7 +53,6 @@ export class BoundPolicies<P extends PolicyBase> {
     );
   }
 
-  /** Returns the variables of expressions for a request. */
   scope(attributes: AdmissionAttributes, as: ServedKind): Scope {
     const { object, old, namespace } = attributes;
     let request: Record<string, unknown> | undefined;
@@ -74,7 +68,6 @@ export class BoundPolicies<P extends PolicyBase> {
     };
   }
 
-  /** Returns the namespace of a request, in the form that expressions use. */
   #namespace(name: string): unknown {
     const record = name === '' ? undefined : this.#registry.store.get('/namespaces', '', name);
     return record === undefined ? null : parseJson(record.json);
@@ -89,7 +82,7 @@ export class BoundPolicies<P extends PolicyBase> {
       list.some((rule) => ruleMatches(rule, served, subresource, operation) && nameMatches(rule, name));
     if (excluded.length > 0 && about(excluded)) return false;
     const named = rules.filter(({ resourceNames = [] }) => resourceNames.length > 0);
-    // Without resource names in the rules, the index has already checked all rules.
+    // If the rules contain no resource names, the index has already checked all rules.
     if (rules.length > 0 && named.length === rules.length && !about(rules)) return false;
     return namespacePasses(namespaceSelector, this.#registry, attributes) && objectPasses(objectSelector, attributes);
   }

@@ -1,7 +1,6 @@
 import { conditionsHold, LazyVariables, type Scope } from '../matching/expression.ts';
 import type { Policy, Validation } from './policy.ts';
 
-/** A failed validation. The expression of the validation was false or had an error. */
 export interface Failure {
   readonly message: string;
   /** The reason from the validation, or '' for the default reason. */
@@ -22,10 +21,7 @@ function messageOf({ expression, message, messageExpression }: Validation, scope
   return message !== '' ? message : `failed expression: ${expression.source.trim()}`;
 }
 
-/**
- * Returns the failures of a policy, in the order of its validations. An error counts as a failure unless the failure policy
- * is Ignore.
- */
+/** An error counts as a failure unless the failure policy is Ignore. */
 export function evaluatePolicy(policy: Policy, base: Scope): Failure[] {
   const scope: Scope = { ...base, variables: new LazyVariables(policy.variables, base) };
   const held = conditionsHold(policy.conditions, scope);

@@ -11,14 +11,14 @@ import { CelRuntimeError, isMap } from '../../schema/cel/runtime/values.ts';
 import type { Scope } from '../matching/expression.ts';
 import type { Mutation } from './policy.ts';
 
-/** The error for a failed mutation. The failure policy decides whether the server refuses the request. */
+/** The failure policy decides whether the server refuses the request. */
 export class MutationError extends Error {
   override readonly name = 'MutationError';
 }
 
 /**
- * Finds an object in the patch with a type name that does not match its path. For example, the field `spec` of an
- * `Object` must contain an `Object.spec`.
+ * Finds an object in the patch whose type name does not match its path. For example, the field `spec` of an `Object`
+ * must contain an `Object.spec`.
  */
 function misnamed(value: unknown, path: string): string[] {
   const problems: string[] = [];
@@ -71,8 +71,8 @@ function applyConfiguration(object: ApiObject, value: unknown, structure: Served
 }
 
 /**
- * Returns the kind whose schema defines the merge of an apply configuration into an object. Of all bodies of
- * subresources, the real server has only the type of Bindings.
+ * Returns the kind whose schema defines how an apply configuration is merged into an object. Among the bodies of
+ * subresources, kube-apiserver knows only the type of Bindings.
  */
 function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   if (of instanceof ServedKind) return of.kind;
@@ -83,7 +83,7 @@ function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   );
 }
 
-/** Applies the operations in order. A failed operation leaves the input object unchanged. */
+/** If one operation fails, the input object stays unchanged. */
 function applyOperations(object: ApiObject, value: unknown): ApiObject {
   if (!Array.isArray(value))
     throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array');
@@ -106,7 +106,7 @@ function applyOperations(object: ApiObject, value: unknown): ApiObject {
 }
 
 /**
- * Applies one mutation of a policy to an object, and returns the new object. The input object stays unchanged.
+ * The input object stays unchanged.
  * @throws MutationError
  */
 export function mutate(

@@ -29,7 +29,7 @@ function refusal({ served, name }: AdmissionAttributes, messages: readonly strin
   });
 }
 
-/** Runs one policy with one binding, once for every parameter object. */
+/** Runs the policy once for each parameter object of the binding. */
 function invoke(
   policies: BoundPolicies<MutatingPolicy>,
   registry: Registry,
@@ -88,9 +88,8 @@ function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: str
 }
 
 /**
- * Returns the admission plugin MutatingAdmissionPolicy. The plugin runs the policies in order. A policy with
- * reinvocation runs again after later policies changed the object. As in the real server, the changed fields have no
- * manager in managedFields.
+ * MutatingAdmissionPolicy runs the policies in order. A policy with reinvocation runs again after later policies
+ * changed the object. As in kube-apiserver, a field that a policy changes has no manager in managedFields.
  */
 export function mutatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'mutating', compileMutatingPolicy);
@@ -101,8 +100,7 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // Each round creates new policy objects, but both rounds use one object for a binding. The comparison therefore
-      // uses the bindings.
+      // The two rounds have different policy objects but the same binding objects, so the comparison uses bindings.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

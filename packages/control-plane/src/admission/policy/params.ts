@@ -2,13 +2,9 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Registry } from '../../resources/registry.ts';
 import type { Binding, PolicyBase } from './policy.ts';
 
-/**
- * The error for unreadable parameters of a policy. The message states the reason. The failure policy decides whether
- * the server refuses the request.
- */
+/** The failure policy decides whether the server refuses the request. */
 export class ParamsError extends Error {
   override readonly name = 'ParamsError';
-  /** `ofPolicy` is true if the policy caused the error, and false if the binding caused the error. */
   readonly ofPolicy: boolean;
 
   constructor(why: string, ofPolicy = false) {
@@ -18,8 +14,8 @@ export class ParamsError extends Error {
 }
 
 /**
- * Returns the parameter objects that a binding passes to its policy. The policy is evaluated once for each parameter
- * object. For a policy without parameters, the result is `[null]`.
+ * Returns the parameter objects of a binding, or `[null]` for a policy without parameters. The policy is evaluated once
+ * for each parameter object.
  * @param namespace the namespace of the request
  */
 export function paramsOf(

@@ -17,13 +17,9 @@ const CODES: Readonly<Record<string, number>> = {
   Invalid: 422,
 };
 
-/**
- * Returns the error for a refused request. The error has the message of an admission plugin, and a status code that
- * depends on the reason of the validation.
- */
+/** The refusal has the text of an admission plugin. The reason of the validation determines the status code. */
 function refusal({ served, name, object }: AdmissionAttributes, message: string, reason: string): StatusError {
   const { kind } = served;
-  // The name, or the prefix of a generated name.
   const shown = name || object?.metadata.name || object?.metadata.generateName || 'Unknown';
   const { group, plural } = kind;
   return new StatusError({
@@ -39,12 +35,11 @@ function refusal({ served, name, object }: AdmissionAttributes, message: string,
   });
 }
 
-/** Checks a request with the ValidatingAdmissionPolicies and their bindings. */
 function validate(policies: BoundPolicies<Policy>, registry: Registry, attributes: AdmissionAttributes): void {
   let denial: StatusError | undefined;
   for (const bound of policies.applicable(attributes)) {
     for (const failure of failuresOf(policies, registry, bound, attributes)) {
-      // The loop continues after the first refusal, because every binding can cause a warning.
+      // The loop continues after the first refusal, because a later binding can cause a warning.
       const refused = act(bound.policy, bound.binding, failure, attributes);
       denial ??= refused;
     }
@@ -69,10 +64,7 @@ function failuresOf(
   return params.flatMap((param) => evaluatePolicy(policy, { ...scope, params: () => param }));
 }
 
-/**
- * Applies the actions of the binding to a failure, and returns the refusal for the action Deny. The action Audit has no
- * effect, because this server writes no audit log.
- */
+/** The action Audit has no effect, because this server writes no audit log. */
 function act(
   policy: Policy,
   binding: Binding,
@@ -86,7 +78,6 @@ function act(
   return refusal(attributes, `${about} denied request: ${failure.message}`, failure.reason);
 }
 
-/** Returns the admission plugin ValidatingAdmissionPolicy. */
 export function validatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'validating', compilePolicy);
   return {

@@ -19,9 +19,9 @@ interface MatchResourcesObject {
   readonly matchPolicy?: string;
 }
 
-/** Selects the requests to which a policy or a binding applies. */
+/** `MatchResources` selects the requests to which a policy or a binding applies. */
 export interface MatchResources {
-  /** The rules for requests. A binding with an empty list applies to every resource. */
+  /** A binding with an empty list applies to every resource. */
   readonly rules: readonly MatchRule[];
   readonly excluded: readonly MatchRule[];
   readonly namespaceSelector: LabelSelector | undefined;
@@ -38,7 +38,6 @@ export interface Validation {
   readonly reason: string;
 }
 
-/** The fields that both kinds of policies have. */
 export interface PolicyBase {
   readonly name: string;
   readonly ignoresFailure: boolean;
@@ -48,18 +47,15 @@ export interface PolicyBase {
   readonly paramKind: { readonly apiVersion: string; readonly kind: string } | undefined;
 }
 
-/** A compiled ValidatingAdmissionPolicy. */
 export interface Policy extends PolicyBase {
   readonly validations: readonly Validation[];
 }
 
-/** One step of a MutatingAdmissionPolicy. */
 export interface Mutation {
   readonly sort: 'ApplyConfiguration' | 'JSONPatch';
   readonly expression: Expression;
 }
 
-/** A compiled MutatingAdmissionPolicy. */
 export interface MutatingPolicy extends PolicyBase {
   readonly mutations: readonly Mutation[];
   /** Whether the policy runs again after a later policy has changed the object. */
@@ -110,7 +106,7 @@ function compileBase(object: ApiObject, spec: PolicySpec): PolicyBase {
   };
 }
 
-/** Compiles a policy, once for each write of the policy. */
+/** Policies are compiled once for each write of the policy object. */
 export function compilePolicy(object: ApiObject): Policy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {
@@ -136,19 +132,17 @@ export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
   };
 }
 
-/** The parameter reference of a binding. */
 interface ParamRef {
   readonly name: string;
   /** The namespace of the parameters, or '' for the namespace of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** The index keys of the selector. Every object that the selector matches has at least these keys. */
+  /** The index keys that every object matching the selector has. */
   readonly where: readonly Demand[];
-  /** Whether the server refuses a request if no parameter object exists. */
+  /** Whether a missing parameter object causes a refusal. */
   readonly required: boolean;
 }
 
-/** A ValidatingAdmissionPolicyBinding. */
 export interface Binding {
   readonly name: string;
   readonly policyName: string;

@@ -11,10 +11,7 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/**
- * The requests and limits behind the names of quotas. If a quota limits one of these values, each container must set
- * the value.
- */
+/** The requests and limits that each container must set if a quota limits the key. */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -26,14 +23,10 @@ const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>
 /** Resources for which an update can change the quota usage. */
 const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 
-/** Formats amounts as `a=1,b=2`, in the order of the names. */
 const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
-/**
- * Returns the usage that a request adds to its namespace. If an update decreases the usage of a resource, the added
- * usage is zero.
- */
+/** If an update decreases the usage of a resource, the increase is zero. */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
   const usage = usageOf(kind.group, kind.plural, object);
@@ -73,15 +66,13 @@ const BY_RESOURCE: Words = {
   },
 };
 
-/** Returns the quotas of a namespace that limit at least one of these resources, in the order of their names. */
 const limiting = ({ store }: Registry, namespace: string, resources: Iterable<string>): readonly StoredRecord[] =>
   store
     .find(QUOTAS, BY_RESOURCE, new Set([...resources].map((resource) => `${namespace}/${resource}`)))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 /**
- * Adds the usage of a request to all quotas of its namespace. If the usage exceeds one quota, all quotas stay
- * unchanged.
+ * Adds the usage of a request to all quotas of its namespace, or to none if the usage exceeds one quota.
  * @throws StatusError 403
  */
 function charge(registry: Registry, attributes: AdmissionAttributes): void {
@@ -131,14 +122,13 @@ const shown = (amounts: Amounts, names: readonly string[]): Record<string, strin
   Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
 
 /**
- * The admission plugin ResourceQuota. The plugin adds the usage of a request to the quotas. The plugin runs last, so
- * refused requests do not count.
+ * ResourceQuota adds the usage of a request to the quotas. ResourceQuota runs last, so a request that another plugin
+ * refuses does not count.
  */
 export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',
   validate(attributes) {
     const { served, subresource, operation } = attributes;
-    // If the cluster has no quota, the plugin skips the search.
     if (registry.store.count(QUOTAS) === 0 || !served.kind.namespaced || subresource !== '') return undefined;
     if (operation === 'CREATE' || (operation === 'UPDATE' && UPDATABLE.has(served.resource))) {
       charge(registry, attributes);

@@ -2,7 +2,7 @@ import { type Amounts, addAmount, amountsOf, podAmounts, wholeNumber } from '../
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** Resources that have their own quota names, in addition to `count/…`. */
+/** Resources that have quota names of their own, in addition to `count/…`. */
 const NAMED = new Set([
   'configmaps',
   'persistentvolumeclaims',
@@ -13,10 +13,10 @@ const NAMED = new Set([
   'services',
 ]);
 
-/** Resources of pod requests. A quota may contain these resources without the prefix `requests.`. */
+/** A quota may name these resources of pod requests without the prefix `requests.`. */
 const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
-/** Returns whether a pod has finished. A finished pod uses no quota. */
+/** A finished pod uses no quota. */
 const isOver = (pod: ApiObject): boolean => ['Succeeded', 'Failed'].includes(text(look(pod, 'status'), 'phase'));
 
 function addPod(usage: Amounts, pod: ApiObject): void {
@@ -51,7 +51,6 @@ function addClaim(usage: Amounts, claim: ApiObject): void {
   if (storage !== undefined) usage.set(`${prefix}/requests.storage`, storage);
 }
 
-/** Returns the quota usage of one object, by quota name. */
 export function usageOf(group: string, plural: string, object: ApiObject): Amounts {
   const one = wholeNumber(1);
   const usage: Amounts = new Map([[`count/${plural}${group === '' ? '' : `.${group}`}`, one]]);
@@ -63,7 +62,6 @@ export function usageOf(group: string, plural: string, object: ApiObject): Amoun
   return usage;
 }
 
-/** Returns the sum of several usages. */
 export function sumOf(usages: Iterable<Amounts>): Amounts {
   const sum: Amounts = new Map();
   for (const usage of usages) for (const [name, quantity] of usage) addAmount(sum, name, quantity);

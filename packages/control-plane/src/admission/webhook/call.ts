@@ -17,7 +17,7 @@ const GROUP = 'admission.k8s.io';
  */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
-/** Returns the URL of a webhook, and the address of the connection if this address differs from the URL. */
+/** Returns the URL of a webhook, and the address to connect to if the URL contains another address. */
 function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
   const { url, service } = hook.clientConfig;
   if (service === undefined) {
@@ -49,7 +49,7 @@ const timeoutOf = ({ timeoutSeconds }: Hook): string => `${timeoutSeconds}s`;
 
 const post = (url: URL, why: string): string => `failed to call webhook: Post ${JSON.stringify(hrefOf(url))}: ${why}`;
 
-/** Formats the URL as the real server does. The URL of a service always contains the port. */
+/** Formats the URL as kube-apiserver does: the URL of a service always contains the port. */
 const hrefOf = (url: URL): string => {
   const name = url.hostname.endsWith('.svc') && url.port === '' ? `${url.origin}:443` : url.origin;
   return `${name}${url.pathname}${url.search}`;
@@ -108,7 +108,6 @@ export async function callWebhook(
   }
 }
 
-/** Returns the error for a request that a webhook refused. */
 export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusError {
   const { message = '', reason = '', code = 0, details, metadata } = status;
   const why = message !== '' ? `: ${message}` : reason !== '' ? `: ${reason}` : ' without explanation';
@@ -123,7 +122,6 @@ export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusE
   return refusal;
 }
 
-/** Returns the error for a request after a failed webhook call with the failure policy Fail. */
 export function failureOf({ name }: Hook, { message }: WebhookFailure): StatusError {
   const why = `failed calling webhook ${JSON.stringify(name)}: ${message}`;
   return new StatusError({

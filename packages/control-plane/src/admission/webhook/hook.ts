@@ -5,7 +5,6 @@ import { Expression } from '../matching/expression.ts';
 import type { Guard } from '../matching/guard-index.ts';
 import { compileSelector, type MatchRule } from '../matching/match.ts';
 
-/** A webhook in a configuration, after defaulting. */
 interface WebhookObject {
   readonly name: string;
   readonly clientConfig: ClientConfig;
@@ -33,21 +32,19 @@ export interface ClientConfig {
   readonly caBundle?: string;
 }
 
-/** A compiled webhook. */
 export interface Hook {
   readonly name: string;
-  /** The name of the configuration. Calls are ordered by configuration, and then by position in the configuration. */
+  /** Calls are ordered by the name of the configuration, and then by the position of the webhook. */
   readonly configuration: string;
   readonly position: number;
   readonly clientConfig: ClientConfig;
   readonly rules: readonly MatchRule[];
   readonly ignoresFailure: boolean;
   readonly exact: boolean;
-  /** The selector for namespaces. If the webhook applies to all namespaces, `namespaceSelector` is undefined. */
+  /** If the webhook applies to all namespaces, `namespaceSelector` is undefined. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly timeoutSeconds: number;
-  /** Whether the server may call the webhook in a dry run. */
   readonly dryRuns: boolean;
   readonly version: 'v1' | 'v1beta1';
   /** Whether the server calls the webhook again after a later webhook has changed the object. */
@@ -83,7 +80,7 @@ function compileHook(webhook: WebhookObject, configuration: string, position: nu
   };
 }
 
-/** Returns the webhooks of a configuration, in order. A webhook without rules matches no request. */
+/** A webhook without rules matches no request. */
 export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
   ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? []).flatMap((webhook, position) => {
     const { rules = [], namespaceSelector, objectSelector } = webhook;

@@ -13,11 +13,11 @@ import { type Verdict, WebhookFailure } from './reply.ts';
 
 export interface Patched {
   readonly object: ApiObject;
-  /** Whether the patch changed the object, so that webhooks with reinvocation must be called again. */
+  /** If the patch changed the object, webhooks with reinvocation are called again. */
   readonly changed: boolean;
 }
 
-/** Parses the operations of a patch. @throws WebhookFailure for an invalid patch */
+/** @throws WebhookFailure for an invalid patch */
 function operationsOf(patch: string): readonly unknown[] {
   const text = Buffer.from(patch, 'base64').toString('utf8');
   const undecodable = (why: string) => new WebhookFailure(`received undecodable patch in webhook response: ${why}`);
@@ -53,10 +53,9 @@ export class Patching {
   readonly #fresh: boolean;
   #patched = false;
 
-  /** @param attributes the request at the start of the round */
   constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
-    // In the real server, the time of a new managedFields entry has fractions of a second until the object is stored.
-    // For a built-in kind, the first patch therefore always counts as a change.
+    // The first patch of a built-in kind always counts as a change. Until an object is stored, the times in managedFields
+    // of kube-apiserver have fractions of a second.
     this.#fresh =
       !served.kind.custom &&
       (reinvocation?.round ?? 0) === 0 &&
@@ -64,8 +63,8 @@ export class Patching {
   }
 
   /**
-   * Applies the patch of a webhook, and parses the result like a request body. Without a patch, the result is
-   * undefined.
+   * Applies the patch of a webhook, and parses the result like a request body. The result is undefined if the webhook
+   * sent no patch.
    * @throws WebhookFailure for an invalid patch, or StatusError 500 for a patch that cannot be applied
    */
   apply(attributes: AdmissionAttributes, { hook, as }: Invocation, verdict: Verdict): Patched | undefined {

@@ -27,12 +27,10 @@ class Hooks {
     this.#mutates = sort === 'mutating';
   }
 
-  /** Whether the cluster has no webhooks. Most clusters have no webhooks. */
   get isEmpty(): boolean {
     return this.#hooks.isEmpty;
   }
 
-  /** Returns the webhooks that may match a request, in order. */
   find(attributes: AdmissionAttributes): readonly Hook[] {
     return this.#hooks.find(attributes);
   }
@@ -49,7 +47,10 @@ class Hooks {
     return { hook, as };
   }
 
-  /** Calls a webhook. @throws StatusError if the webhook refuses the request, or WebhookFailure if the call fails */
+  /**
+   * Calls a webhook.
+   * @throws StatusError if the webhook refuses the request, or WebhookFailure if the call fails
+   */
   async ask({ hook, as }: Invocation, attributes: AdmissionAttributes): Promise<Verdict> {
     if (attributes.dryRun && !hook.dryRuns) {
       throw badRequest(`admission webhook ${JSON.stringify(hook.name)} does not support dry run`);
@@ -67,7 +68,7 @@ class Hooks {
       object: () => presented(object, as, attributes),
       oldObject: () => presented(old, as, attributes),
       request: () => describeRequest(attributes, as, this.#registry.uid()),
-      // As in the real server, the namespace in match conditions is an empty object.
+      // As in kube-apiserver, the variable `namespaceObject` of match conditions is an empty object.
       namespaceObject: () => ({}),
       ...authorizerScope(this.#registry, attributes, as),
     };
@@ -78,16 +79,15 @@ class Hooks {
   }
 }
 
-/** Applies the failure policy to an error. @throws StatusError if the policy is Fail */
+/** @throws StatusError if the policy is Fail */
 function tolerate(error: unknown, hook: Hook): void {
   if (!(error instanceof WebhookFailure)) throw error;
   if (!hook.ignoresFailure) throw failureOf(hook, error);
 }
 
 /**
- * Returns the admission plugin MutatingAdmissionWebhook. The plugin calls the webhooks in order. Each webhook gets the
- * result of the previous webhook. If later webhooks changed the object, a second round calls the webhooks with
- * reinvocation again.
+ * MutatingAdmissionWebhook calls the webhooks in order, each with the result of the previous webhook. If later webhooks
+ * changed the object, a second round calls the webhooks with reinvocation again.
  */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'mutating');
@@ -110,7 +110,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
         if (made !== undefined) {
           changed = made.changed;
           object = made.object;
-          // The patch may have changed the labels, so further webhooks may match.
+          // The patch may have changed the labels, so other webhooks may match.
           waiting = hooks.find({ ...attributes, object }).filter((other) => isAfter(other, current));
         }
       } catch (error) {
@@ -133,8 +133,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
 }
 
 /**
- * Returns the admission plugin ValidatingAdmissionWebhook. The plugin calls all webhooks in parallel, waits for all
- * responses, and reports the first refusal.
+ * ValidatingAdmissionWebhook calls all webhooks in parallel, waits for all responses, and reports the first refusal.
  */
 export function validatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'validating');

@@ -7,8 +7,8 @@ import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
 /**
- * The error for a failed call of a webhook, or for an invalid response. The failure policy decides whether the server
- * refuses the request.
+ * The error for a failed call of a webhook, or for an invalid response. The failure policy of the webhook decides
+ * whether the server refuses the request.
  */
 export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';
@@ -17,13 +17,11 @@ export class WebhookFailure extends Error {
 export interface Verdict {
   readonly allowed: boolean;
   readonly status: Partial<Status> | undefined;
-  /** The JSON patch, encoded as base64. */
   readonly patch: string | undefined;
   readonly patchType: string | undefined;
   readonly warnings: readonly string[];
 }
 
-/** The values that the response must contain. */
 export interface Expected {
   readonly version: 'v1' | 'v1beta1';
   readonly uid: string;
@@ -32,7 +30,7 @@ export interface Expected {
 
 const GROUP = 'admission.k8s.io';
 const KIND = 'AdmissionReview';
-/** The maximum number of body bytes in an error. */
+/** The maximum number of body bytes in an error message. */
 const SHOWN = 2048;
 const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
@@ -68,7 +66,6 @@ function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookF
   );
 }
 
-/** Returns the message in the body, if the body is a Status that reports a failure. */
 function statusMessage(body: string): string | undefined {
   try {
     const answer = parseJsonBody(body);
@@ -80,7 +77,7 @@ function statusMessage(body: string): string | undefined {
   }
 }
 
-/** Parses a JSON or YAML text. @throws WebhookFailure with the error text of the real server's decoder */
+/** @throws WebhookFailure with the error text of kube-apiserver's decoder */
 function decode({ status, body, contentType = '' }: WebhookReply): Record<string, unknown> {
   if (body === '') throw uncalled(`0-length response with status code: ${status} and content type: ${contentType}`);
   const unread = (why: string) => uncalled(`couldn't get version/kind; json parse error: ${why}`);
@@ -97,7 +94,7 @@ function decode({ status, body, contentType = '' }: WebhookReply): Record<string
   return answer;
 }
 
-/** Checks the kind and version of a response. A response without kind and version is valid. */
+/** A response without kind and version is valid. */
 function checkKind(answer: Record<string, unknown>, expected: Expected): void {
   const kind = String(answer.kind ?? '') || KIND;
   const apiVersion = String(answer.apiVersion ?? '') || `${GROUP}/${expected.version}`;
@@ -116,7 +113,7 @@ function checkKind(answer: Record<string, unknown>, expected: Expected): void {
 type Fits = (value: unknown) => boolean;
 const isText: Fits = (value) => typeof value === 'string';
 
-/** The fields of a response, their checks, and the names of their types. */
+/** The field, the check, and the name of the type. */
 const FIELDS: readonly (readonly [string, Fits, string])[] = [
   ['uid', isText, 'types.UID'],
   ['allowed', (value) => typeof value === 'boolean', 'bool'],
@@ -141,7 +138,6 @@ function checkFields(response: Record<string, unknown>, version: string): void {
   if (at !== undefined) throw uncalled(`illegal base64 data at input byte ${at}`);
 }
 
-/** Returns the position of the first invalid character in base64, or undefined. */
 function base64Problem(text: string): number | undefined {
   const stray = /[^A-Za-z0-9+/=\r\n]/.exec(text);
   if (stray !== null) return stray.index;
@@ -166,7 +162,7 @@ function checkPatch(patch: string, patchType: string | undefined, mutates: boole
   if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
 }
 
-/** Parses the response of a webhook. @throws WebhookFailure for an invalid response */
+/** @throws WebhookFailure for an invalid response */
 export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   if (reply.status < 200 || reply.status > 206) throw httpFailure(reply);
   const answer = decode(reply);
@@ -184,7 +180,7 @@ export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   } & { readonly allowed?: boolean; readonly status?: Partial<Status>; readonly warnings?: readonly string[] };
   const rest = { allowed: allowed === true, status: status ?? undefined, warnings: warnings ?? [] };
   const given = patch ?? '';
-  // Responses of version v1beta1 need no uid and no patch type. The patch of a validating webhook is ignored.
+  // Responses of version v1beta1 need no uid and no patch type. The server ignores the patch of a validating webhook.
   if (expected.version === 'v1beta1') {
     const taken = expected.mutates && given !== '';
     return { ...rest, patch: taken ? given : undefined, patchType: taken ? 'JSONPatch' : undefined };

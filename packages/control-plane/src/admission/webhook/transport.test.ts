@@ -11,10 +11,9 @@ import { httpsTransport, type WebhookReply } from './transport.ts';
 let server: Server;
 let caBundle: string;
 let port: number;
-/** The connections that the server has accepted, in order. */
 let connections: TLSSocket[];
 let bodies: string[];
-/** The faults for the next calls. A fault replaces the response of one call. */
+/** A fault replaces the response of one call. */
 let faults: (((socket: Duplex) => void) | undefined)[];
 
 beforeEach(async () => {

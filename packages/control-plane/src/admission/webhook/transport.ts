@@ -4,11 +4,11 @@ import { isIP } from 'node:net';
 export interface WebhookCall {
   readonly url: URL;
   /**
-   * The address of the connection, if it differs from the address in the URL. A webhook with a Service always has
+   * The address of the connection, if the URL contains another address. A webhook with a Service always has
    * `connectTo`.
    */
   readonly connectTo?: { readonly host: string; readonly port: number };
-  /** The CAs of the webhook as PEM. If `caBundle` is undefined, the CAs of the system are used. */
+  /** If `caBundle` is undefined, the webhook must have a certificate of a CA that the system trusts. */
   readonly caBundle: string | undefined;
   readonly body: string;
   readonly signal: AbortSignal;
@@ -20,22 +20,18 @@ export interface WebhookReply {
   readonly contentType?: string;
 }
 
-/** Sends a call to a webhook. @throws Error with the error text of Go's network library */
+/** @throws Error with the error text of Go's network library */
 export type WebhookTransport = (call: WebhookCall) => Promise<WebhookReply>;
 
-/** The maximum size of a response, in bytes. */
 const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
-/**
- * Trusts each certificate of the bundle, even a certificate that is not a CA certificate. Go's TLS library trusts these
- * certificates too.
- */
+/** As in Go's TLS library, each certificate of the bundle is trusted, even without the CA flag. */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
-/** Returns the connections for a CA bundle. The number of bundles with open connections is limited. */
+/** The agent keeps the connections of one CA bundle. Only a limited number of CA bundles keep open connections. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);
@@ -69,16 +65,13 @@ function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): st
   return error.message;
 }
 
-/** The error codes of a connection that the webhook has closed. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Sends calls over HTTPS. If the webhook closes a reused connection before its response, the call is repeated once on a
- * new connection.
+ * If the webhook closes a reused connection before its response, the call is sent again on a new connection.
  *
- * The client of Go detects a closed idle connection before a call. Node.js may detect the closed connection only after
- * the call, so a webhook may receive a call twice. Webhooks must support repeated calls anyway, because clients repeat
- * requests.
+ * Go detects a closed idle connection before a call. Node.js may detect the closed connection only after the call, so a
+ * webhook may receive a call twice. Webhooks must support repeated calls anyway, because clients repeat requests.
  */
 export const httpsTransport: WebhookTransport = (call) => send(call, true);
 

@@ -7,11 +7,9 @@ import type { WebhookCall, WebhookReply } from './transport.ts';
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-/** The fields of a review's request that the tests read. */
 interface Review {
   readonly uid: string;
   readonly operation: string;
-  /** The object of the review, or null for a deleted object. */
   readonly object: { readonly data: Readonly<Record<string, string>>; readonly metadata: object } | null;
 }
 type Responder = (review: Review, call: WebhookCall) => object | Promise<WebhookReply>;
@@ -30,7 +28,7 @@ const clock: Clock = {
   },
 };
 
-/** A webhook at `https://NAME/` whose response the test defines. */
+/** A webhook at `https://NAME/` with the response that the test sets. */
 const transport = async (outgoing: WebhookCall): Promise<WebhookReply> => {
   const name = outgoing.url.hostname;
   const review: { request: Review } = JSON.parse(outgoing.body);

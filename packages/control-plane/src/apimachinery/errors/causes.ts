@@ -21,12 +21,10 @@ export const notFoundValue = (field: string, value: unknown, message = ''): Stat
   field,
 });
 
-/** Returns a list with the cause for a number outside of a range. For a number inside the range, the list is empty. */
 export const rangeCauses = (field: string, value: number | bigint, low: number, high: number): StatusCause[] =>
   value >= low && value <= high ? [] : [invalidValue(field, value, `must be between ${low} and ${high}, inclusive`)];
 
 export const portCauses = (field: string, port: number): StatusCause[] => rangeCauses(field, port, 1, 65_535);
 
-/** Returns a list with the cause for a number below zero. For any other number, the list is empty. */
 export const negativeCauses = (field: string, value: unknown): StatusCause[] =>
   isNumber(value) && value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];

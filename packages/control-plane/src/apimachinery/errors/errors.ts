@@ -13,7 +13,7 @@ export const qualifiedResource = (kind: Named): string =>
 const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
-/** Returns the details of a Status. The order of fields and the omission of empty fields match the real server. */
+/** The order of the fields is the order in kube-apiserver, and empty fields are omitted. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
   return { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind, ...more };
 }
@@ -34,7 +34,6 @@ export const alreadyExists = (kind: Named, name: string, prefix = ''): StatusErr
     code: 409,
   });
 
-/** Returns a 409 error that names the resource (`configmaps "x"`). */
 export const conflict = (kind: Named, name: string, why: string): StatusError =>
   new StatusError({
     message: `Operation cannot be fulfilled on ${qualifiedResource(kind)} "${name}": ${why}`,
@@ -45,7 +44,7 @@ export const conflict = (kind: Named, name: string, why: string): StatusError =>
 
 export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 
-/** Returns a 409 error for a failed precondition. The error names the kind (`ConfigMap "x"`). */
+/** Returns a 409 error that names the kind (`ConfigMap "x"`). */
 export const preconditionFailed = (kind: KindDefinition, name: string, why: string): StatusError =>
   new StatusError({
     message: `Operation cannot be fulfilled on ${qualifiedKind(kind)} "${name}": ${why}`,
@@ -54,23 +53,17 @@ export const preconditionFailed = (kind: KindDefinition, name: string, why: stri
     code: 409,
   });
 
-/** Joins causes to one line, such as `a: x` or `[a: x, b: y]`. Equal causes appear once. */
+/** Equal causes appear once. */
 export function joinCauses(causes: readonly StatusCause[]): string {
   const lines = [...new Set(causes.map(({ field = '', message = '' }) => `${field}: ${message}`))];
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
-/**
- * Returns the kind for an error message. If the server stores a kind as another kind, the message contains the stored
- * kind.
- */
+/** If the server stores a kind as another kind, the error message contains the stored kind. */
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
-/**
- * Returns a 422 error with its causes. If the server stores a kind as another kind, the error contains the group of the
- * stored kind.
- */
+/** If the server stores a kind as another kind, the error contains the group of the stored kind. */
 export const invalid = (
   kind: Pick<KindDefinition, 'group' | 'kind'> & Partial<Pick<KindDefinition, 'storedAs'>>,
   name: string,
@@ -98,10 +91,7 @@ const invalidWith = (
 export const badRequest = (message: string): StatusError =>
   new StatusError({ message, reason: 'BadRequest', code: 400 });
 
-/**
- * Returns an internal error without a reason. The real server converts plain errors to internal errors without a
- * reason.
- */
+/** kube-apiserver converts plain errors to internal errors without a reason. */
 export const internal = (message: string): StatusError => new StatusError({ message, code: 500 });
 
 /** Returns the 404 error of the router for an unknown path or subresource. */
@@ -182,7 +172,7 @@ export const tooLargeResourceVersion = (asked: string, current: number): StatusE
 export const unauthorized = (): StatusError =>
   new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 });
 
-/** Formats the value in a cause. A string is formatted like `%q` in Go, and any other value as JSON. */
+/** Formats a string like `%q` in Go, and any other value as JSON. */
 const shown = (value: unknown): string => (value === undefined ? 'null' : stringifyJson(value));
 
 export const invalidValue = (field: string, value: unknown, message: string): StatusCause => ({

@@ -9,7 +9,6 @@ const PATH_RULE = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~
 
 export const NOT_NEGATIVE = 'must be greater than or equal to 0';
 
-/** Collects the causes of one object, in the order in which its rules are checked. */
 export class Findings {
   readonly causes: StatusCause[] = [];
 
@@ -41,12 +40,11 @@ export class Findings {
     this.causes.push(tooLong(field, limit));
   }
 
-  /** Adds several problems of one value. */
   problems(field: string, value: unknown, problems: readonly string[]): void {
     for (const problem of problems) this.invalid(field, value, problem);
   }
 
-  /** Checks that a value is one of the supported values. With `needed`, an empty value is an error, too. */
+  /** With `needed`, an empty value is an error. */
   oneOf(field: string, value: unknown, supported: readonly string[], needed = false): void {
     if (typeof value === 'string' && supported.includes(value)) return;
     if (needed && (value === '' || value === undefined)) this.required(field);
@@ -65,7 +63,7 @@ export class Findings {
     this.problems(field, value, qualifiedNameProblems(value));
   }
 
-  /** Checks a name of the form `example.dev/thing`. If the name is invalid, only the invalid part is reported. */
+  /** If a name such as `example.dev/thing` is invalid, the error contains only the invalid part. */
   domainPath(field: string, name: string): void {
     if (name === '') {
       this.required(field);

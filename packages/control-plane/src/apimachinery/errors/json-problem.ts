@@ -34,7 +34,7 @@ export function jsonProblem(text: string): string {
   }
 }
 
-/** Returns the token that Go expects at the position of the error. The previous character determines the token. */
+/** Returns the token that Go expects at this position of the JSON text. */
 function jsonContext(text: string, at: number): string {
   const before = text.slice(0, at).trimEnd().at(-1);
   switch (before) {

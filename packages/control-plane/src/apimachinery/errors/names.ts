@@ -14,7 +14,7 @@ const NAME_RULE =
 const VALUE_RULE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/** Returns the errors of a name that must be a DNS subdomain. Most object names must be DNS subdomains. */
+/** Most object names must be DNS subdomains. */
 export function subdomainProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 253) problems.push('must be no more than 253 characters');
@@ -22,7 +22,7 @@ export function subdomainProblems(name: string): string[] {
   return problems;
 }
 
-/** Returns the errors of a name that must be a DNS label, for example the name of a namespace. */
+/** Returns the errors of a DNS label, for example the name of a namespace. */
 export function labelProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 63) problems.push('must be no more than 63 characters');
@@ -32,15 +32,15 @@ export function labelProblems(name: string): string[] {
   return problems;
 }
 
-/** Returns the errors of a name prefix, for kinds whose names only need to be valid path segments. */
+/** Returns the errors of a name prefix. The name must be a valid path segment. */
 export const pathPrefixProblems = (prefix: string): string[] =>
   ['/', '%'].filter((character) => prefix.includes(character)).map((character) => `may not contain '${character}'`);
 
-/** Returns the errors of a name, for kinds whose names only need to be valid path segments. */
+/** Returns the errors of a name that must be a valid path segment. */
 export const pathSegmentProblems = (name: string): string[] =>
   name === '.' || name === '..' ? [`may not be '${name}'`] : pathPrefixProblems(name);
 
-/** Returns the errors of the key of a label or an annotation. */
+/** Returns the errors of the key of a label or annotation. */
 export function qualifiedNameProblems(key: string): string[] {
   const parts = key.split('/');
   if (parts.length > 2) {
@@ -59,7 +59,6 @@ export function qualifiedNameProblems(key: string): string[] {
   return problems;
 }
 
-/** Returns the errors of the value of a label. */
 export function labelValueProblems(value: string): string[] {
   const problems: string[] = [];
   if (value.length > 63) problems.push('must be no more than 63 bytes');

@@ -3,7 +3,7 @@ import type { Findings } from './findings.ts';
 import { subdomainProblems } from './names.ts';
 
 export function webhookServiceFindings(findings: Findings, service: Plain, at: string): void {
-  // The real server swaps the fields `name` and `namespace` of a service in its errors.
+  // kube-apiserver swaps the fields `name` and `namespace` of a service in its errors.
   if (text(service, 'namespace') === '') findings.required(`${at}.name`);
   if (text(service, 'name') === '') findings.required(`${at}.namespace`);
   const port = number(service, 'port');
@@ -59,7 +59,7 @@ export function webhookUrlFindings(findings: Findings, url: string, at: string):
   if (query.join('?') !== '') findings.invalid(at, query.join('?'), 'query parameters are not permitted in the URL');
 }
 
-/** Returns the reason why Go cannot parse a URL, or undefined if Go can parse the URL. */
+/** Returns the reason why Go cannot parse a URL. */
 function urlProblem(url: string, scheme: string, authority: string, rest: string): string | undefined {
   if ([...url].some((letter) => letter < ' ' || letter === '\x7f')) return 'net/url: invalid control character in URL';
   if (url.startsWith(':')) return 'missing protocol scheme';

@@ -8,7 +8,6 @@ afterEach(() => vi.unstubAllGlobals());
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const answer = (body: (sink: Sink) => void) => ({ status: 200, headers: {}, body });
 
-/** Returns a stream that the test writes to. */
 function stream() {
   let sink: Sink | undefined;
   let closed = 0;

@@ -5,13 +5,12 @@ export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const MEDIA_TYPES = ['application/json', 'application/yaml', PROTOBUF] as const;
 type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** The format of a response. */
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** Whether the format was not negotiated. In this case, the JSON is indented and has no final line break. */
+  /** Whether the format was not negotiated. In this format, JSON is indented and has no final line break. */
   readonly bare?: boolean;
-  /** The form of the response: a table, or only metadata. If `as` is undefined, the response contains whole objects. */
+  /** By default, the response contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
   /** The version of `meta.k8s.io` in a converted response. */
   readonly version: 'v1' | 'v1beta1';
@@ -24,15 +23,15 @@ interface Clause {
 }
 
 /**
- * Returns whether the clause `a` of an Accept header comes before the clause `b`, as Go sorts clauses. A higher quality
- * comes first. For equal qualities, a type without a wildcard comes first.
+ * Sorts the clauses of an Accept header as Go does. A higher quality comes first. For equal qualities, a type without a
+ * wildcard comes first.
  */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
   (!a.type.startsWith('*') && b.type.startsWith('*')) ||
   (!a.type.endsWith('*') && b.type.endsWith('*'));
 
-/** Parsed headers are cached, because clients send the same few headers. */
+/** Parsed headers are cached, because clients send only a few different headers. */
 const parsedHeaders = new Map<string, readonly Clause[]>();
 
 function parseAccept(header: string): readonly Clause[] {
@@ -90,7 +89,6 @@ export const unsupportedByRouter = (): StatusError =>
     code: 415,
   });
 
-/** Returns the 415 error of a handler. */
 export const unsupportedBody = (accepted: readonly string[]): StatusError =>
   new StatusError({
     message: `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
@@ -98,10 +96,7 @@ export const unsupportedBody = (accepted: readonly string[]): StatusError =>
     code: 415,
   });
 
-/**
- * Returns whether the JSON of the response is indented. The query parameter `pretty` decides. Without the parameter,
- * browsers and command line tools get indented JSON.
- */
+/** Browsers and command line tools get indented JSON by default. */
 function isPretty(request: ServerRequest): boolean {
   const pretty = request.query.get('pretty');
   if (pretty !== null) return pretty === 'true' || pretty === '1' || pretty === '';
@@ -110,25 +105,21 @@ function isPretty(request: ServerRequest): boolean {
 
 export interface NegotiateOptions {
   /**
-   * The component that refuses a request with an unsupported media type. The router checks the media type before a
-   * handler. A handler checks only its own conversions.
+   * The component that checks the media type. The router checks the media type before the handler. A handler checks
+   * only its own conversions.
    */
   readonly by: 'router' | 'handler';
-  /** The conversions that the path supports. */
   readonly as: readonly NonNullable<Format['as']>[];
-  /** Whether the path also serves streams. A list path serves watches, and a watch is a stream. */
+  /** Whether the path also serves watches. */
   readonly streams: boolean;
-  /**
-   * Whether the server can send whole objects as protobuf. By default, `protobuf` is true. Metadata can always be sent
-   * as protobuf.
-   */
+  /** Whether the server can send whole objects as protobuf (default: true). Metadata can always be sent as protobuf. */
   readonly protobuf?: boolean;
 }
 
 const typesOf = (clause: string): readonly MediaType[] =>
   MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
 
-/** Returns the format of an error: any format that the client accepts, or else JSON. Never throws. */
+/** Returns any format that the client accepts, or else JSON. Never throws. */
 export function plainFormat(request: ServerRequest): Format {
   for (const { type, parameters } of parseAccept(request.header('accept') ?? '*/*')) {
     const [mediaType] = typesOf(type);
@@ -143,10 +134,7 @@ export function plainFormat(request: ServerRequest): Format {
 
 type Conversion = Pick<Format, 'as' | 'version'>;
 
-/**
- * Returns the conversion that a clause requests for a media type, or undefined if the server does not support the
- * conversion.
- */
+/** Returns the conversion that a clause requests, or undefined if the path does not support the conversion. */
 function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;
@@ -163,10 +151,7 @@ function conversionOf(parameters: Clause['parameters'], type: MediaType, options
   return converted;
 }
 
-/**
- * Returns whether the router of built-in kinds supports one of the accepted types. The router does not support
- * `application/*`.
- */
+/** The router of built-in kinds does not support `application/*`. */
 const passesRouter = (clauses: readonly Clause[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || MEDIA_TYPES.some((one) => one === type));
 
@@ -175,10 +160,10 @@ const acceptOf = (request: ServerRequest): readonly Clause[] => {
   return parseAccept(header === '' ? '*/*' : header);
 };
 
-/** Returns whether the router of built-in kinds finds a handler for the accepted types. */
+/** Returns whether the router of built-in kinds would find a handler for the accepted types. */
 export const reachesHandler = (request: ServerRequest): boolean => passesRouter(acceptOf(request));
 
-/** Returns the first format that both the client and the server support. @throws StatusError 406 */
+/** @throws StatusError 406 */
 export function negotiate(request: ServerRequest, options: NegotiateOptions): Format {
   const clauses = acceptOf(request);
   if (options.by === 'router' && !passesRouter(clauses)) throw notAcceptable('router', options.streams);
@@ -191,10 +176,7 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
   throw notAcceptable('handler');
 }
 
-/**
- * Returns the first supported media type that the client accepts, or undefined. The client's order of media types takes
- * precedence over the order of the path.
- */
+/** The client's order of media types takes precedence over the order of `types`. */
 export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {
   for (const { type } of acceptOf(request)) {
     const [main = '', sub = '*'] = type.split('/');
@@ -209,10 +191,7 @@ export function pickMediaType<T extends string>(request: ServerRequest, offered:
 
 const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
 
-/**
- * Returns the media type of a body without its parameters. A body with an invalid type or parameter gets a type that no
- * handler supports.
- */
+/** A body with an invalid media type gets a type that no handler supports. */
 export function bodyType(request: ServerRequest): string {
   const header = request.header('content-type') ?? '';
   const [type = '', ...parameters] = header.split(';');
@@ -220,5 +199,4 @@ export function bodyType(request: ServerRequest): string {
   return isSound ? type.trim().toLowerCase() : header;
 }
 
-/** Removes the parameters of a media type. The type itself stays unchanged. */
 export const typeAlone = (header: string): string => header.split(';')[0]?.trim() ?? '';

@@ -1,7 +1,6 @@
 import { StatusError } from '../objects/status.ts';
 import type { Access } from '../users/authorizer.ts';
 
-/** Returns the 403 error of the authorizer. */
 export function refusal(access: Access, reason: string): StatusError {
   const { user, verb, path, group, resource, subresource, namespace, name } = access;
   const because = reason === '' ? '' : `: ${reason}`;

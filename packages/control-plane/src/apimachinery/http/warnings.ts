@@ -1,7 +1,4 @@
-/**
- * The maximum number of runes in all warnings of a response. If the warnings exceed this limit, each warning is
- * shortened.
- */
+/** The maximum number of runes in all warnings of a response. If the total is larger, each warning is shortened. */
 const LIMIT = 4096;
 /** The maximum number of runes of a shortened warning. */
 const CUT = 256;
@@ -10,8 +7,8 @@ const runes = (text: string): number => [...text].length;
 const cut = (text: string): string => (text.length > CUT ? [...text].slice(0, CUT).join('') : text);
 
 /**
- * The warnings of one response. Duplicates, empty warnings, and warnings with control characters are skipped. If the
- * total length exceeds the limit, all warnings are shortened.
+ * Skips duplicates, empty warnings, and warnings with control characters. If the total length exceeds the limit, all
+ * warnings are shortened.
  */
 export class Warnings {
   readonly #seen = new Set<string>();
@@ -19,7 +16,7 @@ export class Warnings {
   #written = 0;
   #cutting = false;
 
-  /** @param out the list of warnings in the response. This class keeps the list up to date */
+  /** @param out the list of warnings in the response, which this class updates */
   constructor(out: string[]) {
     this.#out = out;
   }
@@ -42,8 +39,8 @@ export class Warnings {
 }
 
 /**
- * Returns the value of the Warning header for a text (RFC 7234, code 299, no agent). The text is encoded in UTF-8, and each
- * byte becomes one character.
+ * Returns the value of the Warning header for a text (RFC 7234, code 299, no agent). Each byte of the UTF-8 text
+ * becomes one character.
  */
 export const warningHeader = (text: string): string =>
   Buffer.from(`299 - "${text.replace(/[\\"]/g, '\\$&')}"`).toString('latin1');

@@ -2,7 +2,6 @@ import type { ApiObject } from './object.ts';
 import { isPlain, items, look, type Plain, text } from './plain.ts';
 import { formatQuantity, parseQuantity, type Quantity } from './quantity.ts';
 
-/** Quantities by resource name. */
 export type Amounts = Map<string, Quantity>;
 
 /** Parses a `ResourceList`. Omits values that are not quantities. */
@@ -19,7 +18,7 @@ export const wholeNumber = (count: number): Quantity => ({ nanos: BigInt(count) 
 
 const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 
-/** Adds a quantity to a sum. The sum keeps the format of its first quantity. */
+/** The sum keeps the format of the quantity that was added first. */
 export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity): void {
   const before = to.get(name);
   to.set(name, {
@@ -30,7 +29,6 @@ export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity
 
 export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;
 
-/** Returns the canonical text of a quantity, or `0` if the quantity is absent. */
 export const showAmount = (quantity: Quantity | undefined): string => formatQuantity(quantity ?? ZERO);
 
 const shownAmounts = (amounts: Amounts): Record<string, string> =>
@@ -49,9 +47,8 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
 }
 
 /**
- * Returns the total requests or limits of the containers in a pod spec. The total is the larger of two amounts. The
- * first amount is the sum of all normal containers. The second amount is the maximum of an init container and the
- * restartable init containers before it.
+ * The total is the larger of two amounts: the sum of all normal containers, and the largest need of an init container.
+ * An init container needs its own amount and the amounts of the restartable init containers before it.
  */
 function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));
@@ -77,8 +74,8 @@ function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
 const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 
 /**
- * Returns the requests or limits of a pod. Amounts of the pod itself take precedence over amounts of its containers.
- * The result includes the overhead of the pod.
+ * Amounts of the pod itself take precedence over amounts of its containers. The result includes the overhead of the
+ * pod.
  */
 export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amounts {
   const spec = look(pod, 'spec');

@@ -1,4 +1,4 @@
-/** A timer that can be stopped. Stopping a stopped or fired timer has no effect. */
+/** A fired or stopped timer ignores `stop`. */
 export interface Timer {
   cancel(): void;
 }
@@ -20,7 +20,7 @@ export const realClock: Clock = {
   },
 };
 
-/** Waits for `ms` milliseconds of the clock, or until the signal aborts. Never rejects. */
+/** Never rejects. */
 export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted) {

@@ -2,23 +2,20 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * The fields that a request body set to an empty list or map, by object. Stored objects omit empty fields. During a
- * request, error messages and defaults distinguish `[]` and `{}` from absent fields. Objects without empty fields have
- * no extra cost.
+ * The fields that a request body set to an empty list or map, by object. Stored objects omit empty fields. Error
+ * messages and defaults distinguish `[]` and `{}` from absent fields during a request.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
 const NONE: Readonly<Plain> = {};
 
-/** Returns the fields of an object that the body set to an empty list or map. */
 export const emptiesOf = (record: Plain): Readonly<Plain> => noted.get(record) ?? NONE;
 
-/** Records that the request body set this field to an empty list or map. */
 export function noteEmpty(record: Plain, field: string, empty: unknown): void {
   noted.set(record, { ...noted.get(record), [field]: empty });
 }
 
-/** Removes the record of an empty field that the server resets. */
+/** Removes the record of an empty field after the server has reset the field. */
 export function forgetEmpty(record: Plain, field: string): void {
   const notes = noted.get(record);
   if (notes === undefined) return;
@@ -40,7 +37,6 @@ export function keepEmpties<T extends Plain>(copy: T, source: Plain): T {
   return copy;
 }
 
-/** Returns a deep copy of a value, including the records of its empty fields. */
 export function copyWithEmpties<T>(value: T): T {
   const copy = cloneJson(value);
   carryNotes(value, copy);
@@ -61,7 +57,7 @@ function carryNotes(from: unknown, to: unknown): void {
 export const isGivenEmpty = (record: Plain): boolean =>
   Object.keys(emptiesOf(record)).some((field) => (record[field] ?? null) === null);
 
-/** Returns whether the body set any part of a value to an empty list or map. */
+/** Returns whether a request body set any part of the value to an empty list or map. */
 export function holdsEmpties(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsEmpties);
   if (!isRecord(value)) return false;

@@ -1,4 +1,3 @@
-/** A time in UTC. */
 export interface GoTime {
   /** Date and time to the second, such as `2026-01-02T03:04:05`. */
   readonly seconds: string;
@@ -20,13 +19,10 @@ function quote(text: string): string {
   return `${quoted}"`;
 }
 
-/**
- * The error for a text that does not match the layout. The reader throws `Misfit` at the invalid part, and the caller
- * creates a message with the whole text.
- */
+/** The reader throws `Misfit` at the invalid part, and the caller creates a message with the whole text. */
 class Misfit extends Error {
   /**
-   * The part of the layout that does not match. If the text matches the layout but is not a valid time, `part` is
+   * The part of the layout that does not match the text. If the text matches but is not a valid time, `part` is
    * undefined.
    */
   readonly part: string | undefined;
@@ -41,7 +37,6 @@ const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 ||
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const daysIn = (month: number, year: number): number => (month === 2 && isLeap(year) ? 29 : (DAYS[month - 1] ?? 0));
 
-/** Reads a text from its start, part by part. */
 class Reader {
   rest: string;
 
@@ -72,8 +67,8 @@ class Reader {
   }
 
   /**
-   * Reads a fraction of a second that the layout does not contain. The fraction may have any number of digits, and the
-   * digits after the ninth are ignored.
+   * Reads a fraction of a second that the layout does not contain. A fraction may have any number of digits, but Go
+   * ignores the digits after the ninth.
    */
   anyFraction(): number {
     const digits = /^[.,](\d+)/.exec(this.rest)?.[1];
@@ -94,7 +89,6 @@ class Reader {
     return value * 1000;
   }
 
-  /** Reads a time zone, and returns its minutes east of UTC. */
   zone(): number {
     if (this.rest.startsWith('Z')) {
       this.rest = this.rest.slice(1);

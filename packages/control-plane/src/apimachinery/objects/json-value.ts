@@ -1,4 +1,4 @@
-/** Returns whether a value is a JSON object. Arrays and null are not objects. */
+/** Arrays and null are not objects. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -19,7 +19,6 @@ export const put = (object: Record<string, unknown>, key: string, value: unknown
   }
 };
 
-/** Returns a deep copy of a JSON value. */
 export function cloneJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map(cloneJson) as T;
   if (!isRecord(value)) return value;
@@ -34,7 +33,7 @@ const sameNumber = (a: unknown, b: unknown): boolean => {
   return typeof other === 'number' && Number.isInteger(other) && BigInt(other) === large;
 };
 
-/** Returns whether two JSON values are deeply equal. The order of keys has no effect. */
+/** The order of keys has no effect. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a === 'bigint' || typeof b === 'bigint') return sameNumber(a, b);

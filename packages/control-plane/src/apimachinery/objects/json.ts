@@ -9,7 +9,7 @@ const { rawJSON } = JSON;
 
 /**
  * Matches texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start.
- * Only a text that matches needs the slower JSON parser.
+ * Only a text with such a number needs the slower JSON parser.
  */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
@@ -17,16 +17,15 @@ const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 /**
  * The maximum number of characters in a 64-bit integer, including its sign. The creation of large bigints is slow, so
- * an integer with more characters becomes a double.
+ * an integer with more digits becomes a double.
  */
 const MAX_DIGITS = 20;
 
-/** Returns whether a JSON text may contain integers beyond 2^53. */
 export const mayHoldLarge = (text: string): boolean => MAYBE_LARGE.test(text);
 
 /**
- * Returns an integer in the form that the server uses: a bigint beyond 2^53, and a double beyond 64 bits. In Go,
- * untyped JSON has this form.
+ * Returns a bigint for an integer beyond 2^53, and a double for an integer beyond 64 bits. Go represents untyped JSON
+ * in the same way.
  */
 export function exactInteger(digits: string, rounded: number): number | bigint {
   if (Number.isSafeInteger(rounded) || digits.length > MAX_DIGITS) return rounded;
@@ -55,8 +54,7 @@ export function stringifyJson(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {
-    // `JSON.stringify` throws for a bigint. A check in advance would visit every value of every object, so the error is
-    // caught.
+    // `JSON.stringify` throws for a bigint, and a check in advance would visit every value of every object.
     if (!(error instanceof TypeError && /BigInt/.test(error.message))) throw error;
     return JSON.stringify(value, writeExact, indent);
   }

@@ -3,15 +3,13 @@ import type { StatusCause } from './status.ts';
 
 /**
  * A JSON schema in the dialect of `apiextensions.k8s.io/v1` (`JSONSchemaProps`), with its `x-kubernetes-*` extensions.
- * - Schemas of built-in kinds also have `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy` for strategic
- *   merge patches.
+ * -
  * - Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one object with its name as
- *   `$id`, and may contain itself, as JSONSchemaProps does.
+ * `$id`, and may contain itself.
  * - A function that visits a schema must stop at the depth of the data, or cache its results by schema object.
  * - In a document with references, write `$id` as a reference.
  */
 export interface JsonSchema {
-  /** Name of a shared definition, for example `io.k8s.api.core.v1.PodSpec`. */
   $id?: string;
   type?: string;
   format?: string;
@@ -29,7 +27,7 @@ export interface JsonSchema {
 /** A column of `kubectl get`. A column of a custom kind has a JSON path, and a column of a built-in kind has a function. */
 export interface PrinterColumn {
   /**
-   * Whether the definitions of a Table omit this column. As in the real server, each row still has a cell for the
+   * Whether the column definitions of a Table omit this column. As in kube-apiserver, each row still has a cell for the
    * column.
    */
   readonly hidden?: boolean;
@@ -49,10 +47,10 @@ export interface PrinterColumn {
 /** The input of a strategy that prepares or validates an object. */
 export interface StrategyContext {
   readonly now: Date;
-  /** The subresource, for example `status`, or '' for the main resource. */
+  /** The subresource of the request, for example `status`, or '' for the main resource. */
   readonly subresource: string;
   readonly userName: string;
-  /** Whether the request is a dry run, which does not store the object. */
+  /** A dry run does not store the object. */
   readonly dryRun?: boolean;
   /** Returns the stored objects of a resource, such as `networking.k8s.io/servicecidrs`. */
   readonly stored?: (resource: string) => readonly ApiObject[];
@@ -73,20 +71,17 @@ export interface KindDefinition {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
-  /**
-   * Verbs of the main resource. By default, `verbs` is create, delete, deletecollection, get, list, patch, update,
-   * watch.
-   */
+  /** Default: create, delete, deletecollection, get, list, patch, update and watch. */
   readonly verbs?: readonly string[];
   /**
-   * Schema of the whole object. Without a schema, all fields are kept. The schema validates custom kinds. For a
-   * built-in kind, the schema defines only fields, merge keys and list types, and `setDefaults`, `validate` and
-   * `validateUpdate` check the values.
+   * Schema of the whole object. Without a schema, all fields are kept. For a custom kind, the server validates objects
+   * with the schema. For a built-in kind, the schema defines only fields, merge keys and list types. The functions
+   * below validate the values.
    */
   readonly schema?: JsonSchema;
-  /** Built-in kinds: name of the client model from which the schema was generated, for example `V1Pod`. */
+  /** The client model from which the schema of a built-in kind was generated, for example `V1Pod`. */
   readonly model?: string;
-  /** Whether this is a custom kind. For custom kinds, the schema prunes unknown fields, and some responses differ. */
+  /** For a custom kind, the schema prunes unknown fields, and some responses differ. */
   readonly custom: boolean;
   /**
    * Whether the server sets `metadata.generation` and increments the generation at each change outside of metadata and
@@ -95,8 +90,8 @@ export interface KindDefinition {
   readonly hasGeneration?: boolean;
   readonly subresources?: {
     /**
-     * Whether the kind has a status subresource. In this case, writes to the main resource never change `status`, and
-     * writes to the status change only `status`.
+     * Whether the kind has a status subresource. With a status subresource, writes to the main resource never change
+     * `status`, and writes to the status change only `status`.
      */
     readonly status?: boolean;
     readonly scale?: {
@@ -106,7 +101,7 @@ export interface KindDefinition {
     };
   };
   /**
-   * Whether a change between an absent field and an empty list or map increments the generation (`reflect.DeepEqual` in
+   * Whether the generation increases when an absent field becomes an empty list or map (`reflect.DeepEqual` in
    * Kubernetes).
    */
   readonly generationTellsEmpty?: boolean;
@@ -115,7 +110,7 @@ export interface KindDefinition {
    * EndpointSlices.
    */
   readonly generationCounts?: 'annotations' | 'labels';
-  /** Whether a change of a field that the server drops increments the generation. */
+  /** Whether the generation increases when a client sends another value for a field that the server drops. */
   readonly generationCountsDropped?: boolean;
   /**
    * The names of other subresources (binding, eviction, token, approval, …). The handlers are in
@@ -128,13 +123,13 @@ export interface KindDefinition {
    * annotations.
    */
   readonly innerAnnotations?: readonly string[];
-  /** Returns the conditions of an object's row in a Table. Without this function, a row has no conditions. */
+  /** Without this function, the row of an object has no conditions. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
   /** Functions that return the value of a field, for field selectors other than `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
-   * Selectable fields of other versions of the kind. The server stores these fields, but this version has no field
-   * selectors for these fields.
+   * Field selectors of other versions. The server stores the values of these fields, but this version cannot select by
+   * them.
    */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
@@ -153,10 +148,7 @@ export interface KindDefinition {
   readonly versions?: readonly string[];
   /** Finds another version of a custom kind by its apiVersion, including versions that the server does not serve. */
   readonly inVersion?: (apiVersion: string) => KindDefinition | undefined;
-  /**
-   * The kind in the storage version of a custom kind. If the storage version has the schema of this version, `stored`
-   * is absent.
-   */
+  /** The kind in the storage version of a custom kind, or undefined if the storage version has the same schema. */
   readonly stored?: KindDefinition;
   /** The storage version of a custom kind, if it differs from this version. */
   readonly storageVersion?: string;
@@ -165,18 +157,17 @@ export interface KindDefinition {
   /** Whether a PUT creates an object that does not exist (leases). */
   readonly createOnUpdate?: boolean;
   /**
-   * Returns the default grace period of a delete in seconds. If the grace period is 0, the server deletes the object at
+   * Returns the default grace period of a delete in seconds. With a grace period of 0, the server deletes the object at
    * once. For a pod, the default is the period in its spec, or 30 seconds.
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
-   * Marks the object at the first delete request, instead of the default marking. For example, a CRD gets a finalizer.
-   * A delete of a collection does not call this function. Mutates the object.
+   * Marks the object at the first delete request. For example, a CRD gets a finalizer. A delete of a collection does
+   * not call this function. Mutates the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
-  /** Whether the CRD of a custom kind is being deleted. During the deletion, the server refuses new objects. */
+  /** While the CRD of a custom kind is being deleted, the server refuses new objects. */
   readonly terminating?: boolean;
-  /** The warning for a delete without a propagationPolicy. */
   readonly propagationWarning?: string;
   /**
    * The default propagationPolicy for dependents; `Background` if absent. `Unsupported` means that the kind has no
@@ -184,7 +175,7 @@ export interface KindDefinition {
    */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
-   * Sets defaults that depend on other fields. All other defaults are in the schema. Built-in kinds also make
+   * Sets defaults that depend on other fields. The schema contains all other defaults. Built-in kinds also make
    * quantities canonical and remove nulls (see `shape.ts`). Mutates the object.
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
@@ -192,8 +183,8 @@ export interface KindDefinition {
   /** Changes the stored JSON text of an object for responses. A write uses the unchanged text. */
   readonly shownAs?: (text: string) => string;
   /**
-   * Sets defaults when an object is stored or read, and returns whether the object lacked a default. Validation does
-   * not see these defaults. Mutates the object.
+   * Sets defaults when an object is stored or read, and returns whether a default was missing. Validation does not see
+   * the defaults of `defaultsOnRead`. Mutates the object.
    */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
   /**
@@ -204,14 +195,14 @@ export interface KindDefinition {
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   /** Returns the causes of a 422 error in addition to the causes of the schema. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
-  /** Returns all validation errors of an update. The result includes the errors of the new object and of the change. */
+  /** Returns the validation errors of the new object and of the change. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
   /** Returns the texts of `Warning` headers for a valid object. `old` is absent for a creation. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
   /**
-   * Whether the metadata of a new object is validated last. This validation uses only the general rules, and runs only
-   * if `validate` finds no cause.
+   * Whether the metadata of a new object is validated last, with only the general rules, and only if `validate` finds
+   * no cause.
    */
   readonly assessesMetaLast?: boolean;
 }
@@ -219,6 +210,5 @@ export interface KindDefinition {
 /** Returns the ID of a resource: `group/plural`. The ID is unique among the served resources of one version. */
 export const resourceId = (kind: Pick<KindDefinition, 'group' | 'plural'>): string => `${kind.group}/${kind.plural}`;
 
-/** Returns the API version: `v1` or `group/version`. */
 export const apiVersionOf = (kind: Pick<KindDefinition, 'group' | 'version'>): string =>
   kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;

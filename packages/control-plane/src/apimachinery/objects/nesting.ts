@@ -12,7 +12,6 @@ export const MAX_ALIASES = 200;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [...'"\\[]{}'].map((c) => c.charCodeAt(0));
 
-/** Returns the bracket of a JSON text that exceeds the maximum depth, or undefined. */
 export function deepestBracket(text: string): string | undefined {
   if (text.length <= MAX_DEPTH) return undefined;
   let depth = 0;
@@ -35,10 +34,7 @@ const TAB = 9;
 const BLANK = 32;
 const BYTE_ORDER_MARK = 0xfeff;
 
-/**
- * Returns whether a token of the lexer leaves the structure unchanged. Examples are the marks of a document, of a plain
- * text, and of an empty value.
- */
+/** Returns whether a token of the lexer leaves the structure unchanged, such as a document mark. */
 function isMark(token: string): boolean {
   const code = token.charCodeAt(0);
   return (code < BLANK && code !== TAB) || code === BYTE_ORDER_MARK;
@@ -50,10 +46,7 @@ class Levels {
   readonly #columns: number[] = [];
   #flow = 0;
   #column = 0;
-  /**
-   * Whether a block may start at the current position. The line before the position may contain only indentation and
-   * the tokens in `NESTING`.
-   */
+  /** A block may start after indentation and the tokens in `NESTING`. */
   #fresh = true;
 
   get depth(): number {

@@ -1,7 +1,6 @@
 import { parseJson, stringifyJson } from './json.ts';
 import type { ApiObject, ObjectMeta } from './object.ts';
 
-/** The metadata fields, in the order of the Go struct. */
 const META_ORDER: readonly (keyof ObjectMeta)[] = [
   'name',
   'generateName',
@@ -29,7 +28,7 @@ const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Returns the metadata with only the known fields, in their order. Empty fields are omitted, as `omitempty` does. */
+/** Empty fields are omitted, as `omitempty` does. */
 export function tidyMeta(meta: ObjectMeta): ObjectMeta {
   const tidy: Record<string, unknown> = {};
   for (const field of META_ORDER) {
@@ -50,7 +49,7 @@ export function renderObject(object: ApiObject, revision: number | undefined): s
   return stringifyJson({ apiVersion, kind, metadata: meta, ...body });
 }
 
-/** Returns whether two values of plain JSON are equal. A member with the value `undefined` counts as absent. */
+/** A member with the value `undefined` counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -71,7 +70,6 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
   return count === others;
 }
 
-/** Returns a deep copy of plain JSON. */
 export const copyJson = <T>(value: T): T => (value === undefined ? value : (parseJson(stringifyJson(value)) as T));
 
 /** Returns a time in the format of objects: RFC 3339 in whole seconds. */

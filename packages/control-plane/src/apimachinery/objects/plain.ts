@@ -15,38 +15,36 @@ export function child(parent: Plain | ApiObject, field: string): Plain {
   return made;
 }
 
-/** Returns the object at this path, for reading. If the path is absent, the result is a new empty object. */
+/** If the path is absent, the result is a new empty object. */
 export function look(parent: unknown, ...path: readonly string[]): Plain {
   let value: unknown = parent;
   for (const field of path) value = isPlain(value) ? value[field] : undefined;
   return isPlain(value) ? value : {};
 }
 
-/** Returns the list of objects in this field. If the field is absent, the list is empty. */
+/** If the field is absent, the list is empty. */
 export function items(parent: unknown, field: string): Plain[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter(isPlain) : [];
 }
 
-/** Returns the list of strings in this field. If the field is absent, the list is empty. */
+/** If the field is absent, the list is empty. */
 export function strings(parent: unknown, field: string): string[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** Returns the string in this field, or '' if the field is absent. */
 export function text(parent: unknown, field: string): string {
   const value = isPlain(parent) ? parent[field] : undefined;
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns the number in this field, or undefined if the field is absent. */
 export function number(parent: unknown, field: string): number | undefined {
   const value = isPlain(parent) ? parent[field] : undefined;
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Returns the map of strings in this field. If the field is absent, the map is empty. */
+/** If the field is absent, the map is empty. */
 export function labels(parent: unknown, field: string): Record<string, string> {
   return look(parent, field) as Record<string, string>;
 }

@@ -1,7 +1,7 @@
 /** The notation of a quantity. The server prints a quantity in its original notation. */
 type QuantityFormat = 'binary' | 'decimal' | 'exponent';
 
-/** A quantity as an integer number of nanos. A nano is the smallest unit. */
+/** An integer number of nanos. A nano is the smallest unit of a quantity. */
 export interface Quantity {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
@@ -13,7 +13,7 @@ const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const SUFFIX = new Map(Object.entries(DECIMAL).map(([suffix, exponent]) => [exponent, suffix]));
 
-/** The error text of apimachinery's quantity parser. */
+/** The error text of Go's quantity parser (`k8s.io/apimachinery`). */
 export const QUANTITY_ERROR =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
@@ -23,10 +23,10 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
-/** The maximum of a binary quantity. The parser reduces a larger binary quantity to this maximum. */
+/** The parser reduces a larger binary quantity to this maximum. */
 const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 
-/** Returns whether a suffix is an exponent such as `e3`. The suffix `E` alone means exa. */
+/** The suffix `E` alone means exa, not an exponent. */
 const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
 
 const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
@@ -87,10 +87,7 @@ export function formatQuantity({ nanos, format }: Quantity): string {
 
 const canonical = new Map<string, string>();
 
-/**
- * Returns the canonical text of a quantity, or undefined if the text is invalid. Results are cached, because few different
- * texts occur.
- */
+/** Canonical texts are cached, because few different texts occur. */
 export function canonicalQuantity(text: string): string | undefined {
   const known = canonical.get(text);
   if (known !== undefined) return known;
@@ -108,8 +105,8 @@ export const quantityNanos = (text: unknown): bigint =>
 const SMALL_DIGITS = 18;
 
 /**
- * Returns a quantity in the form of Go: a 64-bit integer with a power of ten. If Go stores the quantity as a long
- * decimal, the result is undefined.
+ * Returns a quantity as Go stores it: a 64-bit integer with a power of ten. The result is undefined if Go stores the
+ * quantity as a long decimal.
  */
 function smallOf(text: string): { readonly value: bigint; readonly power: number } | undefined {
   const [, sign = '', digits = '0', suffix = ''] = PATTERN.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** One cause of a refusal, as in `Status.details.causes`. */
+/** A cause in `details.causes` of a `Status`. */
 export interface StatusCause {
   reason?: string;
   message?: string;
@@ -24,9 +24,7 @@ export interface Status {
   code?: number;
 }
 
-/**
- * The error response for a request. The handler sends the `Status` of a thrown error, with its code as the HTTP status.
- */
+/** The handler sends the `Status` of a thrown error. The code of the `Status` becomes the HTTP status. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: Status;

@@ -16,8 +16,8 @@ export function yaml(): Yaml {
 
 const CORE = 'tag:yaml.org,2002:';
 /**
- * YAML tags that Go's library does not support: times, sets, ordered maps and pairs. The parser ignores an unsupported
- * tag.
+ * YAML tags that Go's library does not support: times, sets, ordered maps and pairs. Go's library ignores an
+ * unsupported tag.
  */
 const UNKNOWN: ReadonlySet<string> = new Set(['timestamp', 'set', 'omap', 'pairs', 'binary'].map((tag) => CORE + tag));
 

@@ -1,7 +1,6 @@
 import type { UserInfo } from './user.ts';
 import { MASTERS } from './user.ts';
 
-/** A request for access. An authorizer allows or refuses the request. */
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
@@ -16,34 +15,29 @@ export interface Access {
   readonly namespace: string;
   readonly name: string;
   /**
-   * The field selector of a list, watch or deletecollection request. `fields` is undefined if the request has no field
-   * selector.
+   * The field selector of a list, watch or deletecollection request. `fields` is undefined if the request has no field selector.
    */
   readonly fields?: readonly FieldDemand[];
 }
 
-/**
- * A requirement of a field selector. The field must have this value. With `equal: false`, the field must have a
- * different value.
- */
+/** A requirement of a field selector. With `equal: false`, the field must have a different value. */
 export interface FieldDemand {
   readonly field: string;
   readonly equal: boolean;
   readonly value: string;
 }
 
-/** The decision about an access. The error response of a refusal contains the reason. */
+/** The error response of a refusal contains the reason. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly reason: string;
 }
 
-/** Decides whether an access is allowed. */
 export type Authorizer = (access: Access) => Verdict;
 
 /**
- * An authorizer that allows an access or has no opinion. Without an opinion, the result is undefined, or a verdict with
- * a reason.
+ * An authorizer that allows an access or has no opinion. If the authorizer has no opinion, the result is undefined, or
+ * a verdict with a reason.
  */
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
@@ -54,8 +48,8 @@ export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
 
 /**
- * Combines authorizers. An access is allowed if one of the authorizers allows the access. The authorizers are called in
- * order. The refusal contains the reasons of all authorizers.
+ * Combines authorizers. Calls the authorizers in order until one of them allows the access. The refusal contains the
+ * reasons of all authorizers.
  */
 export function anyOf(...parts: readonly PartialAuthorizer[]): Authorizer {
   return (access) => {

@@ -1,4 +1,3 @@
-/** The user of a request, in the form of `UserInfo` of `authentication.k8s.io`. */
 export interface UserInfo {
   readonly name: string;
   readonly uid?: string;
@@ -12,8 +11,6 @@ export const BOOTSTRAPPERS = 'system:bootstrappers';
 export const NODES = 'system:nodes';
 export const UNAUTHENTICATED = 'system:unauthenticated';
 
-/** The administrator of the control plane, with all permissions. */
 export const administrator: UserInfo = { name: 'kubernetes-admin', groups: [MASTERS, AUTHENTICATED] };
 
-/** The user of a request without credentials. */
 export const anonymous: UserInfo = { name: 'system:anonymous', groups: [UNAUTHENTICATED] };

@@ -3,7 +3,6 @@ import { unauthorized } from '../../apimachinery/errors/errors.ts';
 import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 import { AUTHENTICATED, administrator, anonymous, type UserInfo } from '../../apimachinery/users/user.ts';
 
-/** Returns the user of a bearer token, or undefined if the token is unknown. */
 export type TokenReader = (token: string) => UserInfo | undefined;
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
@@ -16,10 +15,7 @@ export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader
   };
 }
 
-/**
- * Returns the token in an `Authorization` header: the word after `Bearer`. Without a token, or after `Bearer` with two
- * spaces, the result is undefined.
- */
+/** Returns the word after `Bearer`. If two spaces follow `Bearer`, the header contains no token. */
 export function bearerToken(header: string): string | undefined {
   const [scheme = '', token = ''] = header.trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
@@ -39,7 +35,7 @@ export class Authenticator {
     this.#trustInside = trustInside;
   }
 
-  /** Returns the user of a request. @throws StatusError 401 for an unknown token without a valid certificate */
+  /** @throws StatusError 401 for an unknown token without a valid certificate */
   authenticate(request: ServerRequest): UserInfo {
     const { certificate } = request;
     if (certificate !== undefined && certificate.commonName !== '') {

@@ -13,12 +13,12 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 
 interface KnownToken {
   readonly secret: Buffer;
-  /** The expiry in milliseconds since the epoch. For a token without expiry, the value is Infinity. */
+  /** Milliseconds since the epoch, or Infinity for a token without expiry. */
   readonly expires: number;
   readonly user: UserInfo;
 }
 
-/** Parses the secret of a bootstrap token. If the secret does not allow authentication, the result is undefined. */
+/** The result is undefined if the secret does not allow authentication. */
 function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   const secret = JSON.parse(json) as {
     metadata: { deletionTimestamp?: string };
@@ -42,12 +42,9 @@ function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   };
 }
 
-/**
- * Returns a function that authenticates bootstrap tokens. The tokens are stored in the secrets `bootstrap-token-ID` in
- * kube-system.
- */
+/** The tokens are stored in the secrets `bootstrap-token-ID` in kube-system. */
 export function bootstrapTokens(store: Store, clock: Clock): TokenReader {
-  // The parsed tokens by stored version of the secret. A stored version never changes, so the cache entry stays valid.
+  // A stored version of a secret never changes, so a cache entry never becomes outdated.
   const known = new WeakMap<StoredRecord, { readonly token: KnownToken | undefined }>();
   return (text) => {
     const [, id, secret] = TOKEN.exec(text) ?? [];

@@ -29,11 +29,9 @@ afterAll(() => plane.close());
 interface Credentials {
   readonly pair?: KeyPair;
   readonly token?: string;
-  /** An open connection. */
   readonly socket?: TLSSocket;
 }
 
-/** Returns the name and the groups of the user from a review, or the code of a refusal. */
 function whoAmI({ pair, token, socket }: Credentials): Promise<unknown> {
   const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
   return new Promise((resolve, reject) => {

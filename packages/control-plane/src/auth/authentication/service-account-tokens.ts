@@ -6,7 +6,7 @@ import { AUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
 import type { BoundObject, TokenFacts, TokenSigner } from '../../resources/registry.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The issuer of the tokens. The issuer is also the default audience of a token. */
+/** The issuer and the default audience of the tokens. */
 export const ISSUER = 'https://kubernetes.default.svc';
 
 interface Reference {
@@ -57,7 +57,6 @@ function boundClaims(bound: BoundObject | undefined): Pick<Claims['kubernetes.io
   return { ...(node === undefined ? {} : { node }), pod: reference };
 }
 
-/** The inputs for tokens: the store with accounts and objects, the clock, and the random source for IDs. */
 export interface TokenParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -103,24 +102,20 @@ export class ServiceAccountTokens implements TokenSigner {
     return `${head}.${signature.toString('base64url')}`;
   }
 
-  /**
-   * Returns the user of a valid token of this server with one of these audiences. For any other token, the result is
-   * undefined.
-   */
+  /** Returns the user of a valid token of this server with one of these audiences, or undefined for any other token. */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
     if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
     return this.#problemOf(claims) === undefined ? userOf(claims) : undefined;
   }
 
-  /** Returns the audiences of a token that this server signed, or undefined for other tokens. */
   audiencesOf(token: string): readonly string[] | undefined {
     return this.#claimsOf(token)?.aud;
   }
 
   /**
-   * Returns the reason why a token of this server is invalid. The result is undefined for a valid token, and for a
-   * token of another server.
+   * Returns the reason why a token of this server is invalid, or undefined for valid tokens and for tokens of another
+   * server.
    */
   problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
@@ -138,8 +133,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return (
       this.#boundProblem('/secrets', namespace, secret, 'secret') ??
       this.#boundProblem('/pods', namespace, pod, 'pod') ??
-      // In the token of a pod, the node is only information. The deletion of the node therefore does not invalidate the
-      // token.
+      // The node in the token of a pod is only information, so the deletion of the node does not invalidate the token.
       (pod === undefined ? this.#boundProblem('/nodes', '', node, 'node') : undefined)
     );
   }
@@ -180,8 +174,9 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the UID of a stored object, and whether the deletion of the object invalidates a token. The first UID in
-   * the JSON text is the UID of the object. A deleted object with finalizers is still stored.
+   * Returns the UID of a stored object, and whether the token of the object is invalid because the object is being
+   * deleted. The first UID in the JSON text is the UID of the object. The check is necessary, because a deleted object
+   * with finalizers is still stored.
    */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;

@@ -6,11 +6,10 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** The minimum number of requested groups at which one permission for all groups is checked first. */
+/** For this number of groups or more, the check starts with one permission for all groups. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
-/** One permission check of an impersonation. */
 type Part = Pick<Access, 'group' | 'resource' | 'subresource' | 'namespace' | 'name'>;
 
 const part = (group: string, resource: string, name: string, more: Partial<Part> = {}): Part => ({
@@ -22,22 +21,18 @@ const part = (group: string, resource: string, name: string, more: Partial<Part>
   ...more,
 });
 
-/** Checks a permission, and returns the refusal, or undefined if the access is allowed. */
 export function denial(access: Access, authorize: Authorizer): StatusError | undefined {
   const { allowed, reason } = authorize(access);
   return allowed ? undefined : refusal(access, reason);
 }
 
-/**
- * The inputs for checks of an impersonation. A user needs a permission for each part of the other user: name, UID,
- * groups and extras. With `isConstrained`, the rules of constrained impersonation apply.
- */
+/** Whether the rules of constrained impersonation apply. */
 export interface Checks {
   readonly requestor: UserInfo;
   readonly verb: string;
   readonly isConstrained: boolean;
   readonly authorize: Authorizer;
-  /** The node name in the permission check. By default, the check uses the name of the requested node. */
+  /** The node name in the permission check (default: the requested node). */
   readonly nodeName?: string;
 }
 
@@ -100,7 +95,6 @@ function firstOf<T>(list: readonly T[], ask: (one: T) => StatusError | undefined
   return undefined;
 }
 
-/** Checks all parts of a user (the name, UID, groups and extras), and returns the first refusal, or undefined. */
 export function partsDenial(checks: Checks, wanted: Wanted): StatusError | undefined {
   const { authorize } = checks;
   return (

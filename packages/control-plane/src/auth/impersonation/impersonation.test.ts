@@ -37,7 +37,6 @@ const AGENT: UserInfo = {
 const words = ({ verb, resource, subresource, group, name }: Access): string =>
   `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}${group === '' ? '' : '.auth'} ${name}`.trim();
 
-/** Returns a user with only these permissions. */
 function who(...allowed: string[]) {
   const asked: string[] = [];
   const impersonate = impersonation((access) => {

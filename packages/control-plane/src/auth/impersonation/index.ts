@@ -10,10 +10,7 @@ import { accountOf, isNameAlone, nodeOf, type Wanted, wantedOf } from './wanted.
 const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
-/**
- * A mode of impersonation. The mode `legacy` needs only the verb `impersonate`. The constrained modes are limited to
- * some users and verbs.
- */
+/** `legacy` needs only the verb `impersonate`. Each other mode is limited to some users and verbs. */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
 
@@ -36,7 +33,6 @@ function isFor(mode: Mode, wanted: Wanted, requestor: UserInfo): boolean {
   }
 }
 
-/** Returns the refusal of a mode, or undefined if the mode allows the impersonation. */
 function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authorizer): StatusError | undefined {
   const requestor = access.user;
   if (mode === 'legacy') {
@@ -64,13 +60,12 @@ function groupsOf(mode: Mode, wanted: Wanted): string[] {
   return isUnknown || own.includes(AUTHENTICATED) ? own : [...own, AUTHENTICATED];
 }
 
-/** Returns the impersonated user of a request, or the user itself without impersonation. @throws StatusError */
+/** @throws StatusError */
 export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 
 /**
- * Allows users to impersonate other users. A constrained mode needs a permission for the other user and a permission
- * for the request. The legacy mode needs only the verb `impersonate`. The last successful mode of a user is tried
- * first.
+ * A constrained mode needs one permission to impersonate the user, and one permission for the verb of the request. The
+ * cache contains the last successful mode of each user, and the check starts with this mode.
  * @see https://kep.k8s.io/5284.
  * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission.
  */

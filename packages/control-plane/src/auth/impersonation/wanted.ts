@@ -5,21 +5,18 @@ import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 const NODE_PREFIX = 'system:node:';
 
-/** Returns the service account in a user name, or undefined if the user is not a service account. */
 export function accountOf(user: string): { namespace: string; name: string } | undefined {
   const [, namespace = '', name = ''] = SERVICE_ACCOUNT.exec(user) ?? [];
   if (namespace === '' || labelProblems(namespace).length > 0 || subdomainProblems(name).length > 0) return undefined;
   return { namespace, name };
 }
 
-/** Returns the node in a user name, or undefined if the user is not a node. */
 export function nodeOf(user: string): string | undefined {
   if (!user.startsWith(NODE_PREFIX)) return undefined;
   const name = user.slice(NODE_PREFIX.length);
   return name === '' || subdomainProblems(name).length > 0 ? undefined : name;
 }
 
-/** The user that a request wants to impersonate, as the headers of the request describe it. */
 export interface Wanted {
   readonly name: string;
   readonly uid: string;
@@ -27,13 +24,13 @@ export interface Wanted {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Returns whether the request names only a user, without groups, UID and extras. */
+/** Returns whether the request wants a user without groups, UID and extras. */
 export const isNameAlone = ({ uid, groups, extra }: Wanted): boolean =>
   uid === '' && groups.length === 0 && extra.size === 0;
 
 const quoteList = (list: readonly string[]): string => `{${list.map((item) => JSON.stringify(item)).join(', ')}}`;
 
-/** Returns the requested user in the format `%#v` of Go. */
+/** Formats the requested user like `%#v` in Go. */
 function dump({ name, uid, groups, extra }: Wanted): string {
   const shownGroups = groups.length === 0 ? '[]string(nil)' : `[]string${quoteList(groups)}`;
   const entries = [...extra].map(([key, values]) => `${JSON.stringify(key)}:[]string${quoteList(values)}`);
@@ -41,7 +38,7 @@ function dump({ name, uid, groups, extra }: Wanted): string {
   return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:map[string][]string${shownExtra}}`;
 }
 
-/** Unescapes the key in the name of a header. An invalid escape stays unchanged. */
+/** An invalid escape stays unchanged. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -54,8 +51,8 @@ function unescaped(key: string): string {
 const EXTRA = 'impersonate-extra-';
 
 /**
- * Parses the headers of impersonation. If the request has no impersonation headers, the result is undefined. Each
- * occurrence of a repeated header is one value. For groups and extras, an empty header counts as a value.
+ * If the request has no impersonation headers, the result is undefined. Each occurrence of a repeated header is one
+ * value. An empty header for groups or extras counts as a value.
  * @throws StatusError 400 if the headers contain groups, a UID or extras without a user name
  */
 export function wantedOf(request: ServerRequest): Wanted | undefined {

@@ -4,9 +4,7 @@ import type { BindingIndex, Grant } from './bindings.ts';
 import { type PolicyRule, ruleAllows } from './rules.ts';
 import { showSubject } from './subjects.ts';
 
-/**
- * Returns the reason of a decision: `RBAC: allowed by RoleBinding "r/default" of Role "r" to ServiceAccount "bot/default"`.
- */
+/** Formats a reason such as `RBAC: allowed by RoleBinding "r/default" of Role "r" to ServiceAccount "bot/default"`. */
 function allowedBy({ binding, subject }: Grant): string {
   const { kind, namespace, name, role } = binding;
   const place = namespace === '' ? name : `${name}/${namespace}`;
@@ -28,7 +26,6 @@ export interface OwnedRules {
   readonly errors: readonly string[];
 }
 
-/** Decides about accesses with Roles, ClusterRoles and their bindings. */
 export class RbacAuthorizer {
   readonly #index: BindingIndex;
 
@@ -46,7 +43,7 @@ export class RbacAuthorizer {
     return { allowed: false, reason: errors.length === 0 ? '' : `RBAC: ${joinErrors(errors)}` };
   }
 
-  /** Returns all rules of a user in a namespace. The namespace is '' for the whole cluster. */
+  /** The namespace is '' for rules of the whole cluster. */
   rulesFor(user: UserInfo, namespace: string): OwnedRules {
     const rules: PolicyRule[] = [];
     const errors: string[] = [];

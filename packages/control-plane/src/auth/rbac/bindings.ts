@@ -7,7 +7,6 @@ import { keysOf, type Subject, subjectKey } from './subjects.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 
-/** A binding in parsed form. */
 export interface Binding {
   readonly kind: 'ClusterRoleBinding' | 'RoleBinding';
   /** The namespace of the binding, or '' for a ClusterRoleBinding. */
@@ -25,7 +24,7 @@ export interface Grant {
 
 const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** The roles and bindings of a cluster, with an index by subject. Each change of the store updates the index. */
+/** The roles and bindings, with an index by subject that each change of the store updates. */
 export class BindingIndex {
   /** The rules by the namespace and name of the role. ClusterRoles have the namespace ''. */
   readonly #roles = new Map<string, readonly PolicyRule[]>();
@@ -55,16 +54,13 @@ export class BindingIndex {
     }
   }
 
-  /**
-   * Returns the bindings of a user in a namespace. For the namespace '', returns the bindings for the whole cluster.
-   */
+  /** The namespace '' means the bindings for the whole cluster. */
   *grants(user: UserInfo, namespace: string): Generator<Grant> {
     const held = this.#grants.get(namespace);
     if (held === undefined) return;
     for (const key of keysOf(user)) yield* held.get(key) ?? [];
   }
 
-  /** Returns the rules of a role, or undefined if the role does not exist. */
   rules({ role, namespace }: Pick<Binding, 'role' | 'namespace'>): readonly PolicyRule[] | undefined {
     return this.#roles.get(placeOf(role.kind === 'Role' ? namespace : '', role.name));
   }

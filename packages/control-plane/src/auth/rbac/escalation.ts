@@ -37,10 +37,7 @@ function showRule({
   return `{${shown.join(', ')}}`;
 }
 
-/**
- * Returns the rules as sorted texts without duplicates. Rules that differ only in their verb become one text. As in the
- * real server, rules of paths are not merged.
- */
+/** Returns the rules as sorted texts. Rules that differ only in their verb become one text, except rules of paths. */
 function describeRules(rules: readonly PolicyRule[]): string[] {
   const merged = new Map<string, PolicyRule>();
   const others: PolicyRule[] = [];
@@ -56,7 +53,6 @@ function describeRules(rules: readonly PolicyRule[]): string[] {
 const isRole = ({ served: { kind } }: AdmissionAttributes): boolean =>
   kind.kind === 'Role' || kind.kind === 'ClusterRole';
 
-/** Returns the permissions that a write of a role or binding grants. */
 function granted({ object, namespace, served }: AdmissionAttributes, security: Security): readonly PolicyRule[] {
   if (served.kind.kind === 'Role' || served.kind.kind === 'ClusterRole') {
     // The object is not validated yet, so a rule may lack its verbs.
@@ -73,15 +69,12 @@ function granted({ object, namespace, served }: AdmissionAttributes, security: S
   return rules;
 }
 
-/**
- * Returns an object without the metadata fields that the garbage collector changes. Any user may change these fields.
- */
+/** Removes the metadata fields that the garbage collector changes, because any user may change these fields. */
 function withoutCollected({ metadata, ...fields }: ApiObject): object {
   const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managed, ...kept } = metadata;
   return { ...fields, metadata: kept };
 }
 
-/** Returns whether an update changes nothing, or only fields that the garbage collector changes. */
 const isCollected = ({ object, old }: AdmissionAttributes): boolean =>
   object !== undefined && old !== undefined && jsonEquals(withoutCollected(object), withoutCollected(old));
 
@@ -97,9 +90,8 @@ const uncovered = (owned: readonly PolicyRule[], rules: readonly PolicyRule[]): 
   rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 
 /**
- * Returns whether the user may write the role or binding despite missing permissions. A role needs the verb `escalate`,
- * and a binding needs the verb `bind`. A rule with resource names permits no creation, because the path of a creation
- * has no name.
+ * With the verb `escalate`, a user may write any role. With the verb `bind`, a user may write any binding. A rule with
+ * resource names permits no creation, because the path of a creation contains no name.
  */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, operation } = attributes;

@@ -3,10 +3,7 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import type { Registry } from '../../resources/registry.ts';
 import { bootstrapPolicy } from './policy.ts';
 
-/**
- * Creates the missing roles and bindings that every cluster has. The function writes directly to the store. The roles
- * are valid, and requests for so many roles would need more time.
- */
+/** Direct writes are faster than requests, and the roles are known to be valid. */
 export function installPolicy(registry: Registry): void {
   const creationTimestamp = formatTime(registry.now());
   for (const object of bootstrapPolicy()) {

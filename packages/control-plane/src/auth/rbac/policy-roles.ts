@@ -1,7 +1,7 @@
 /**
- * The initial cluster roles, one per entry: the name, then the rules.
- * - `+x` after the name: aggregated to the role x; `=x`: contains the roles that are aggregated to x
- * - a rule is `verbs group: resources [names]`, or `verbs paths`; `core` represents the group ''
+ * Each entry contains the name of an initial cluster role, and then the rules.
+ * - After the name, `+x` adds the rules to the aggregated role x, and `=x` marks the aggregated role x.
+ * - A rule is `verbs group: resources [names]`, or `verbs paths`. The word `core` represents the group ''.
  *
  * Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy of kubernetes 1.36, as a server returns it.
  */

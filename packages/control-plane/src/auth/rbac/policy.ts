@@ -34,12 +34,9 @@ function metadataOf(place: string, labels: Record<string, string> = {}): ApiObje
 
 interface RoleText {
   readonly place: string;
-  /** The name of the aggregation that includes the rules of this role. */
+  /** The aggregated role that includes the rules of this role. */
   readonly partOf: string | undefined;
-  /**
-   * The name of the aggregation, for an aggregating role. An aggregating role includes the rules of all roles with this
-   * name in `partOf`.
-   */
+  /** The name under which an aggregated role collects the rules of other roles. */
   readonly collects: string | undefined;
   readonly rules: PolicyRule[];
 }
@@ -58,9 +55,7 @@ function parseRoles(text: string, prefix = ''): RoleText[] {
   return roles;
 }
 
-/**
- * Returns the rules of an aggregating role, without duplicates. An aggregated role may itself be an aggregating role.
- */
+/** An aggregated role may be part of another aggregated role. */
 function collect(role: RoleText, all: readonly RoleText[]): PolicyRule[] {
   if (role.collects === undefined) return role.rules;
   const parts = all.filter(({ partOf }) => partOf === role.collects).sort((a, b) => (a.place < b.place ? -1 : 1));
@@ -113,10 +108,7 @@ const parseBindings = (text: string): ApiObject[] =>
 
 let policy: readonly ApiObject[] | undefined;
 
-/**
- * Returns the roles and bindings that every cluster has from the start. All control planes of a process share the
- * bootstrap policy.
- */
+/** All control planes of a process share the bootstrap policy. */
 export function bootstrapPolicy(): readonly ApiObject[] {
   policy ??= makePolicy();
   return policy;

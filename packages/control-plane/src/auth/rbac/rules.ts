@@ -1,4 +1,3 @@
-/** A rule in the field `rules` of Roles and ClusterRoles. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -7,10 +6,9 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** The attributes of a request. The authorizer compares the attributes with the rules. */
 export interface Attributes {
   readonly verb: string;
-  /** The path of a request without a resource. For a request with a resource, the path is empty. */
+  /** The path of a request without a resource, or '' for a request with a resource. */
   readonly path: string;
   readonly group: string;
   readonly resource: string;
@@ -32,7 +30,7 @@ function coversResource(resources: readonly string[], resource: string, subresou
 const coversPath = (urls: readonly string[], path: string): boolean =>
   urls.some((url) => url === ANY || url === path || (url.endsWith(ANY) && path.startsWith(url.slice(0, -1))));
 
-/** Returns whether a rule allows a request. An empty list of names allows all names. */
+/** An empty list of names allows all names. */
 export function ruleAllows(rule: PolicyRule, wanted: Attributes): boolean {
   if (!has(rule.verbs, wanted.verb)) return false;
   if (wanted.path !== '') return coversPath(rule.nonResourceURLs ?? [], wanted.path);

@@ -1,6 +1,5 @@
 import type { UserInfo } from '../../apimachinery/users/user.ts';
 
-/** A subject of a binding. */
 export interface Subject {
   readonly kind: string;
   readonly name: string;
@@ -25,7 +24,6 @@ export function subjectKey({ kind, name, namespace = '' }: Subject, bindingNames
   }
 }
 
-/** Returns the index keys of a user: one for its name, and one for each of its groups. */
 export function* keysOf(user: UserInfo): Generator<string> {
   yield `u:${user.name}`;
   for (const group of user.groups) yield `g:${group}`;

@@ -12,7 +12,7 @@ import { fieldDemands, parseTerms } from '../../selectors/field-selector.ts';
 import { labelDemands } from '../../selectors/label-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 
-/** Returns the path attributes in the form of a refusal, with the field names of the Go structure. */
+/** Uses the field names of the Go structure. */
 const shownPath = (attributes: Plain): Plain => ({ Path: text(attributes, 'path'), Verb: text(attributes, 'verb') });
 
 function attributeCauses(spec: Plain): StatusCause[] {
@@ -55,7 +55,7 @@ function selectorCauses(attributes: Plain): StatusCause[] {
 const WITH_VALUES = ['In', 'NotIn'];
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
 
-/** Validates a requirement. Unknown operators of newer clients are valid. */
+/** Validates a requirement. Unknown operators are valid, because a newer client may know more operators. */
 function requirementCauses(requirement: Plain, at: string, field: string): StatusCause[] {
   const findings = new Findings();
   const operator = text(requirement, 'operator');
@@ -82,10 +82,7 @@ function subjectCauses(spec: Plain): StatusCause[] {
   return [invalidValue('spec.user', '', 'at least one of user or group must be specified')];
 }
 
-/**
- * Checks the metadata of a review. A review may contain only managed fields. In a local review, the metadata may
- * contain the namespace too.
- */
+/** The metadata of a review may contain only managed fields. A local review may have a namespace too. */
 function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
   const { managedFields: _managed, namespace, ...rest } = metadata;
   const others = tidyMeta(namespaced ? rest : { ...rest, ...(namespace === undefined ? {} : { namespace }) });
@@ -108,10 +105,7 @@ function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
   return causes;
 }
 
-/**
- * Returns the requirements of the field selector in a review. The review contains the selector as a text, or as a list
- * of requirements with one value each.
- */
+/** A field selector is a text, or a list of requirements with one value each. */
 function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
   const raw = text(selector, 'rawSelector');
   const fields =
@@ -157,8 +151,8 @@ const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns two values: whether the server can evaluate at least one requirement of a selector, and whether the server
- * can evaluate all requirements.
+ * Returns whether the server can evaluate at least one requirement of the selector (`some`), and whether it can
+ * evaluate all (`all`).
  */
 function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
   const raw = text(selector, 'rawSelector');
@@ -186,7 +180,6 @@ function parses(raw: string, field: string): boolean {
   }
 }
 
-/** Returns the errors for selectors that the server cannot evaluate completely. */
 function selectorProblems(attributes: Plain): string[] {
   return ['fieldSelector', 'labelSelector'].flatMap((field) => {
     if (!isPlain(attributes[field])) return [];

@@ -6,7 +6,7 @@ import type { UserInfo } from '../../apimachinery/users/user.ts';
 
 const GROUP = 'authorization.k8s.io';
 
-/** Returns the 422 error for an invalid review. In the real server, this error does not name the kind. */
+/** Returns the 422 error without a kind, as kube-apiserver does. */
 export const invalidReview = (causes: readonly StatusCause[]): StatusError =>
   new StatusError({
     message: `.${GROUP} "" is invalid: ${joinCauses(causes)}`,
@@ -15,7 +15,6 @@ export const invalidReview = (causes: readonly StatusCause[]): StatusError =>
     code: 422,
   });
 
-/** Returns the response of the review. */
 export const answered = (object: ApiObject, parts: { spec?: unknown; status: unknown }): ApiObject => ({
   kind: object.kind,
   apiVersion: object.apiVersion,

@@ -5,7 +5,6 @@ import { accessReview } from './access.ts';
 import { rulesReview } from './rules.ts';
 import { selfReview } from './self.ts';
 
-/** Registers the kinds for reviews of users and permissions. */
 export function registerReviews(registry: Registry, authorize: Authorizer, rbac: RbacAuthorizer): void {
   const { reviews } = registry;
   reviews.set('authorization.k8s.io/selfsubjectaccessreviews', accessReview(authorize, 'self'));

@@ -14,10 +14,7 @@ const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule
   ...(resourceNames === undefined ? {} : { resourceNames }),
 });
 
-/**
- * Handles a SelfSubjectRulesReview: returns all permissions of the user in a namespace, from the roles of the user. The
- * response has no spec and no metadata.
- */
+/** Handles a SelfSubjectRulesReview. The response has no spec and no metadata. */
 export const rulesReview =
   (rbac: RbacAuthorizer): ReviewHandler =>
   ({ object, call }) => {
@@ -29,7 +26,7 @@ export const rulesReview =
     const status = {
       resourceRules,
       nonResourceRules,
-      // Missing roles are reported in `evaluationError`, but the rules of the existing roles are complete.
+      // `evaluationError` reports missing roles, but the rules of the existing roles are complete.
       incomplete: false,
       ...(errors.length === 0 ? {} : { evaluationError: joinErrors(errors) }),
     };

@@ -9,13 +9,13 @@ import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** Returns the status from the request body. A failed review replaces only the error in this status. */
+/** A failed review replaces only the error in the status of the request body. */
 function before({ status }: ApiObject): Plain {
   const { authenticated: _authenticated, ...rest } = isPlain(status) ? status : {};
   return { ...rest, user: look(rest, 'user') };
 }
 
-/** Handles a TokenReview: returns the user of a token. `fixed` finds the users of the static tokens of this server. */
+/** `fixed` returns the users of the static tokens. */
 export const tokenReview =
   (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
   ({ object }) => {
@@ -24,7 +24,7 @@ export const tokenReview =
     if (given === '') throw badRequest('token is required for TokenReview in authentication');
     const wanted = audiences.length === 0 ? [ISSUER] : audiences;
     const token = bearerToken(`Bearer ${given}`);
-    // If a text cannot be the value of a header, the text is not a token, and the review reports the anonymous user.
+    // A text with invalid header characters is not a token, so the review reports the anonymous user.
     if (token === undefined) {
       return answered(object, { spec, status: { authenticated: true, user: showUser(anonymous), audiences: wanted } });
     }
