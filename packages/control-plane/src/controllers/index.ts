@@ -38,8 +38,7 @@ export type { ControllerEnvironment } from './runtime/controller.ts';
 export type { EvictionRules } from './runtime/eviction-rules.ts';
 
 /**
- * All controllers. Controllers that read every kind come last, because these controllers share the caches of the other
- * controllers.
+ * All controllers. Controllers that read every kind come last, because they share the caches of the other controllers.
  */
 const CONTROLLERS: readonly Controller[] = [
   disruption,
@@ -82,13 +81,9 @@ const CONTROLLERS: readonly Controller[] = [
   garbageCollector,
 ];
 
-/** The names by which users select controllers. */
 export const controllerNames: readonly string[] = CONTROLLERS.map(({ name }) => name);
 
-/**
- * Controllers whose names in `--controllers` of kube-controller-manager differ from the names in this package. The list
- * includes older names.
- */
+/** Older and current names in `--controllers` of kube-controller-manager that differ from the names in this package. */
 const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'endpoints-controller': 'endpoint',
   'pod-garbage-collector-controller': 'pod-garbage-collector',
@@ -111,14 +106,12 @@ const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'kube-scheduler': 'scheduler',
 };
 
-/** Translates a name of kube-controller-manager to the name of the controller in this package. */
 function ownName(name: string): string {
   if (controllerNames.includes(name)) return name;
   const short = name.replace(/-controller$/, '');
   return UPSTREAM_NAMES[name] ?? (controllerNames.includes(short) ? short : name);
 }
 
-/** The selected controllers before their start. */
 export interface Controllers {
   readonly names: readonly string[];
   /**
@@ -134,16 +127,16 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
   const wanted = chosen
     .filter((name) => !name.startsWith('-'))
     .flatMap((name) => (name === '*' ? controllerNames : [ownName(name)]));
-  // An unknown name is an error, even after a leading `-`.
+  // An unknown name after a leading `-` is an error too.
   const unknown = [...left].filter((name) => !controllerNames.includes(name));
   return [...new Set(wanted)].filter((name) => !left.has(name)).concat(unknown);
 }
 
 /**
- * Creates the controllers of a control plane. `chosen` selects the controllers by name. The value true selects all
- * controllers, and false selects no controller. Names of kube-controller-manager are valid. `*` selects all
- * controllers, and a leading `-` excludes a controller (`['*', '-job-controller']`).
- * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
+ * `chosen` contains the names of controllers. The value true selects all controllers, and false selects none. The names
+ * of kube-controller-manager are valid. `*` selects all controllers, and a leading `-` excludes a controller (`['*',
+ * '-job-controller']`).
+ * @param alpha The alpha API versions that the server serves. The controllers of other alpha versions do not run.
  * @throws Error for an unknown name.
  */
 export function builtinControllers(

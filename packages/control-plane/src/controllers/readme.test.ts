@@ -6,7 +6,6 @@ import { controllerNames } from './index.ts';
 const HERE = import.meta.dirname;
 const SOURCES = join(HERE, '..');
 
-/** A title and the function that follows it. */
 const TITLE = /(['"`])((?:\\.|(?!\1)[^\\\n])*)\1,\s*(?:async\s*)?\(/g;
 
 const testFiles = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((file) =>

@@ -21,7 +21,7 @@ export class TestClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
-  /** Advances the clock by `ms`. Fires the timers in order, and after each timer waits for all resulting work. */
+  /** Fires the timers in order, and waits for all resulting work after each timer. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -42,11 +42,9 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** A control plane with a test clock, some of its controllers, and helper functions for its API. */
 export class TestPlane {
   readonly clock: TestClock;
   readonly #plane: ControlPlane;
-  /** The errors of work that failed in controllers. */
   readonly errors: string[];
 
   private constructor(clock: TestClock, plane: ControlPlane, errors: string[]) {
@@ -78,7 +76,6 @@ export class TestPlane {
     return new TestPlane(clock, plane, errors);
   }
 
-  /** Sends a request, and returns the parsed response and its status code. */
   async send(
     method: string,
     path: string,
@@ -105,10 +102,7 @@ export class TestPlane {
     return this.must('PATCH', path, patch, 'application/merge-patch+json');
   }
 
-  /**
-   * Returns the objects of a list, without the objects of the Service `default/kubernetes`. Every cluster has this
-   * Service.
-   */
+  /** Omits the objects of the Service `default/kubernetes`, which every cluster has. */
   async list(path: string): Promise<ApiObject[]> {
     const all = (await this.must('GET', path)).items as ApiObject[];
     return all.filter(
@@ -121,7 +115,7 @@ export class TestPlane {
     return (await this.send('GET', path)).code === 200;
   }
 
-  /** Sends a request, and returns the raw response, for watches. */
+  /** Returns the unparsed response, for watches. */
   fetch(path: string): Promise<Response> {
     return this.#plane.fetch(new Request(`http://plane${path}`));
   }

@@ -18,12 +18,10 @@ const POLICIES: Resource = {
   namespaced: false,
 };
 
-/**
- * The maximum number of types for which a policy is checked. Only policies with wildcards usually match more types.
- */
+/** Usually, only policies with wildcards match more types. */
 const MAX_TYPES = 10;
 
-/** Returns the kinds in the rules of a policy. Resources with wildcards are skipped. */
+/** Resources with wildcards are skipped. */
 function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefinition[] {
   const rules = items(look(policy, 'spec', 'matchConstraints'), 'resourceRules');
   const found = rules.flatMap((rule) =>
@@ -37,7 +35,6 @@ function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefin
   return [...new Set(found)].slice(0, MAX_TYPES);
 }
 
-/** Returns the variables of the expressions of a policy. The variable `object` has this kind. */
 function declarationsFor(kind: KindDefinition): Declaration[] {
   const node = nodeOf(kind.schema ?? {});
   const type = kind.schema === undefined ? DYN : typeOfNode(node, kind.kind, false);
@@ -54,7 +51,6 @@ function expressionsOf(policy: ApiObject): [field: string, expression: string][]
   );
 }
 
-/** Returns the type errors of the expressions of a policy, for its matched kinds. */
 export function typeWarnings(policy: ApiObject, kinds: readonly KindDefinition[]): Plain[] {
   const about = kindsOf(policy, kinds).map((kind) => ({ kind, declarations: declarationsFor(kind) }));
   return expressionsOf(policy).flatMap(([fieldRef, expression]) => {

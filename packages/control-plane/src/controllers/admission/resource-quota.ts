@@ -13,13 +13,10 @@ import { PODS } from '../runtime/resources.ts';
 
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
-/**
- * The interval at which the controller counts quotas without an event. If a create request fails after its quota check,
- * the usage stays too high until the next count.
- */
+/** If a create request fails after its quota check, the usage stays too high until the next count. */
 const RESYNC_MS = 5 * 60 * 1000;
 
-/** Returns the resource that a name in a quota counts, as `plural` or `plural.group`. */
+/** A name in a quota has the form `plural` or `plural.group`. */
 function countedBy(name: string): string {
   if (name.startsWith('count/')) return name.slice('count/'.length);
   if (name.startsWith('services')) return 'services';
@@ -53,8 +50,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const work = queue(async (key) => {
     if (quotas.get(key) === undefined) return;
     work.addAfter(key, RESYNC_MS);
-    // The controller first reads the quota and then counts the objects. A write of the quota during the count causes a
-    // conflict and another count.
+    // The controller reads the quota before the objects, so a write of the quota during the count causes a conflict.
     const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
     if (quota === undefined) return;
     const hard = Object.fromEntries(
@@ -64,8 +60,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // From this write on, the server itself adds new objects to the usage. If `hard` has changed, another count
-    // includes the objects that the first count missed.
+    // After this write, the API server adds new objects to the usage. If `hard` has changed, a second count includes
+    // the objects that were created during the first count.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 
@@ -95,5 +91,5 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   });
 }
 
-/** Counts the usage of resources that quotas limit. @see kubernetes pkg/controller/resourcequota */
+/** @see kubernetes pkg/controller/resourcequota */
 export const resourceQuotaController: Controller = { name: 'resourcequota', setup };

@@ -6,7 +6,6 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { addCondition, hasCondition, isIssued, specOf } from './request.ts';
 
-/** The permission that allows an automatic approval, and the message of the condition Approved. */
 interface Recognizer {
   readonly subresource: string;
   readonly message: string;
@@ -27,8 +26,8 @@ const RECOGNIZERS: readonly Recognizer[] = [
 ];
 
 /**
- * Returns the parsed request, or undefined if the request is not for the client certificate of a kubelet. All other
- * requests wait until a user approves the request.
+ * The result is undefined if the request is not for the client certificate of a kubelet. A user must approve other
+ * requests.
  */
 function kubeletRequest(request: ApiObject): SigningRequest | undefined {
   const { signerName, usages, request: pem } = specOf(request);
@@ -38,7 +37,7 @@ function kubeletRequest(request: ApiObject): SigningRequest | undefined {
     checkKubeletClient(parsed, usages);
     return parsed;
   } catch {
-    // An invalid request is not approved automatically. The signer reports the error of the request.
+    // The signer reports the errors of an invalid request.
     return undefined;
   }
 }
@@ -89,7 +88,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Approves certificate requests of kubelets if RBAC gives the user the permission for the certificate.
+ * Approves a certificate request of a kubelet if RBAC allows the user to request the certificate.
  * @see kubernetes pkg/controller/certificates/approver
  */
 export const certificateApprover: Controller = { name: 'csrapproving', setup };

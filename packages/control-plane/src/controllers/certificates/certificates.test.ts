@@ -15,7 +15,6 @@ interface Condition {
   readonly lastUpdateTime: string;
 }
 
-/** A certificate request in a response. If the response is a Status, the test uses only its message. */
 interface Reported {
   readonly metadata: { readonly name: string };
   readonly spec: Readonly<Record<string, unknown>>;
@@ -54,7 +53,6 @@ function csr(node: string, more: Record<string, unknown> = {}) {
   return { key, object: { apiVersion: 'certificates.k8s.io/v1', kind: 'CertificateSigningRequest', metadata, spec } };
 }
 
-/** Watches one request until `done` returns true. */
 async function follow(name: string, done: (object: Reported) => boolean): Promise<Reported> {
   const response = await plane.fetch(
     new Request(`http://plane${REQUESTS}?watch=true&fieldSelector=metadata.name%3D${name}`),

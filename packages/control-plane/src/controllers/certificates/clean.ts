@@ -8,30 +8,25 @@ import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /**
- * The age at which a signed or denied request is deleted: an hour. A request without a decision or without a signature
- * is deleted after a day.
+ * The age at which a signed or denied request is deleted: an hour. A request without a decision, and an approved
+ * request without a certificate, are deleted after a day.
  */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
-/**
- * Returns the expiry of the certificate in a request, in milliseconds since the epoch. For an unreadable certificate,
- * the result is Infinity.
- */
+/** The result is Infinity for an unreadable certificate. */
 function endOfCertificate(request: ApiObject): number {
   const pem = Buffer.from(text(look(request, 'status'), 'certificate'), 'base64');
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // Another signer may have written an invalid certificate. A request with an invalid certificate is deleted after
-    // its maximum age.
+    // Another signer may have written an invalid certificate, so the request is deleted after its maximum age.
     return Number.POSITIVE_INFINITY;
   }
 }
 
 /**
- * Returns the time at which a request can be deleted, in milliseconds since the epoch. Each condition of the request
- * has a time for the deletion, and the earliest time counts.
+ * A request can be deleted at the earliest of the times that its conditions determine, in milliseconds since the epoch.
  */
 export function expires(request: ApiObject): number {
   const conditions = items(look(request, 'status'), 'conditions');
@@ -65,7 +60,6 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Deletes old certificate requests.
  * @see kubernetes pkg/controller/certificates/cleaner
  */
 export const certificateCleaner: Controller = { name: 'csrcleaning', setup };

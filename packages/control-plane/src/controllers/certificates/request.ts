@@ -23,10 +23,7 @@ export function specOf(request: ApiObject): RequestSpec {
   };
 }
 
-/**
- * Adds a condition. If another client has changed the request, the function writes nothing, because the event of the
- * other change triggers another sync.
- */
+/** Adds a condition. A conflict is ignored, because the event of the other write triggers another sync. */
 export async function addCondition(
   api: Api,
   request: ApiObject,

@@ -31,5 +31,5 @@ function setup({ api, clock, informer, queue, signer }: ControllerContext): void
   });
 }
 
-/** Signs approved certificates with the authority of the cluster. @see kubernetes pkg/controller/certificates/signer */
+/** @see kubernetes pkg/controller/certificates/signer */
 export const certificateSigner: Controller = { name: 'csrsigning', setup };

@@ -6,12 +6,12 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { conditionOf } from '../runtime/objects.ts';
 import { FLOW_SCHEMAS, PRIORITY_LEVELS } from '../runtime/resources.ts';
 
-/** The component that reports this event in kube-apiserver. */
+/** The field manager of kube-apiserver for the status of FlowSchemas. */
 const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');
 
-/** Returns the condition Dangling of a FlowSchema. The condition is True if the priority level does not exist. */
+/** The condition is True if the priority level of the FlowSchema does not exist. */
 function danglingCondition(schema: ApiObject, isThere: boolean): Plain {
   const about = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(levelOf(schema))}`;
   return isThere

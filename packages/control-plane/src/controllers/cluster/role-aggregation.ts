@@ -8,10 +8,7 @@ import { CLUSTER_ROLES } from '../runtime/resources.ts';
 
 type SelectorSpec = Parameters<typeof selectorOf>[0];
 
-/**
- * Returns the rules of all roles that an aggregating role selects. The rules have no duplicates, and are in the order of the
- * role names.
- */
+/** The rules have no duplicates and follow the order of the role names. */
 function aggregatedRules(role: ApiObject, roles: readonly ApiObject[]): unknown[] {
   const rules: unknown[] = [];
   const byName = [...roles].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
@@ -40,5 +37,5 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Writes the field `rules` of ClusterRoles with an `aggregationRule`. @see kubernetes pkg/controller/clusterroleaggregation */
+/** @see kubernetes pkg/controller/clusterroleaggregation */
 export const roleAggregation: Controller = { name: 'clusterrole-aggregation', setup };

@@ -19,10 +19,7 @@ const dataOf = (secret: ApiObject, key: string): string =>
 
 const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
 
-/**
- * Returns the expiry of a bootstrap token in milliseconds since the epoch. A token without an expiry never expires, and a
- * token with an invalid expiry has expired.
- */
+/** A token without an expiry never expires, and a token with an invalid expiry counts as expired. */
 function expirationOf(secret: ApiObject): number {
   const expiration = dataOf(secret, 'expiration');
   if (expiration === '') return Number.POSITIVE_INFINITY;
@@ -32,8 +29,7 @@ function expirationOf(secret: ApiObject): number {
 }
 
 /**
- * Returns the token in a Secret, or undefined if the token must not sign. The name of the Secret must contain the ID of
- * the token. The token must be complete, valid, and allowed to sign.
+ * The name of the Secret must contain the ID of the token, and the token must be complete, valid and allowed to sign.
  */
 function signingToken(secret: ApiObject, now: Date): { id: string; secret: string } | undefined {
   const id = dataOf(secret, 'token-id');
@@ -59,12 +55,12 @@ function setupCleaner({ api, clock, informer, queue }: ControllerContext): void 
   });
 }
 
-/** Deletes expired bootstrap tokens. @see kubernetes pkg/controller/bootstrap/tokencleaner.go */
+/** @see kubernetes pkg/controller/bootstrap/tokencleaner.go */
 export const tokenCleaner: Controller = { name: 'token-cleaner', setup: setupCleaner };
 
 const base64url = (value: string | Buffer): string => Buffer.from(value).toString('base64url');
 
-/** Returns a detached JWS of the kubeconfig, signed with the token. A client with the token can verify the kubeconfig. */
+/** Signs the kubeconfig with the token (detached JWS), so a client with the token can verify the kubeconfig. */
 function detachedSignature(content: string, tokenId: string, tokenSecret: string): string {
   const header = base64url(JSON.stringify({ alg: 'HS256', kid: tokenId }));
   const signed = `${header}.${base64url(content)}`;

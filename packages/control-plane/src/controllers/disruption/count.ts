@@ -4,20 +4,15 @@ import { isPlain, items, look, type Plain } from '../../apimachinery/objects/pla
 import { isDying, isReady, scaled } from '../runtime/objects.ts';
 
 /**
- * The maximum time from an eviction until the deletion of the pod starts. After this time, the eviction no longer
- * counts as a disruption.
+ * The maximum time from an eviction until the start of the pod's deletion. Later, the eviction no longer counts as a
+ * disruption.
  */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 
-/** The pods and owners from which the controller computes the status of a budget. */
 export interface BudgetView {
   readonly budget: ApiObject;
-  /** All pods that the selector of the budget matches. */
   readonly pods: readonly ApiObject[];
-  /**
-   * The sum of the desired replicas of all owners of these pods. If the budget does not depend on this sum, `scale` is
-   * undefined.
-   */
+  /** The sum of the desired replicas of all owners of the pods, or undefined if the budget does not need this sum. */
   readonly scale: number | undefined;
   readonly now: Date;
 }
@@ -34,7 +29,6 @@ export interface BudgetCount {
   readonly lookAgainAt: Date | undefined;
 }
 
-/** Returns whether the limits of the budget depend on the desired replicas of the owners. */
 export function needsScale(budget: ApiObject): boolean {
   const { maxUnavailable, minAvailable } = look(budget, 'spec');
   return maxUnavailable !== undefined || typeof minAvailable === 'string';
@@ -56,7 +50,6 @@ interface Disrupted {
   until: Date | undefined;
 }
 
-/** Returns evicted pods whose deletion has not started yet. */
 function stillDisrupted({ budget, pods, now }: BudgetView): Disrupted {
   const known = look(budget, 'status', 'disruptedPods');
   const found: Disrupted = { kept: {}, overdue: [], until: undefined };
@@ -110,8 +103,8 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
 }
 
 /**
- * Returns the status of a budget whose pods cannot be counted. The status allows no disruption and contains the reason
- * (`failSafe` of the disruption controller). The result is undefined if the budget already has the status.
+ * The status of a budget whose pods cannot be counted allows no disruption and contains the reason (`failSafe` of the
+ * disruption controller). The result is undefined if the budget already has this status.
  */
 export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
   const status = look(budget, 'status');
@@ -129,7 +122,7 @@ export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | 
   return { disruptionsAllowed: 0, conditions: [...others, condition] };
 }
 
-/** Returns the status for these counts as a merge patch, or undefined if the budget already has this status. */
+/** The result is undefined if the budget already has this status. */
 export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): Plain | undefined {
   const status = look(budget, 'status');
   const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed, disruptedPods } = count;

@@ -17,7 +17,7 @@ const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
 
-/** Returns whether a budget selects a pod. The selector is compiled once for each version of the budget. */
+/** The selector is compiled once for each version of the budget. */
 function selects(budget: ApiObject, pod: ApiObject): boolean {
   let selector = selectors.get(budget);
   if (selector === undefined) {
@@ -45,10 +45,7 @@ class BudgetKeeper {
     this.#scales = scales;
   }
 
-  /**
-   * Counts the matching pods, and writes the status. The result is the time at which the count changes without an
-   * event, or undefined.
-   */
+  /** Returns the time at which the count changes without an event, or undefined. */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
     let scale: TotalScale | undefined;
@@ -70,8 +67,7 @@ class BudgetKeeper {
   async #write(budget: ApiObject, status: Plain | undefined): Promise<void> {
     if (status === undefined) return;
     const { namespace, name, resourceVersion } = budget.metadata;
-    // A conflict means that another client has changed the budget. The event of the other change triggers the next
-    // sync.
+    // A conflict means that another client has changed the budget, and the event of that change triggers the next sync.
     const patch = { metadata: { resourceVersion }, status };
     await allowing(this.#api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
@@ -153,8 +149,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
 }
 
 /**
- * Keeps the status of PodDisruptionBudgets up to date. Removes the disruption condition of pods whose deletion did not
- * start.
+ * Removes the disruption condition of pods whose deletion did not start.
  * @see kubernetes pkg/controller/disruption
  */
 export const disruption: Controller = { name: 'disruption', setup };

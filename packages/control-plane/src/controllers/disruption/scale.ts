@@ -10,7 +10,6 @@ interface Scale {
   readonly replicas: number;
 }
 
-/** Caches of the workloads that this controller reads most often. */
 export interface WorkloadCaches {
   readonly replicaSets: Informer;
   readonly deployments: Informer;
@@ -27,13 +26,11 @@ export class UncountableBudget extends Error {
   override readonly name = 'UncountableBudget';
 }
 
-/** The sum of the desired replicas of all owners of some pods, and whether some of these pods have no owner. */
 export interface TotalScale {
   readonly total: number;
   readonly unmanaged: boolean;
 }
 
-/** Finds the sum of the desired replicas of all owners of some pods. */
 export class ScaleFinder {
   readonly #api: Api;
   readonly #directory: Directory;
@@ -46,7 +43,7 @@ export class ScaleFinder {
   }
 
   /**
-   * Returns the sum over the different owners of these pods. Pods without an owner do not count.
+   * Pods without an owner do not count.
    * @throws UncountableBudget for a pod whose owner does not exist or has no scale
    */
   async total(pods: readonly ApiObject[]): Promise<TotalScale> {
@@ -78,8 +75,7 @@ export class ScaleFinder {
     if (!isOf(owner, 'apps', 'ReplicaSet')) return undefined;
     const set = replicaSets.get(key);
     if (set === undefined || set.metadata.uid !== owner.uid) return undefined;
-    // During a rollout, the sizes of the ReplicaSets of a Deployment change, so the controller uses the size of the
-    // Deployment.
+    // The sizes of the ReplicaSets change during a rollout, so the controller uses the size of the Deployment.
     const above = controllerOf(set);
     if (above?.kind !== 'Deployment') return scaleOf(set);
     if (!isOf(above, 'apps', 'Deployment')) return undefined;

@@ -4,12 +4,12 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf, isDying, isTerminal, observedOf } from '../runtime/objects.ts';
 
 const TYPE = 'DisruptionTarget';
-/** The deletion of a pod must start within this time after the pod got the disruption condition. */
+/** The deletion of a pod must start within this time after the disruption condition was set. */
 const STALE_MS = 2 * 60 * 1000;
 
 /**
- * Returns the time at which the controller removes the disruption condition from a pod: two minutes after the condition
- * was set. The result is undefined for:
+ * Returns the time at which the controller removes the disruption condition, two minutes after the condition was set.
+ * The result is undefined for:
  *
  * - a pod without the condition,
  * - a pod that is being deleted or has ended,
@@ -24,7 +24,6 @@ export function clearAt(pod: ApiObject): Date | undefined {
   return new Date((Number.isNaN(since) ? 0 : since) + STALE_MS);
 }
 
-/** Returns the conditions of the pod, with the disruption condition set to False. */
 export const clearedConditions = (pod: ApiObject, now: Date): Plain[] =>
   items(look(pod, 'status'), 'conditions').map((condition) =>
     condition.type === TYPE

@@ -1,7 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, strings } from '../../apimachinery/objects/plain.ts';
 
-/** Formats a selector as Go does. */
 function printed(selector: unknown): string {
   const pairs = Object.entries(look({ selector }, 'selector', 'matchLabels')).sort(([a], [b]) => (a < b ? -1 : 1));
   const requirements = items(selector, 'matchExpressions').map(
@@ -12,10 +11,8 @@ function printed(selector: unknown): string {
   return `&LabelSelector{MatchLabels:map[string]string{${matchLabels}},MatchExpressions:[]LabelSelectorRequirement{${requirements.join('')}},}`;
 }
 
-/** Returns the message about pods without a controller. */
 export const unmanagedMessage = (selector: unknown): string =>
   `Pods selected by this PodDisruptionBudget (selector: ${printed(selector)}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
 
-/** Returns the message about a pod that several budgets select. */
 export const tooManyMessage = ({ metadata }: ApiObject, budgets: readonly ApiObject[]): string =>
   `Pod "${metadata.namespace}"/"${metadata.name}" matches multiple PodDisruptionBudgets.  Chose "${budgets[0]?.metadata.name}" arbitrarily.`;

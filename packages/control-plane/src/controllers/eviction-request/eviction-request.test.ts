@@ -10,9 +10,7 @@ const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 const start = (...controllers: string[]) => TestPlane.serving([LIFECYCLE], 'evictionrequest', ...controllers);
 
-/**
- * Creates a running pod of a node. The deletion of the pod takes the whole grace period, unless {@link end} ends the pod.
- */
+/** The deletion of the pod takes the whole grace period, unless {@link end} ends the pod. */
 async function pod(plane: TestPlane, name: string, labels = {}): Promise<string> {
   const metadata = { name, labels };
   const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
@@ -31,7 +29,6 @@ const request = (plane: TestPlane, name: string, uid: string, requester = 'test.
     spec: { intent: 'Eviction', requester, target: { pod: { name: podName, uid } } },
   });
 
-/** Creates a budget that allows no eviction of the pods with label `app=a`. */
 const protect = (plane: TestPlane) =>
   plane.must('POST', BUDGETS, {
     apiVersion: 'policy/v1',

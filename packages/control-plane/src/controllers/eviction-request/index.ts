@@ -29,7 +29,6 @@ interface Target extends TargetState {
   readonly evictions: readonly ApiObject[];
 }
 
-/** Writes Evictions and requests, and evicts pods as the default responder. */
 class EvictionKeeper {
   readonly #api: Api;
   readonly #evictions: Informer;
@@ -39,10 +38,7 @@ class EvictionKeeper {
     this.#evictions = evictions;
   }
 
-  /**
-   * Performs one step for a target. The result is the time of the next eviction attempt, or undefined if an event
-   * triggers the next step.
-   */
+  /** Returns the time of the next eviction attempt, or undefined if an event triggers the next step. */
   async sync(target: Target): Promise<Date | undefined> {
     const { pod, requests, evictions } = target;
     const running = evictions.find((eviction) => !isOver(eviction));
@@ -85,7 +81,6 @@ class EvictionKeeper {
     await this.#api.patch(EVICTIONS, { namespace, name }, { metadata });
   }
 
-  /** Sends an eviction for the target, and returns the response as a text. */
   async #evict({ namespace, podName, uid }: Target): Promise<string> {
     const path = pathOf(PODS, { namespace, name: podName, subresource: 'eviction' });
     const deleteOptions = { preconditions: { uid } };
@@ -100,10 +95,7 @@ class EvictionKeeper {
     }
   }
 
-  /**
-   * Writes a changed status, and returns whether the write succeeded. After a conflict, the event of the other write
-   * starts the next step.
-   */
+  /** Returns whether the status was written. After a conflict, the event of the other write starts the next step. */
   async #writeStatus(resource: Resource, object: ApiObject, status: Plain): Promise<boolean> {
     if (!statusDiffers(object, status)) return false;
     const { namespace, name, resourceVersion } = object.metadata;

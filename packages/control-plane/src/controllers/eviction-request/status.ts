@@ -3,17 +3,14 @@ import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.t
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { conditionOf, isDying, isTerminal } from '../runtime/objects.ts';
 
-/** The responder that every pod has. The responder `evictor` calls the subresource `eviction` of the pod. */
+/** The default responder calls the subresource `eviction` of the pod. */
 const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 const EVICTOR_PRIORITY = 100;
 
-/**
- * The shortest interval between two status reports of a responder, and between two evictions of a pod, in milliseconds.
- */
+/** The minimum time between two status reports, and between two evictions of a pod. */
 const HEARTBEAT_MS = 20_000;
 
-/** The maximum number of requesters in the status of an Eviction. */
 const MAX_REQUESTERS = 100;
 
 type State = 'Active' | 'Canceled' | 'Completed';
@@ -25,17 +22,14 @@ export interface TargetState {
   readonly now: Date;
 }
 
-/** Returns whether a request still asks for the eviction. A deleted EvictionRequest counts as withdrawn. */
+/** A deleted EvictionRequest counts as withdrawn. */
 const asks = (request: ApiObject): boolean => !isDying(request) && look(request, 'spec').intent === 'Eviction';
 
-/** Returns whether any request asks for the eviction of the target. */
 export const isRequested = ({ requests }: TargetState): boolean => requests.some(asks);
 
-/** Returns whether an Eviction has ended, with or without success. */
 export const isOver = (eviction: ApiObject): boolean =>
   ['TargetEvicted', 'Failed'].some((type) => conditionOf(eviction, type)?.status === 'True');
 
-/** The result of an Eviction: its two conditions, and the state of the responder. */
 interface Outcome {
   readonly state: State;
   readonly evicted: readonly [isTrue: boolean, reason: string, message: string];
@@ -58,10 +52,7 @@ function outcomeOf(target: TargetState): Outcome {
   return { state: 'Active', evicted: [false, 'AwaitingEviction', ''], failed: [false, 'AwaitingEviction', ''] };
 }
 
-/**
- * Returns the conditions of an object with these two new conditions. If the status of a condition does not change, the
- * condition keeps its time.
- */
+/** A condition with an unchanged status keeps its time. */
 function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 'state'>, now: Date): Plain[] {
   const wanted = { TargetEvicted: evicted, Failed: failed };
   const others = items(look(object, 'status'), 'conditions').filter(({ type }) => !(String(type) in wanted));
@@ -75,8 +66,7 @@ function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 's
 }
 
 /**
- * Returns the requesters for the status. Requesters with an existing EvictionRequest come first. Requesters without an
- * EvictionRequest remain in the list, and are marked as withdrawn.
+ * Requesters with an EvictionRequest come first. All other requesters remain in the list and are marked as withdrawn.
  */
 function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plain[] {
   const intents = new Map<string, string>();
@@ -88,18 +78,15 @@ function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plai
   return [...intents].slice(0, MAX_REQUESTERS).map(([name, intent]) => ({ name, intent }));
 }
 
-/** Returns the state of the default responder in an Eviction. */
 const evictorOf = (eviction: ApiObject): Plain | undefined =>
   items(look(eviction, 'status'), 'responders').find(({ name }) => name === EVICTOR);
 
-/** Returns the earliest time at which the responder may evict the pod again. */
 export function nextAttemptAt(eviction: ApiObject): Date {
   const last = text(evictorOf(eviction), 'heartbeatTime');
   return new Date(last === '' ? 0 : new Date(last).getTime() + HEARTBEAT_MS);
 }
 
 /**
- * Returns the status of an Eviction that has not ended.
  * @param report the response to the eviction in this step, or undefined if this step sent no eviction
  */
 export function evictionStatus(eviction: ApiObject, target: TargetState, report?: string): Plain {
@@ -122,10 +109,7 @@ export function evictionStatus(eviction: ApiObject, target: TargetState, report?
   };
 }
 
-/**
- * Returns the status of a request, with the conditions of the Eviction of its target. A request that was created
- * without an existing pod has failed.
- */
+/** A request for a pod that did not exist at its creation has failed. */
 export function requestStatus(request: ApiObject, eviction: ApiObject | undefined, target: TargetState): Plain {
   const { generation } = request.metadata;
   const outcome: Omit<Outcome, 'state'> =
@@ -141,13 +125,13 @@ function mirrored(eviction: ApiObject | undefined, type: string): Outcome['evict
   return [condition.status === 'True', text(condition, 'reason'), text(condition, 'message')];
 }
 
-/** Returns the labels of an Eviction. Requesters and responders find the Eviction by these labels. */
+/** Requesters and responders find the Eviction by these labels. */
 export function labelsOf(requests: readonly ApiObject[]): Record<string, string> {
   const requesters = requests.map((request) => [text(look(request, 'spec'), 'requester'), 'requester'] as const);
   return { ...Object.fromEntries(requesters), [EVICTOR]: 'responder' };
 }
 
-/** Returns the owner references of an Eviction. The Eviction exists until all requests for its target are deleted. */
+/** The Eviction exists until all requests for its target are deleted. */
 export const ownersOf = (requests: readonly ApiObject[]): Plain[] =>
   requests
     .filter((request) => !isDying(request))

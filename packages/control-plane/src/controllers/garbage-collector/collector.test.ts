@@ -23,10 +23,7 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
     metadata: { name: 'd', namespace: 'default', uid: 'd', resourceVersion, ownerReferences },
   }) as ApiObject;
 
-/**
- * Runs the collector for one object. The object changes during the run: the reads of the collector return the `states`
- * in order.
- */
+/** The reads of the collector return the `states` in order, because the object changes during the run. */
 async function collect(
   states: readonly ApiObject[],
   refusals: number,

@@ -4,33 +4,31 @@ import { type Api, allowing, hasCode } from '../runtime/api.ts';
 import type { Directory } from '../runtime/directory.ts';
 import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN, waitsForDependents } from './graph.ts';
 
-/** The combined state of the owners of an object. */
 interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
-  /** Owners that are being deleted in the foreground. A waiting owner is deleted only after the dependent. */
+  /** Owners that are being deleted in the foreground. The dependents must be deleted first. */
   readonly waiting: readonly OwnerReference[];
 }
 
-/** Returns the metadata change for an object, or undefined if the metadata stays. */
+/** Returns the metadata change for an object, or undefined for no change. */
 type PatchOf = (object: ApiObject) => Record<string, unknown> | undefined;
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
-/** The maximum number of attempts for a change if other clients write the same object. */
+/** The maximum number of attempts to write an object that other clients also write. */
 const ATTEMPTS = 5;
-/** The maximum number of absent owners that are cached. */
+/** The maximum number of cached references to absent owners. */
 const REMEMBERED = 500;
 
 const placeOf = ({ namespace, name }: GraphNode) => ({ namespace, name });
 
-/** Processes one object at a time. The owners of the object and its deletion determine the next action. */
 export class Collector {
   readonly #api: Api;
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  /** The references to owners that do not exist. A key of the set contains all fields of a reference. */
+  /** Each key contains all fields of a reference to an absent owner. */
   readonly #absent = new Set<string>();
   /** Objects with an owner of a kind that the server does not serve. */
   readonly #unresolved = new Set<string>();
@@ -42,7 +40,7 @@ export class Collector {
     this.#enqueue = enqueue;
   }
 
-  /** Checks an object, and performs the necessary action. @throws ApiError if the check must be retried */
+  /** @throws ApiError if the check must be retried */
   async look(uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (node === undefined) return;
@@ -60,10 +58,7 @@ export class Collector {
     await this.#dropFinalizer(node, ORPHAN);
   }
 
-  /**
-   * Deletes the dependents of the object. If no dependent blocks the deletion of the object, removes the finalizer from
-   * the object.
-   */
+  /** If no dependent blocks the deletion, removes the finalizer from the object. */
   async #deleteDependents(node: GraphNode): Promise<void> {
     const blocking = this.#graph
       .dependentsOf(node.uid)
@@ -74,7 +69,7 @@ export class Collector {
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
 
-  /** Checks the current state of the object, because the object may have changed while the object was in the queue. */
+  /** Reads the object again, because the object may have changed while its key was in the queue. */
   async #assess(node: GraphNode): Promise<void> {
     const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
     if (latest === undefined || latest.metadata.uid !== node.uid) return;
@@ -90,8 +85,7 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects in a cycle would wait for each other forever. To end the cycle, the object no longer blocks its
-      // owner.
+      // Two objects in a cycle would wait for each other forever, so the object no longer blocks its owner.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }
@@ -121,31 +115,31 @@ export class Collector {
   }
 
   /**
-   * Finds an owner. If no cache contains the owner, or the cached owner differs from the reference, the collector reads
-   * the owner from the API server.
+   * Finds an owner. If the cached owner is absent or differs from the reference, the collector reads the owner from the
+   * API server.
    */
   async #find(node: GraphNode, reference: OwnerReference): Promise<ApiObject | 'absent' | 'unknown'> {
     const { apiVersion, kind, name, uid } = reference;
     const resource = this.#directory.find(apiVersion, kind);
     if (resource === undefined) {
-      // While the server does not serve a kind, the state of an owner of this kind is unknown.
+      // While the server does not serve a kind, the existence of an owner of this kind is unknown.
       this.#unresolved.add(node.uid);
       return 'unknown';
     }
-    // A cluster-scoped object cannot have an owner in a namespace, so the object is not deleted.
+    // A cluster-scoped object cannot have an owner in a namespace, so the object is kept.
     if (resource.namespaced && node.namespace === '') return 'unknown';
     const namespace = resource.namespaced ? node.namespace : '';
     const key = JSON.stringify([apiVersion, kind, namespace, name, uid]);
     if (this.#absent.has(key)) return 'absent';
     const owner = await allowing(this.#api.get(resource, { namespace, name }), 404);
     if (owner !== undefined && owner.metadata.uid === uid) return owner;
-    // The UID of an absent owner is never reused, so the collector caches the absence.
+    // The UID of an absent owner is never reused, so the absence can be cached.
     if (this.#absent.size >= REMEMBERED) this.#absent.clear();
     this.#absent.add(key);
     return 'absent';
   }
 
-  /** Checks all objects again that have an owner of an unserved kind. */
+  /** Checks all objects with an owner of an unserved kind again. */
   retry(): void {
     const uids = [...this.#unresolved];
     this.#unresolved.clear();
@@ -180,9 +174,8 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of an object, and returns the new state. If the object was deleted or replaced, the result is
-   * undefined.
-   * @throws ApiError if other clients write the object repeatedly; the queue retries later
+   * Patches the metadata of an object. The result is undefined if the object was deleted or replaced.
+   * @throws ApiError if other clients write the object repeatedly. The queue retries later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {
     for (let attempt = 1; ; attempt++) {
@@ -201,8 +194,7 @@ export class Collector {
   }
 
   /**
-   * Deletes an object, unless its owners have changed since the decision. @throws ApiError 409 if the owners have
-   * changed
+   * @throws ApiError 409 if the owners have changed since the decision to delete the object
    */
   async #delete(node: GraphNode, assessed: ApiObject, propagationPolicy: Propagation): Promise<void> {
     const { resourceVersion = '', ownerReferences } = assessed.metadata;

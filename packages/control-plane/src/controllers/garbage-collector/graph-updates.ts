@@ -12,7 +12,7 @@ import {
   waitsForDependents,
 } from './graph.ts';
 
-/** Updates the graph of owners after changes of objects. Adds objects that the collector must check to the queue. */
+/** Updates the graph of owners after changes of objects, and adds objects to check to the queue. */
 export class GraphUpdates {
   readonly #graph: Graph;
   readonly #add: (uid: string) => void;
@@ -24,10 +24,7 @@ export class GraphUpdates {
     this.#tell = tell;
   }
 
-  /**
-   * Handles a deleted object. Dependents of the object may have lost their last owner, and owners may wait
-   * for its deletion.
-   */
+  /** The dependents of a deleted object may have lost their last owner, and its owners may wait for the deletion. */
   removed(uid: string): void {
     const owners = this.#graph.remove(uid);
     this.#addDependents(uid);
@@ -65,16 +62,13 @@ export class GraphUpdates {
     for (const dependent of this.#graph.dependentsOf(uid)) this.#add(dependent.uid);
   }
 
-  /** Adds an owner to the queue if the owner waits for the deletion of its dependents. */
+  /** Adds an owner to the queue if the deletion of the owner waits for dependents. */
   #addWaiting(uid: string): void {
     const owner = this.#graph.get(uid);
     if (owner !== undefined && waitsForDependents(owner)) this.#add(uid);
   }
 
-  /**
-   * Checks the dependents of an object that is new in the graph. A reference of a dependent may contain a wrong name or
-   * kind with the UID of the owner.
-   */
+  /** Checks the dependents of a new object, because their references may contain a wrong name or kind. */
   #checkDependents(owner: GraphNode): void {
     for (const dependent of this.#graph.dependentsOf(owner.uid)) {
       const elsewhere = isElsewhere(owner, dependent);
@@ -84,10 +78,7 @@ export class GraphUpdates {
     }
   }
 
-  /**
-   * Returns whether one of the owners is absent, differs from its reference, or is being deleted. The method reports
-   * the first owner in another namespace.
-   */
+  /** Reports the first owner in another namespace. */
   #hasDoubtfulOwner(node: GraphNode, former: ReadonlySet<string>): boolean {
     let isDoubtful = false;
     for (const reference of node.owners) {
@@ -99,7 +90,7 @@ export class GraphUpdates {
     return isDoubtful;
   }
 
-  /** Reports an owner in another namespace once. An owner in another namespace counts as absent. */
+  /** An owner in another namespace counts as absent, and is reported once. */
   #reportElsewhere(dependent: GraphNode, uid: string): void {
     const reference = dependent.owners.find((owner) => owner.uid === uid);
     if (reference === undefined) return;

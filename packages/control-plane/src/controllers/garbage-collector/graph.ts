@@ -2,14 +2,12 @@ import type { ApiObject, OwnerReference } from '../../apimachinery/objects/objec
 import type { ServedResource } from '../runtime/directory.ts';
 import type { EventSubject } from '../runtime/events.ts';
 
-/** One object in the graph of the collector. */
 export interface GraphNode {
   readonly uid: string;
   readonly resource: ServedResource;
   readonly namespace: string;
   readonly name: string;
   owners: readonly OwnerReference[];
-  /** Whether the deletion of the object has started. */
   dying: boolean;
   finalizers: readonly string[];
 }
@@ -17,7 +15,7 @@ export interface GraphNode {
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
-/** Returns whether the object is being deleted, and waits until its dependents are deleted. */
+/** Returns whether the deletion of the object waits for its dependents. */
 export const waitsForDependents = (node: GraphNode): boolean => node.dying && node.finalizers.includes(FOREGROUND);
 
 const apiVersionOf = ({ group, version }: ServedResource): string => (group === '' ? version : `${group}/${version}`);
@@ -26,10 +24,7 @@ const apiVersionOf = ({ group, version }: ServedResource): string => (group === 
 export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
-/**
- * Returns whether a reference contains the resource and the name of an owner. A reference with the UID of the owner may
- * still have a different name or version.
- */
+/** A reference may contain the UID of an owner with another name or kind. */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
 
@@ -41,7 +36,7 @@ export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventS
   uid,
 });
 
-/** All objects by UID, and the dependents of each owner. The graph may lack an owner. */
+/** The graph contains objects by UID, and the dependents of each owner, even of unknown owners. */
 export class Graph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<GraphNode>>();
@@ -54,7 +49,6 @@ export class Graph {
     return [...(this.#dependents.get(uid) ?? [])];
   }
 
-  /** Adds an object, or updates its state. */
   put(object: ApiObject, resource: ServedResource): GraphNode {
     const {
       uid = '',
@@ -85,7 +79,6 @@ export class Graph {
     return owners;
   }
 
-  /** Returns all nodes of a resource. The collector calls `of` when the server stops serving the resource. */
   of(resource: ServedResource): GraphNode[] {
     return [...this.#nodes.values()].filter(
       (node) => node.resource.group === resource.group && node.resource.plural === resource.plural,

@@ -5,10 +5,7 @@ import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';
 
-/**
- * Resources whose objects change often and have no owners. As in Kubernetes, the garbage collector ignores these
- * resources.
- */
+/** The garbage collector ignores resources with many changes and no owners, as in Kubernetes. */
 const IGNORED = new Set(['/events', 'events.k8s.io/events']);
 
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {
@@ -45,7 +42,6 @@ function setup({ api, directory, metadataInformer, drop, queue, recorder }: Cont
 }
 
 /**
- * Deletes objects that have lost their last owner. Performs foreground and orphaning deletions.
  * @see kubernetes pkg/controller/garbagecollector
  */
 export const garbageCollector: Controller = { name: 'garbage-collector', setup };

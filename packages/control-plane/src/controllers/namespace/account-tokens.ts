@@ -23,8 +23,7 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
     const secret = secrets.get(key);
     if (secret === undefined || isDying(secret) || !isToken(secret)) return;
     const { namespace, name } = splitKey(key);
-    // The cache may lack an account that a client created together with its Secret, so the controller reads from the
-    // server.
+    // A client may create an account together with its Secret, so the cache may not contain the account yet.
     const account = await allowing(api.get(SERVICE_ACCOUNTS, { namespace, name: accountOf(secret) }), 404);
     const known = secret.metadata.annotations?.[ACCOUNT_UID];
     const isGone = account === undefined || (known !== undefined && known !== account.metadata.uid);
@@ -58,8 +57,7 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
 }
 
 /**
- * Writes tokens to Secrets that request the token of a service account, and deletes these Secrets when the account is
- * deleted.
+ * Writes tokens to the Secrets of service accounts, and deletes these Secrets after the deletion of the account.
  * @see kubernetes pkg/controller/serviceaccount/tokens_controller.go
  */
 export const accountTokens: Controller = { name: 'serviceaccount-token', setup };

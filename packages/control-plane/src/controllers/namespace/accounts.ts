@@ -26,7 +26,7 @@ function setupAccounts({ api, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Creates the service account `default` in every namespace. @see kubernetes pkg/controller/serviceaccount */
+/** @see kubernetes pkg/controller/serviceaccount */
 export const serviceAccounts: Controller = { name: 'serviceaccount', setup: setupAccounts };
 
 function setupRootCa({ api, caCertificate, informer, queue }: ControllerContext): void {
@@ -54,5 +54,5 @@ function setupRootCa({ api, caCertificate, informer, queue }: ControllerContext)
   });
 }
 
-/** Writes the CA certificate into every namespace. @see kubernetes pkg/controller/certificates/rootcacertpublisher */
+/** @see kubernetes pkg/controller/certificates/rootcacertpublisher */
 export const rootCaPublisher: Controller = { name: 'root-ca-certificate-publisher', setup: setupRootCa };

@@ -10,16 +10,12 @@ import { type Content, terminationConditions } from './conditions.ts';
 
 const FINALIZER = 'kubernetes';
 
-/**
- * Returns the content to delete next. Pods are deleted first, because a running pod may need secrets, claims and
- * configuration.
- */
+/** Pods are deleted first, because a running pod may need secrets, claims and configuration. */
 function firstOf(content: readonly Content[]): readonly Content[] {
   const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
   return pods.length > 0 ? pods : content;
 }
 
-/** Deletes the content of namespaces. */
 export class NamespaceWriter {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -30,8 +26,8 @@ export class NamespaceWriter {
   }
 
   /**
-   * Continues the deletion of a namespace. `content` is the content in the caches, and `resources` are all resources that
-   * may have content.
+   * @param content the objects in the caches
+   * @param resources all resources that may have objects in the namespace
    */
   async sync(namespace: ApiObject, content: readonly Content[], resources: readonly ServedResource[]): Promise<void> {
     if (!isDying(namespace) || !strings(look(namespace, 'spec'), 'finalizers').includes(FINALIZER)) return;
@@ -50,10 +46,7 @@ export class NamespaceWriter {
     if (failures[0] !== undefined) throw failures[0];
   }
 
-  /**
-   * Returns whether the namespace has no content on the server. The caches may be outdated, and the deletion of a
-   * namespace cannot be undone.
-   */
+  /** Reads the server, because the caches may be outdated, and the deletion of a namespace cannot be undone. */
   async #isEmpty(name: string, resources: readonly ServedResource[]): Promise<boolean> {
     for (const resource of resources) {
       const path = `${pathOf(resource, { namespace: name })}?limit=1`;
@@ -63,7 +56,7 @@ export class NamespaceWriter {
     return true;
   }
 
-  /** Requests the deletion of all content, and returns the errors of the failed requests. Pods are deleted first. */
+  /** Returns the errors of the failed delete requests. */
   async #deleteContent(name: string, content: readonly Content[]): Promise<ApiError[]> {
     const failures: ApiError[] = [];
     for (const { resource, objects } of firstOf(content)) {
@@ -82,20 +75,14 @@ export class NamespaceWriter {
     return failures;
   }
 
-  /**
-   * Removes the finalizer of this controller from the namespace. The server deletes the namespace when its last finalizer is
-   * removed.
-   */
+  /** The server deletes the namespace when its last finalizer is removed. */
   async #finalize(namespace: ApiObject): Promise<void> {
     const finalizers = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
     const path = pathOf(NAMESPACES, { name: namespace.metadata.name ?? '', subresource: 'finalize' });
     await allowing(this.#api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
   }
 
-  /**
-   * Writes the conditions, and returns the new namespace. If another client has changed or deleted the namespace, the
-   * result is undefined.
-   */
+  /** The result is undefined if another client has changed or deleted the namespace. */
   async #report(
     namespace: ApiObject,
     content: readonly Content[],

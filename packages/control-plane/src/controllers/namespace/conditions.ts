@@ -3,7 +3,6 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import type { ServedResource } from '../runtime/directory.ts';
 
-/** The remaining objects of one kind in a namespace. */
 export interface Content {
   readonly resource: ServedResource;
   readonly objects: readonly ApiObject[];

@@ -8,9 +8,8 @@ import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
 
 /**
- * The delay between the delete request of a namespace and the deletion of its content. During the delay, clients can
- * observe the terminating namespace. Kubernetes waits five seconds for all API servers. This control plane has only one
- * API server.
+ * The delay lets clients observe the terminating namespace before its content is deleted. Kubernetes waits five seconds
+ * for all API servers, but this control plane has only one.
  */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.k8s.io/events']);
@@ -59,7 +58,6 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
 }
 
 /**
- * Deletes the content of a namespace that is being deleted, and then removes its finalizer.
  * @see kubernetes pkg/controller/namespace
  */
 export const namespaceController: Controller = { name: 'namespace', setup };

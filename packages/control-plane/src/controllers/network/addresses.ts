@@ -12,7 +12,7 @@ export const ALLOCATOR = 'ipallocator.k8s.io';
 const addressesOf = (service: ApiObject): string[] =>
   strings(look(service, 'spec'), 'clusterIPs').filter((address) => address !== '' && address !== 'None');
 
-/** Returns the IPAddress object of an address. The parent reference of the object is the service. */
+/** The parent reference of the object is the service. */
 const addressObject = (address: string, service: ApiObject): object => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IPAddress',
@@ -60,7 +60,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Keeps an IPAddress for each address of a service, as kube-apiserver's allocator does. Restores addresses that a client deleted.
+ * Keeps an IPAddress for each address of a service, and restores deleted IPAddresses, as kube-apiserver does.
  * @see kubernetes pkg/registry/core/service/ipallocator
  */
 export const serviceAddressObjects: Controller = { name: 'service-addresses', setup };

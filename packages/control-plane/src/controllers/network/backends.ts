@@ -3,10 +3,7 @@ import { items, look, number, type Plain, strings, text } from '../../apimachine
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
-/**
- * Returns whether a controller writes the endpoints of a Service: the Service has a selector, and its type is not
- * ExternalName.
- */
+/** Returns whether the Service has a selector and is not an ExternalName Service. */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
 
@@ -32,10 +29,7 @@ export const familiesOf = (service: ApiObject): string[] => {
 
 export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
 
-/**
- * Returns the port number of a pod that receives the traffic of a Service port. If the Service port names a port that
- * the pod does not have, the result is undefined.
- */
+/** The result is undefined if the Service port names a port that the pod does not have. */
 function targetOf(port: Plain, pod: ApiObject): number | undefined {
   const target = port.targetPort;
   if (typeof target === 'number') return target === 0 ? number(port, 'port') : target;
@@ -65,7 +59,7 @@ export const targetRefOf = (pod: ApiObject): Plain => ({
   uid: pod.metadata.uid,
 });
 
-/** Returns the hostname of a pod for DNS. Only a pod with the name of the service as its subdomain has a hostname. */
+/** Only a pod whose subdomain is the name of the Service has a hostname in DNS. */
 export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   const hostname = text(spec, 'hostname');
@@ -75,10 +69,7 @@ export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefin
 /** The values of `trafficDistribution` for which endpoints get topology hints. */
 const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 
-/**
- * Returns the hints of a ready endpoint. The hints contain the zone of the endpoint. With PreferSameNode, the hints also
- * contain the node.
- */
+/** A ready endpoint gets its zone as a hint, and with PreferSameNode also its node. */
 function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string): Plain | undefined {
   const distribution = text(look(service, 'spec'), 'trafficDistribution');
   if (!NEAR.has(distribution)) return undefined;
@@ -88,7 +79,6 @@ function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string)
   return Object.keys(hints).length === 0 ? undefined : hints;
 }
 
-/** Returns one endpoint of a slice. */
 export function endpointOf(service: ApiObject, pod: ApiObject, family: string, node: ApiObject | undefined): Plain {
   const terminating = isDying(pod);
   const serving = isReady(pod);

@@ -26,7 +26,7 @@ const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const SELF = 'endpointslice-controller.k8s.io';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** Groups the endpoints of a service. Pods with equal port numbers are in one group. */
+/** Groups the endpoints of a service by their port numbers. */
 function sliceGroups(
   service: ApiObject,
   pods: readonly ApiObject[],
@@ -134,7 +134,6 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Writes the EndpointSlices of every service with a selector.
  * @see kubernetes pkg/controller/endpointslice
  */
 export const endpointSliceController: Controller = { name: 'endpointslice', setup };

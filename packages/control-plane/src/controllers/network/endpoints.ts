@@ -25,16 +25,13 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/**
- * The maximum number of addresses in an Endpoints object. If a Service has more pods, the controller truncates the list
- * and adds an annotation.
- */
+/** The maximum number of addresses in an Endpoints object. A longer list is truncated and marked with an annotation. */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
 /**
- * Truncates Endpoints as `truncateEndpoints` does. Each subset loses addresses in proportion to its size, rounded up,
- * and unready addresses are removed first. The result states whether addresses were removed.
+ * Each subset loses addresses in proportion to its size, rounded up, and unready addresses are removed first
+ * (`truncateEndpoints`).
  */
 export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
   const count = (field: string): number => subsets.reduce((sum, subset) => sum + items(subset, field).length, 0);
@@ -61,7 +58,7 @@ interface Place {
   readonly isReady: boolean;
 }
 
-/** Returns the entry of a pod in Endpoints, or undefined if the pod has no address of the address family of the service. */
+/** The result is undefined if the pod has no address of the address family. */
 function placeOf(service: ApiObject, pod: ApiObject, family: string, all: boolean): Place | undefined {
   const ip = addressesOf(pod).find((address) => isOfFamily(address, family));
   if (ip === undefined) return undefined;
@@ -82,10 +79,7 @@ const addressesIn = (places: readonly Place[], ready: boolean): Plain[] =>
     .map(({ address }) => address)
     .sort(byAddress);
 
-/**
- * Returns the subsets of a service, as `RepackSubsets` creates them. If several ports have equal lists of pods, the
- * ports are in one subset.
- */
+/** Ports with equal lists of pods are in one subset (`RepackSubsets`). */
 export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
   const [family = 'IPv4'] = familiesOf(service);
   const all = look(service, 'spec').publishNotReadyAddresses === true;
@@ -134,7 +128,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
     const known = endpoints.get(key);
     if (service === undefined || isDying(service)) {
       times.forget(key);
-      // The Endpoints object with the name of a Service is deleted together with the Service.
+      // The deletion of a Service deletes the Endpoints object with the name of the Service.
       if (service === undefined && known !== undefined) await allowing(api.delete(ENDPOINTS, { namespace, name }), 404);
       return;
     }
@@ -172,7 +166,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  // Changes by other clients stay until the service or its pods change. Endpoints without a service are deleted.
+  // The controller overwrites changes by other clients only after the service or its pods change. Endpoints without a
+  // service are deleted.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;
@@ -181,8 +176,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Writes the Endpoints object of every Service with a selector. Endpoints are the predecessor of EndpointSlices, and
- * have one object for each Service.
+ * Writes an Endpoints object for every Service with a selector. Endpoints are the predecessor of EndpointSlices.
  * @see kubernetes pkg/controller/endpoint
  */
 export const endpointsController: Controller = { name: 'endpoint', setup };

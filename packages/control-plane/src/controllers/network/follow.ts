@@ -5,7 +5,6 @@ import type { Informer } from '../runtime/informer.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { addressesOf, selectsPods } from './backends.ts';
 
-/** Returns the fields of a pod that affect its endpoints. */
 const facts = (pod: ApiObject): unknown => [
   pod.metadata.labels,
   addressesOf(pod),

@@ -21,7 +21,6 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** The maximum number of mirrored addresses in a subset. */
 const MOST = 1000;
 
-/** The contents of the slices for an Endpoints object, and the number of omitted addresses. */
 export interface Mirrored {
   readonly contents: readonly SliceContent[];
   readonly invalid: number;
@@ -44,8 +43,8 @@ const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean
 });
 
 /**
- * Creates one slice for each address family and list of ports. The number of addresses is limited, and ready addresses
- * come first (`reconcile`).
+ * Creates one slice for each address family and list of ports. If the number of addresses exceeds the limit, ready
+ * addresses come first (`reconcile`).
  */
 export function mirror(endpoints: ApiObject): Mirrored {
   const portsOf = (subset: Plain | undefined): Plain[] => orderSlicePorts(items(subset, 'ports').map(portOf));
@@ -58,7 +57,7 @@ export function mirror(endpoints: ApiObject): Mirrored {
     const seen = new Map<string, Plain>();
     for (const address of all('notReadyAddresses')) seen.set(text(address, 'ip'), endpointOf(address, false));
     for (const address of all('addresses')) {
-      // An address that is ready in any subset counts as ready.
+      // An address that is ready in one subset counts as ready in all subsets.
       seen.delete(text(address, 'ip'));
       seen.set(text(address, 'ip'), endpointOf(address, true));
     }
@@ -77,10 +76,7 @@ export function mirror(endpoints: ApiObject): Mirrored {
   return { contents, invalid, skipped };
 }
 
-/**
- * Returns the labels and annotations of a mirrored slice. Most labels are copies from the Endpoints object. Two labels
- * contain the names of the manager and the Service.
- */
+/** Copies most labels of the Endpoints object. Two labels contain the names of the manager and of the Service. */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
   const kept = Object.entries(annotations).filter(([key]) => key !== TRIGGER_TIME && key !== LAST_APPLIED);
@@ -110,8 +106,8 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
 }
 
 /**
- * Removes a slice from `free`, and returns the slice for reuse. A slice with equal ports takes precedence over all
- * other slices of its address family.
+ * Removes a slice of the address family from `free`, so that the slice can be reused. A slice with equal ports comes
+ * first.
  */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
@@ -196,7 +192,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Mirrors Endpoints to EndpointSlices, for Services without a selector. Users write these Endpoints.
+ * Copies Endpoints that users write to EndpointSlices, for Services without a selector.
  * @see kubernetes pkg/controller/endpointslicemirroring
  */
 export const sliceMirroring: Controller = { name: 'endpointslicemirroring', setup };

@@ -1,6 +1,6 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The initial value of the hash, as words of 32 bits. The lowest word comes first. */
+/** The initial hash value, as words of 32 bits, lowest word first. */
 const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
 /** The hash prime is 2^88 plus this value. */
 const FACTOR = 0x13b;
@@ -10,7 +10,8 @@ export function fnv128a(value: string): string {
   let [a, b, c, d]: [number, number, number, number] = [...BASIS];
   for (const byte of new TextEncoder().encode(value)) {
     a = (a ^ byte) >>> 0;
-    // Multiplies by the prime: the value times the factor, plus the value shifted by 88 bits (two words and 24 bits).
+    // Multiplies a hash by the prime: the hash times the factor, plus the hash shifted by 88 bits (two words and 24
+    // bits).
     const low = a * FACTOR;
     const second = b * FACTOR + Math.floor(low / WORD);
     const third = c * FACTOR + Math.floor(second / WORD) + ((a << 24) >>> 0);
@@ -20,7 +21,7 @@ export function fnv128a(value: string): string {
   return [d, c, b, a].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** Formats a pointer to a value, as k8s.io/utils/dump formats pointers in the hashed text. */
+/** Formats a pointer in the hashed text as k8s.io/utils/dump does. */
 const pointer = (value: unknown, type = 'string'): string =>
   `(*${type})${value === undefined || value === null ? '<nil>' : String(value)}`;
 
@@ -68,21 +69,21 @@ function dumpSubset(subset: Plain): string {
   return `{${fields.join(' ')}}`;
 }
 
-/** Sorts the items by their hashes. Items with equal hashes keep their order. */
+/** Items with equal hashes keep their order. */
 function byHash(list: readonly Plain[], type: string, dump: (item: Plain) => string): Plain[] {
   if (list.length < 2) return [...list];
   const hashed = list.map((item) => ({ item, hash: fnv128a(`(v1.${type})${dump(item)}`) }));
   return hashed.sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0)).map(({ item }) => item);
 }
 
-/** Returns the ports of Endpoints in the order of Kubernetes (`portsByHash`). */
+/** Sorts the ports of Endpoints as Kubernetes does (`portsByHash`). */
 export const orderPorts = (ports: readonly Plain[]): Plain[] => byHash(ports, 'EndpointPort', dumpPort);
 
-/** Returns the ports of an EndpointSlice in the order of Kubernetes (`portsInOrder`). */
+/** Sorts the ports of an EndpointSlice as Kubernetes does (`portsInOrder`). */
 export const orderSlicePorts = (ports: readonly Plain[]): Plain[] => byHash(ports, 'EndpointPort', dumpSlicePort);
 
 /**
- * Returns the subsets of Endpoints in the order of Kubernetes (`subsetsByHash`). The addresses and ports of the subsets must
- * already be in order.
+ * Sorts the subsets of Endpoints as Kubernetes does (`subsetsByHash`). The addresses and ports of each subset must
+ * already be sorted.
  */
 export const orderSubsets = (subsets: readonly Plain[]): Plain[] => byHash(subsets, 'EndpointSubset', dumpSubset);

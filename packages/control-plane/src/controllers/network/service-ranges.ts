@@ -10,12 +10,10 @@ import { ALLOCATOR, MANAGED_BY } from './addresses.ts';
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const MANAGER = 'service-cidr-controller';
-/** The field manager of kube-apiserver for the first report that the range of the cluster is ready. */
+/** The field manager of kube-apiserver for the first status of the default ServiceCIDR. */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
-/**
- * The time for which a range exists after its delete request. During this time, all allocators notice the deletion.
- */
+/** A deleted range stays for this time, so that all allocators notice the deletion. */
 const GRACE_MS = 10_000;
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };
@@ -35,10 +33,7 @@ const single = (address: string): Range | undefined => parseCidr(`${address}/${a
 const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
-/**
- * Returns whether a range may be deleted: the remaining ranges must contain the whole range, or all Service addresses
- * in the range.
- */
+/** A range may be deleted if the other ranges contain the whole range, or all used Service addresses of the range. */
 function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);
   if (rangesOf(dying).every((part) => others.some((other) => contains(other, part)))) return true;
@@ -99,7 +94,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Reports which ranges of service addresses are ready. Keeps a range while services have addresses in the range.
+ * Reports which ranges of service addresses are ready, and keeps a range while services use its addresses.
  * @see kubernetes pkg/controller/servicecidrs
  */
 export const serviceRanges: Controller = { name: 'service-cidr', setup };

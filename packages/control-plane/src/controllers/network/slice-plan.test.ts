@@ -21,7 +21,6 @@ const group = (endpoints: readonly Plain[], ports: readonly Plain[] = web) => ({
   endpoints,
 });
 
-/** Formats the plan as text: `+size`, `name:size` and `-name`. */
 function shown(known: readonly ApiObject[], groups: Parameters<typeof planSlices>[1], hasLabels = true): string[] {
   const { create, update, remove } = planSlices(known, groups, () => hasLabels);
   return [

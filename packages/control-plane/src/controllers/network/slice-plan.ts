@@ -5,21 +5,20 @@ import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 /** The maximum number of endpoints in one slice. */
 const MOST = 100;
 
-/** The wanted content of a slice or of a group. A group contains all endpoints with equal port names and numbers. */
+/** A group contains the endpoints with equal port names and numbers. */
 export interface SliceContent {
   readonly addressType: string;
   readonly ports: readonly Plain[];
   readonly endpoints: readonly Plain[];
 }
 
-/** The slices to create, change or delete. Correct slices are not included. */
+/** The slices to write. Correct slices are not included. */
 export interface SlicePlan {
   readonly create: readonly SliceContent[];
   readonly update: readonly { readonly slice: ApiObject; readonly content: SliceContent }[];
   readonly remove: readonly ApiObject[];
 }
 
-/** A slice that is being computed. */
 interface Draft {
   readonly slice: ApiObject;
   readonly endpoints: Plain[];
@@ -29,10 +28,7 @@ interface Draft {
 const groupId = (addressType: unknown, ports: readonly Plain[]): string => JSON.stringify([addressType, ports]);
 const idOf = ({ addresses, targetRef }: Plain): string => JSON.stringify([addresses, targetRef]);
 
-/**
- * Returns the endpoints that a slice keeps, and removes these endpoints from `left`. `left` contains the endpoints that
- * still need a slice.
- */
+/** Returns the endpoints that a slice keeps, and removes them from the endpoints that still need a slice (`left`). */
 function draftOf(slice: ApiObject, left: Map<string, Plain>, hasLabels: boolean): Draft {
   let isChanged = !hasLabels;
   const endpoints: Plain[] = [];
@@ -56,10 +52,7 @@ function fill(endpoints: Plain[], left: Map<string, Plain>): void {
 
 const fullestFirst = (a: Draft, b: Draft): number => b.endpoints.length - a.endpoints.length;
 
-/**
- * Distributes one group over its slices. Existing endpoints remain in their slices. New endpoints first fill slices
- * that already need a write.
- */
+/** Existing endpoints remain in their slices. New endpoints first fill slices that already need a write. */
 function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<string, Plain>): SliceContent[] {
   for (const draft of drafts
     .filter(({ isChanged, endpoints }) => isChanged && endpoints.length > 0)
@@ -84,8 +77,8 @@ function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<stri
 }
 
 /**
- * Plans the change from the existing slices to the wanted slices with the fewest writes (`reconcileByPortMapping`). An
- * unwanted slice is reused before a new slice is created.
+ * Changes the existing slices to the wanted slices with the fewest writes (`reconcileByPortMapping`). An unwanted slice
+ * is reused before a new slice is created.
  */
 export function planSlices(
   known: readonly ApiObject[],

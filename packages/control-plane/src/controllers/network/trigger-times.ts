@@ -1,10 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { transitionOf } from '../runtime/objects.ts';
 
-/**
- * The annotation of endpoints with the time of the last change. Monitoring programs compute delays from this
- * annotation.
- */
+/** Monitoring programs compute delays from the time in this annotation. */
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 interface Known {
@@ -12,13 +9,13 @@ interface Known {
   readonly pods: ReadonlyMap<string, number>;
 }
 
-/** Finds the change times of each Service that no annotation contains yet (`TriggerTimeTracker`). */
+/** Finds the change time of a Service that its endpoints do not contain yet (`TriggerTimeTracker`). */
 export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 
   /**
-   * Returns the time of the earliest change since the last call, or undefined without a change. Changes of the Service
-   * and of the readiness of its pods count. For a new Service, the result is its creation time.
+   * Returns the time of the earliest change since the last call. Changes of the Service and of the readiness of its
+   * pods count. For a new Service, the result is its creation time.
    */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
     const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();
@@ -44,13 +41,13 @@ export class TriggerTimes {
 }
 
 /**
- * Returns the annotation as a merge patch. Without a change, the patch removes the annotation. The time has the format
- * RFC 3339, without a fraction of zero.
+ * Without a change, the patch removes the annotation. The time has the format RFC 3339, and a fraction of zero is
+ * omitted.
  */
 export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),
 });
 
-/** Returns the annotations for a new object: the annotations without the null values that remove annotations. */
+/** Removes null values, which would delete annotations in a merge patch. */
 export const withoutNulls = (annotations: Readonly<Record<string, string | null>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== null));

@@ -5,17 +5,14 @@ import { conditionOf } from '../runtime/objects.ts';
 /** The node conditions that a kubelet reports. A kubelet does not report `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/**
- * Returns the status of the condition `Ready` of a node, or undefined if the kubelet has never reported the condition.
- */
+/** The result is undefined if the kubelet has never reported the condition `Ready`. */
 export function readyOf(node: ApiObject): string | undefined {
   const condition = conditionOf(node, 'Ready');
   return condition === undefined ? undefined : String(condition.status);
 }
 
 /**
- * Returns the new conditions of a node whose kubelet sends no more reports. If `Ready` is already `Unknown`, the result
- * is undefined.
+ * Returns the conditions of a node without heartbeats, or undefined if `Ready` is already `Unknown`.
  * @param now RFC 3339
  */
 export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {
@@ -46,10 +43,7 @@ const statuses = (node: ApiObject): string =>
     .map(({ type, status }) => `${type}=${status}`)
     .join();
 
-/**
- * Returns whether the controller can ignore a change of a node: the conditions, taints, cordon and labels are
- * unchanged.
- */
+/** The controller ignores a change of a node if conditions, taints, cordon and labels stay unchanged. */
 export const looksAlike = (node: ApiObject, old: ApiObject): boolean =>
   statuses(node) === statuses(old) &&
   JSON.stringify(node.spec) === JSON.stringify(old.spec) &&

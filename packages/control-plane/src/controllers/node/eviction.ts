@@ -12,8 +12,8 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * Returns the time at which taints force a pod from its node, or undefined if the pod may stay. Without a toleration,
- * the time is `now`. A limited toleration starts at the `timeAdded` of the taint, or at `seen`.
+ * Returns the time at which taints evict a pod, or undefined if the pod may stay. Without a toleration, the pod leaves
+ * at once. The toleration period starts at the `timeAdded` of the taint, or at `seen`.
  */
 function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
@@ -21,7 +21,8 @@ function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Dat
   for (const taint of taints) {
     const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
     if (matching.length === 0) return now;
-    // If several tolerations match, the shortest duration applies. A toleration without a duration is ignored.
+    // If several tolerations match, the shortest duration applies. Tolerations without a duration do not extend this
+    // time.
     const seconds = Math.min(
       ...matching.map((toleration) => number(toleration, 'tolerationSeconds') ?? Number.POSITIVE_INFINITY),
     );
@@ -55,7 +56,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     };
     const conditions = items(look(pod, 'status'), 'conditions');
     const known = conditions.find(({ type }) => type === condition.type);
-    // The controller does not write a condition whose status, reason and message are unchanged.
     if (['status', 'reason', 'message'].some((field) => known?.[field] !== condition[field])) {
       const others = conditions.filter((one) => one !== known);
       const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [...others, condition] } };
@@ -64,7 +64,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 
-  /** The pods that must leave their node, each with the time at which the controller detected the taint. */
+  /** The pods that taints evict, each with the time at which the controller saw the taint. */
   const waiting = new Map<string, Date>();
 
   const work = queue(async (key) => {

@@ -1,14 +1,12 @@
-/**
- * The grace period of a node. A node without a heartbeat for this time counts as lost (`--node-monitor-grace-period`).
- */
+/** A node without a heartbeat for this time is lost (`--node-monitor-grace-period`). */
 const GRACE_MS = 50_000;
 /** The grace period of a new node until its first heartbeat (`--node-startup-grace-period`). */
 const STARTUP_GRACE_MS = 60_000;
 
 /**
- * Stores the time of the last heartbeat of each node. The time comes from the clock of the controller, because the
- * clocks of nodes may be wrong. The controller checks a node in the first round after its deadline. A node is therefore
- * checked once per grace period, independent of the number of heartbeats.
+ * Times come from the clock of the controller, because the clocks of nodes may be wrong. The controller checks a node
+ * once per grace period, in the first round after its deadline. The number of checks does not depend on the number of
+ * heartbeats.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();
@@ -22,12 +20,14 @@ export class Heartbeats {
     this.#roundMs = roundMs;
   }
 
-  /** Records a heartbeat of a node. @param at milliseconds since the epoch */
+  /**
+   * Records a heartbeat of a node.
+   * @param at milliseconds since the epoch
+   */
   beat(node: string, at: number): void {
     this.#seen.set(node, at);
   }
 
-  /** Records a heartbeat for all nodes. */
   beatAll(at: number): void {
     this.#amnesty = at;
   }
@@ -41,13 +41,12 @@ export class Heartbeats {
     this.#leaveRound(node);
   }
 
-  /** Returns the time at which a node will be overdue, in milliseconds since the epoch. */
+  /** The deadline is in milliseconds since the epoch. */
   deadline(node: string, hasReported: boolean): number {
     const seen = Math.max(this.#seen.get(node) ?? Number.NEGATIVE_INFINITY, this.#amnesty);
     return seen + (hasReported ? GRACE_MS : STARTUP_GRACE_MS);
   }
 
-  /** Adds a node to the first round after its deadline. */
   watch(node: string, deadline: number): void {
     const round = Math.floor(deadline / this.#roundMs) + 1;
     if (this.#roundOf.get(node) === round) return;
@@ -69,7 +68,6 @@ export class Heartbeats {
     return due;
   }
 
-  /** Returns the time of the next round, or undefined. */
   next(): number | undefined {
     if (this.#rounds.size === 0) return undefined;
     return Math.min(...this.#rounds.keys()) * this.#roundMs;

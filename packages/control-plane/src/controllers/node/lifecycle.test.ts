@@ -7,7 +7,7 @@ const NODES = '/api/v1/nodes';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PODS = '/api/v1/namespaces/default/pods';
 /**
- * The time until a node without heartbeats is `Unknown`: the grace period, the time until the next round, and a margin.
+ * The time until a node without heartbeats is `Unknown`: the grace period, the wait for the next round, and a margin.
  */
 const LOST_MS = 56_000;
 
@@ -53,7 +53,6 @@ const taintsOf = async (plane: TestPlane, name: string): Promise<string[]> => {
   );
 };
 
-/** Returns the nodes with a taint that evicts pods. */
 async function expelled(plane: TestPlane): Promise<string[]> {
   const names = (await plane.list(NODES)).map(({ metadata }) => metadata.name ?? '');
   const left: string[] = [];
@@ -190,7 +189,7 @@ test('a heartbeat causes no check of a node', async () => {
   await join(plane, { a: '', b: '', c: '' });
   await plane.clock.advance(5_000);
   const deadline = vi.spyOn(Heartbeats.prototype, 'deadline');
-  // Each node sends ten heartbeats, but is checked only once.
+  // Each node sends ten heartbeats, but the monitor checks each node only once.
   await pass(plane, 55_000, ['a', 'b', 'c']);
   expect(deadline.mock.calls.length).toBe(3);
   deadline.mockRestore();

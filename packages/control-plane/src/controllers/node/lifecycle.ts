@@ -12,11 +12,8 @@ import { NodeMonitor } from './monitor.ts';
 import { scheduleTaints } from './taints.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/**
- * The maximum age of a node in the event about a new node. Older nodes probably existed before the controller started.
- */
+/** Only a younger node causes an event about a new node. An older node existed before the controller started. */
 const NEW_MS = 60_000;
-/** The delay before the retry of a write to a pod that had a conflict. */
 const RETRY_MS = 20;
 
 const OLD_LABELS = [
@@ -29,7 +26,7 @@ const isNew = (node: ApiObject, now: Date): boolean =>
 
 const heartbeatOf = (node: ApiObject): unknown => conditionOf(node, 'Ready')?.lastHeartbeatTime;
 
-/** Returns the deprecated labels that are missing or wrong on a node, with their correct values. */
+/** Returns the deprecated labels that are missing or wrong on a node, with the correct values. */
 function oldLabels({ metadata: { labels = {} } }: ApiObject): Record<string, string> {
   const missing: Record<string, string> = {};
   for (const [current, old] of OLD_LABELS) {
@@ -46,7 +43,7 @@ function setup(context: ControllerContext): void {
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const tell = recorder('node-controller');
 
-  /** Marks a pod as unready if its node is not ready. Services send no traffic to an unready pod. */
+  /** Marks the pods of a node that is not ready as unready, so that Services send no traffic to these pods. */
   const podWork = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isReady(pod)) return;
@@ -91,8 +88,8 @@ function setup(context: ControllerContext): void {
       metadata: { resourceVersion, ...(hasLabels ? { labels } : {}) },
       ...(taints === undefined ? {} : { spec: { taints: taints.length === 0 ? null : taints } }),
     };
-    // A conflict means that another client has changed the node. The event of the other change adds the node to the
-    // queue again.
+    // A conflict means that another client has changed the node. The event of that change adds the node to the queue
+    // again.
     await allowing(api.patch(NODES, { name }, patch), 404, 409);
   });
 
@@ -117,7 +114,7 @@ function follow(
     if (type === 'added' && isNew(object, clock.now())) {
       tell(about, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
     }
-    // A changed status counts as a heartbeat, unless this controller changed it.
+    // A changed status counts as a heartbeat, except for changes by this controller.
     const speaks = old !== undefined && readyOf(object) !== readyOf(old) && readyOf(object) !== 'Unknown';
     if (old !== undefined && (heartbeatOf(object) !== heartbeatOf(old) || speaks)) monitor.beat(name);
     if (old !== undefined && looksAlike(object, old)) return;
@@ -137,8 +134,8 @@ function follow(
 }
 
 /**
- * Monitors the health of nodes. A node without a renewed Lease becomes `Unknown`. The controller taints cordoned nodes,
- * and nodes with problems in their conditions. Each zone has a rate limit for taints that evict pods.
+ * A node without a renewed Lease becomes `Unknown`. Taints cordoned nodes, and nodes with problems in their conditions.
+ * Each zone limits the rate of taints that evict pods.
  * @see kubernetes pkg/controller/nodelifecycle
  */
 export const nodeLifecycle: Controller = { name: 'node-lifecycle', setup };

@@ -11,10 +11,7 @@ import { PacedQueue } from './paced-queue.ts';
 import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
 import { assessZones, countsInZone, EVICTION_RULES, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
-/**
- * The interval of the rounds in which nodes are checked (`--node-monitor-period`). Rounds collect all nodes that fail
- * at the same time.
- */
+/** The interval between rounds (`--node-monitor-period`). A round collects the nodes that fail at the same time. */
 const ROUND_MS = 5_000;
 const AT_ONCE = 16;
 
@@ -25,16 +22,14 @@ interface Known {
 }
 
 interface Hooks {
-  /** `onLost` is called when a ready node stops sending heartbeats. */
   readonly onLost: (node: ApiObject) => void;
 }
 
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRules'>;
 
 /**
- * Finds unreachable nodes, and sets taints on nodes that are not ready, so the pods of the nodes are evicted. The rate
- * of taints depends on the state of the zone. If every zone is unreachable, the rate is zero. A round runs only for
- * changed or overdue nodes.
+ * Finds unreachable nodes, and taints nodes that are not ready, which evicts the pods of the nodes. The state of a zone
+ * determines the rate of taints in the zone. The rate of taints is zero while every zone is unreachable.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -61,19 +56,18 @@ export class NodeMonitor {
     this.#expulsions = context.queue((name) => this.#expel(name));
   }
 
-  /** Returns the status of the Ready condition of a node. The monitor may have a newer status than the cache. */
+  /** The monitor may know a newer Ready status than the cache. */
   ready(name: string): string | undefined {
     return this.#known.get(name)?.ready;
   }
 
-  /** Records a heartbeat of a node. */
   beat(name: string): void {
     this.#heartbeats.beat(name, this.#now());
   }
 
   changed(node: ApiObject): void {
     const { name = '', creationTimestamp } = node.metadata;
-    // The grace period of a node that has never reported starts at its creation.
+    // The grace period of a node without any heartbeat starts at the creation of the node.
     const created = Date.parse(creationTimestamp ?? '');
     if (!this.#heartbeats.knows(name)) {
       this.#heartbeats.beat(name, readyOf(node) === undefined && created < this.#now() ? created : this.#now());
@@ -131,7 +125,7 @@ export class NodeMonitor {
       if (queue.isEmpty && !this.#counts.has(zone)) this.#queues.delete(zone);
     }
     this.#arm();
-    // The queue reports the failure. The failed nodes are retried before the next round.
+    // The queue reports the failure, and the failed nodes are retried before the next round.
     if (failures.length > 0) throw failures[0];
   }
 
@@ -152,21 +146,20 @@ export class NodeMonitor {
     await this.#markForExpulsion(node, ready);
   }
 
-  /** Sets the conditions of a node to `Unknown`, because its kubelet sends no more reports. */
   async #reportLost(node: ApiObject): Promise<'reported' | 'conflict'> {
     const { name, resourceVersion } = node.metadata;
     const conditions = lostConditions(node, formatTime(this.#context.clock.now()));
     if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
-    // The next round must check the node, even if the event of this change does not add the node.
+    // The next round must check the node, even if the event about the changed conditions does not add the node.
     if (reported === undefined) this.#pending.add(name ?? '');
     return reported === undefined ? 'conflict' : 'reported';
   }
 
   /**
-   * Immediately removes the taint of a ready node, or replaces a wrong taint. A node that is not ready waits until the
-   * rate limit allows a taint.
+   * Removes the taint of a ready node, or replaces a wrong taint. A node that is not ready waits until the rate limit
+   * allows a taint.
    */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;
@@ -179,7 +172,6 @@ export class NodeMonitor {
     else queue.add(name);
   }
 
-  /** Taints a node after the rate limit has allowed it. */
   async #expel(name: string): Promise<void> {
     const node = this.#nodes.get(name);
     if (node === undefined) return;
@@ -203,8 +195,8 @@ export class NodeMonitor {
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());
     if (change !== 'enter') return;
-    // If all zones are disrupted, the control plane is probably disconnected from the nodes. The monitor then removes
-    // the taints and delays evictions.
+    // If all zones are disrupted, the control plane is probably disconnected from the nodes, so the monitor removes the
+    // taints and delays evictions.
     for (const node of this.#nodes.all()) {
       const { name = '' } = node.metadata;
       const ready = this.ready(name);
@@ -223,7 +215,6 @@ export class NodeMonitor {
     return queue;
   }
 
-  /** Updates the number of ready nodes of a zone. */
   #count(name: string, next: Known | undefined): void {
     const old = this.#known.get(name);
     if (old !== undefined && old.zone !== next?.zone) this.#queues.get(old.zone)?.remove(name);

@@ -117,7 +117,7 @@ test('a pod that is evicted again gets another event, and keeps its condition', 
   expect(before.status).toMatchObject({ conditions: [{ type: 'DisruptionTarget', observedGeneration: 1 }] });
   await plane.clock.advance(1000);
   await plane.patch('/api/v1/nodes/n', { spec: { taints: [taint('k'), taint('l')] } });
-  // The deletion increased the generation of the pod.
+  // The deletion of the pod increases its generation.
   expect((await plane.must('GET', `${PODS}/p`)).status).toEqual(before.status);
   const reported = await plane.list('/api/v1/namespaces/default/events');
   expect(reported.map(({ reason, count }) => `${reason} ${count}`)).toEqual(['TaintManagerEviction 2']);

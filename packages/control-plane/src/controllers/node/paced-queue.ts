@@ -10,11 +10,10 @@ export class PacedQueue {
   readonly #next: (name: string) => void;
   readonly #waiting = new Set<string>();
   #rate: number;
-  /** The earliest time of the next release, in milliseconds since the epoch. */
+  /** The earliest time of the next release. */
   #freeAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  /** @param next called with each released name */
   constructor(clock: Clock, rate: number, next: (name: string) => void) {
     this.#clock = clock;
     this.#rate = rate;
@@ -33,7 +32,7 @@ export class PacedQueue {
     return this.#waiting.size === 0;
   }
 
-  /** Changes the rate. The next release must respect both the old and the new rate. */
+  /** Changes the rate. The next release respects both the old and the new rate. */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#clock.now().getTime();
@@ -44,7 +43,6 @@ export class PacedQueue {
     this.#timer = undefined;
   }
 
-  /** Releases the names that are due, and sets a timer for the other names. */
   run(): void {
     if (this.#timer !== undefined || this.#rate <= 0) return;
     for (const name of this.#waiting) {

@@ -9,12 +9,12 @@ import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
 /**
- * The time from the absence of a node until its pods are deleted. During this time, a new node with the name of the
- * missing node may appear.
+ * The time between the disappearance of a node and the deletion of its pods. A node with the name may return during
+ * this time.
  */
 const QUARANTINE_MS = 40_000;
 
-/** The maximum number of ended pods. The real controller checks this number periodically. */
+/** The maximum number of pods that have ended. kube-controller-manager checks the number of ended pods periodically. */
 const MOST_ENDED = 12_500;
 const SWEEP_MS = 20_000;
 
@@ -25,11 +25,10 @@ function byUselessness(a: ApiObject, b: ApiObject): number {
   return evicted(a) - evicted(b) || (order(a) < order(b) ? -1 : 1);
 }
 
-/** Returns the oldest ended pods beyond the maximum number. */
 export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): ApiObject[] =>
   pods.toSorted(byUselessness).slice(0, Math.max(0, pods.length - most));
 
-/** Returns the status of a pod that no kubelet can end. The pod has failed for the reason in the condition. */
+/** The pod has failed for the reason in the condition, because no kubelet can end the pod. */
 function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | undefined {
   const phase = isTerminal(pod) ? {} : { phase: 'Failed', ...observedOf(pod) };
   if (condition === undefined) return isTerminal(pod) ? undefined : phase;
@@ -37,10 +36,7 @@ function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | und
   return { ...phase, conditions: [...others, condition] };
 }
 
-/**
- * Returns whether a node is not ready and is marked as out of service. The kubelet of an out-of-service node no longer
- * ends pods.
- */
+/** The kubelet of an out-of-service node no longer ends pods. */
 const isExpelled = (node: ApiObject | undefined): boolean =>
   node !== undefined && isOutOfService(node) && conditionOf(node, 'Ready')?.status !== 'True';
 
@@ -48,10 +44,9 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
-  /** The time at which the controller first noticed the absence of each missing node. */
+  /** The times at which the controller first noticed the absence of a node. */
   const missing = new Map<string, number>();
 
-  /** Keys of pods that have ended. */
   const ended = new Set<string>();
 
   const remove = async (key: string, pod: ApiObject, condition?: Plain): Promise<void> => {
@@ -76,7 +71,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const since = missing.get(node) ?? now;
     missing.set(node, since);
     if (now < since + QUARANTINE_MS) return work.addAt(key, new Date(since + QUARANTINE_MS));
-    // The cache may not yet contain a new node, so the controller also reads the node from the server.
+    // A new node may be missing in the cache, so the controller reads the node from the server.
     if ((await allowing(api.get(NODES, { name: node }), 404)) !== undefined) return;
     await remove(key, pod, {
       type: 'DisruptionTarget',
@@ -122,8 +117,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Deletes pods whose node is gone, and terminating pods that have no node or whose node is out of service. If too many
- * pods have ended, the controller deletes the oldest ended pods.
+ * Deletes pods of missing nodes, terminating pods without a working node, and the oldest of too many ended pods.
  * @see kubernetes pkg/controller/podgc
  */
 export const podGarbageCollector: Controller = { name: 'pod-garbage-collector', setup };

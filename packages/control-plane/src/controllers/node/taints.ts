@@ -6,7 +6,6 @@ const NOT_READY = `${PREFIX}/not-ready`;
 const UNREACHABLE = `${PREFIX}/unreachable`;
 const UNSCHEDULABLE = `${PREFIX}/unschedulable`;
 
-/** The taint for each condition and status. */
 const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Ready: { False: NOT_READY, Unknown: UNREACHABLE },
   MemoryPressure: { True: `${PREFIX}/memory-pressure` },
@@ -16,12 +15,12 @@ const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> =
 };
 
 const OWN_NO_SCHEDULE = new Set([UNSCHEDULABLE, ...Object.values(BY_CONDITION).flatMap((keys) => Object.values(keys))]);
-/** The taints that evict pods. A node has at most one of these taints. */
+/** A node has at most one of the taints that evict pods. */
 const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
 const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
 
-/** Returns the keys of the required taints of a node. The conditions and the cordon of the node require taints. */
+/** The conditions and the cordon of a node determine its required taints. */
 function wantedKeys(node: ApiObject): Set<string> {
   const wanted = new Set<string>();
   for (const { type, status } of items(look(node, 'status'), 'conditions')) {
@@ -32,10 +31,7 @@ function wantedKeys(node: ApiObject): Set<string> {
   return wanted;
 }
 
-/**
- * Returns the taints of a node after the removal of some taints and the addition of others. The remaining taints keep
- * their order. Without a change, the result is undefined.
- */
+/** Taints that remain on a node keep their order. Without a change, the result is undefined. */
 function changed(
   node: ApiObject,
   isKept: (taint: Plain) => boolean,
@@ -51,9 +47,8 @@ function changed(
 }
 
 /**
- * Returns the taints of a node with the required NoSchedule taints, or undefined if the node already has the required
- * taints.
- * @param now RFC 3339; the time that a new taint gets
+ * The result is undefined if the node already has the required NoSchedule taints.
+ * @param now the RFC 3339 time of a new taint
  */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {
   const wanted = wantedKeys(node);
@@ -63,8 +58,8 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
 }
 
 /**
- * Returns the taints of a node with `key` as the only taint that evicts pods. If `key` is undefined, the result has no
- * taint that evicts pods. Without a change, the result is undefined.
+ * Replaces all taints that evict pods by the taint `key`. If `key` is undefined, all taints that evict pods are
+ * removed. The result is undefined if no taint changes.
  */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
@@ -72,9 +67,8 @@ export function expellingTaints(node: ApiObject, key: string | undefined, now: s
   return changed(node, isKept, 'NoExecute', key === undefined ? [] : [key], now);
 }
 
-/** Returns the key of the taint that evicts the pods of a node now, or undefined. */
 export const expellingKey = (node: ApiObject): string | undefined =>
   EXPELLING.find((key) => taintsOf(node).some((taint) => taint.effect === 'NoExecute' && taint.key === key));
 
-/** Returns the key of the taint for a Ready condition with this status, or undefined for True. */
+/** Returns the taint key for a Ready condition with this status, or undefined for True. */
 export const expellingKeyFor = (ready: string): string | undefined => BY_CONDITION.Ready?.[ready];

@@ -8,13 +8,13 @@ export const EVICTION_RULES: EvictionRules = {
   unhealthyZoneThreshold: 0.55,
 };
 
-/** A zone with at most this number of unreachable nodes counts as normal. */
+/** A zone with at most this number of unreachable nodes is normal. */
 const FEW = 2;
 const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
 const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'];
 const REGION_LABELS = ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'];
 
-/** Returns the region and zone of a node as one text, or '' if the node has no region and no zone. */
+/** Joins region and zone. The result is '' for a node without region and zone. */
 export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
   const first = (keys: readonly string[]): string => labels[keys.find((key) => labels[key] !== undefined) ?? ''] ?? '';
   const [region, zone] = [first(REGION_LABELS), first(ZONE_LABELS)];
@@ -25,7 +25,6 @@ export const countsInZone = ({ metadata }: ApiObject): boolean => metadata.label
 
 export type ZoneState = 'Initial' | 'Normal' | 'PartialDisruption' | 'FullDisruption';
 
-/** The number of ready nodes in a zone, and the number of nodes that are not ready. */
 export interface ZoneCount {
   readonly ready: number;
   readonly notReady: number;
@@ -37,25 +36,24 @@ export function zoneState({ ready, notReady }: ZoneCount, { unhealthyZoneThresho
   return isMuch ? 'PartialDisruption' : 'Normal';
 }
 
-/** Returns the maximum number of tainted nodes per second in a zone with this state. */
+/** The maximum number of nodes per second that get a taint in a zone. */
 export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, rules: EvictionRules): number {
   if (state !== 'PartialDisruption') return rules.nodeEvictionRate;
   return ready + notReady > rules.largeClusterSizeThreshold ? rules.secondaryNodeEvictionRate : 0;
 }
 
-/** The result of the assessment of all zones. */
 export interface Disruption {
   /**
-   * `enter`: all zones became unreachable, and the network of the controller is the likely cause. `leave`: some zones
-   * have recovered.
+   * `enter` means that all zones became unreachable, probably because the controller lost its network. `leave` means
+   * that some zones have recovered.
    */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;
-  /** The new rates of zones whose state has changed. */
+  /** The rates of zones whose state has changed. */
   readonly rates: ReadonlyMap<string, number>;
 }
 
-/** Determines the state of each zone from the numbers of its nodes. @param before the previous states */
+/** @param before the previous states */
 export function assessZones(
   counts: ReadonlyMap<string, ZoneCount>,
   before: ReadonlyMap<string, ZoneState>,

@@ -5,15 +5,11 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain } from '../../apimachinery/objects/plain.ts';
 import type { Status } from '../../apimachinery/objects/status.ts';
 
-/**
- * The access of the controllers to the control plane. The client calls the handler with the permissions of the
- * administrator.
- */
+/** A client with the permissions of the administrator. */
 export interface PlaneClient {
   handle(request: ServerRequest): Promise<ServerResponse>;
 }
 
-/** A served resource, as the parts of its path. */
 export interface Resource {
   readonly group: string;
   readonly version: string;
@@ -21,7 +17,6 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-/** The error for a request that the control plane refused. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: number;
@@ -34,17 +29,16 @@ export class ApiError extends Error {
   }
 }
 
-/** Returns whether an error is a response of the control plane with this code, for example 404 or 409. */
 export const hasCode = (error: unknown, code: number): boolean => error instanceof ApiError && error.code === code;
 
-/** The location of an object: its namespace and its name. The namespace is '' for cluster-scoped objects. */
+/** The namespace is '' for cluster-scoped objects. */
 export interface Place {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
 }
 
-/** Returns the path of an object: `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
+/** A path has the form `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
 export function pathOf(resource: Resource, place: Place = {}): string {
   const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const namespace =
@@ -59,13 +53,11 @@ export function pathOf(resource: Resource, place: Place = {}): string {
 export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): string =>
   `${resource.group}/${resource.plural}`;
 
-/** Returns whether a response is a success. */
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /**
- * Returns a copy of a value without its empty lists. In a patch, `null` replaces an empty list and removes the field.
- * The real controllers send protobuf, and protobuf cannot express an empty list. No field manager therefore owns an
- * empty list.
+ * Removes empty lists, because kube-controller-manager sends protobuf, which cannot express an empty list. In a patch,
+ * `null` replaces an empty list and removes the field. No field manager therefore owns an empty list.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
@@ -73,14 +65,12 @@ function withoutEmptyLists(value: unknown, instead?: null): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutEmptyLists(item, instead)]));
 }
 
-/** Options of a delete request, in the form of its body. */
 export interface DeleteOptions {
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** A client of the API of the control plane, with one method for each verb. The client calls the handler in this process. */
 export class Api {
   readonly #client: PlaneClient;
   readonly #userAgent: string;
@@ -90,10 +80,7 @@ export class Api {
     this.#userAgent = userAgent;
   }
 
-  /**
-   * Returns a copy of the client with the user agent of another program. The other program becomes the manager of the
-   * written fields.
-   */
+  /** Returns a client with the user agent of another program, which becomes the manager of the written fields. */
   as(userAgent: string): Api {
     return new Api(this.#client, userAgent);
   }
@@ -113,7 +100,7 @@ export class Api {
     return this.#client.handle(inProcess({ method, target: path, headers, body: text, signal }));
   }
 
-  /** Sends a request and returns the parsed answer. @throws ApiError if the request fails */
+  /** @throws ApiError if the request fails */
   async call<T>(path: string, method = 'GET', body?: unknown, contentType?: string): Promise<T> {
     const response = await this.send(path, method, body, contentType);
     const answer: unknown = parseJson(textOf(response));
@@ -139,16 +126,14 @@ export class Api {
   }
 
   /**
-   * Sends a strategic merge patch, for built-in kinds. The API server merges lists of objects by their key, so items
-   * from other clients remain.
+   * Sends a strategic merge patch, for built-in kinds. The API server merges lists of objects by key, so items of other
+   * clients remain.
    */
   merge(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
   }
 
-  /**
-   * Sends a server-side apply with `force`: the field manager takes the fields of the object from their current managers.
-   */
+  /** Sends a server-side apply with `force`, so the field manager takes over the fields of other managers. */
   apply(resource: Resource, object: ApiObject, fieldManager: string, subresource?: string): Promise<ApiObject> {
     const { namespace, name } = object.metadata;
     const path = `${pathOf(resource, { namespace, name, subresource })}?force=true&fieldManager=${encodeURIComponent(fieldManager)}`;
@@ -161,8 +146,8 @@ export class Api {
 }
 
 /**
- * Returns the result of a call. If the server refuses the call with one of the given codes, the result is undefined.
- * For example, the code 404 is allowed for a delete request.
+ * If the server refuses the call with one of the given codes, the result is undefined. For example, the code 404 is
+ * allowed for a delete request.
  */
 export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
   try {

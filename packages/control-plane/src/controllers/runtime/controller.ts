@@ -10,31 +10,27 @@ import { Informer, metadataOnly, type Projection, slimNode, slimPod, withoutMana
 import { WorkQueue } from './queue.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
 
-/** Creates a token of a service account. The token is valid as long as its bound object exists. */
+/** A token is valid while its bound object exists. */
 type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
 
-/** The environment of the controllers. */
 export interface ControllerEnvironment {
   readonly client: PlaneClient;
   readonly clock: Clock;
   /** Returns a number in [0, 1), for the names of pods. */
   readonly random: () => number;
-  /** The certificate of the cluster CA as PEM. A ConfigMap in every namespace contains the certificate. */
+  /** The cluster CA as PEM, which a ConfigMap in every namespace contains. */
   readonly caCertificate?: string | undefined;
-  /** Signs certificates. If `signer` is absent, the controllers sign no certificates. */
+  /** Signs certificates. Without a signer, the controllers sign no certificates. */
   readonly signer?: Signer | undefined;
-  /** Creates tokens of service accounts. If `accountToken` is absent, Secrets that request a token get no token. */
+  /** Without `accountToken`, Secrets of service accounts get no token. */
   readonly accountToken?: AccountTokenMaker | undefined;
-  /**
-   * Rules for the eviction of pods from unreachable nodes. The given rules replace the defaults of
-   * kube-controller-manager.
-   */
+  /** The rules replace the defaults of kube-controller-manager for the eviction from unreachable nodes. */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
-  /** Called with each failed key. The queue retries the key. */
+  /** Reports a failed key, which the queue retries. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
-/** The inputs of one controller: the API, shared caches, and queues. All inputs stop with the control plane. */
+/** The API, caches and queues of a controller stop with the control plane. */
 export interface ControllerContext {
   readonly api: Api;
   readonly clock: Clock;
@@ -44,32 +40,26 @@ export interface ControllerContext {
   readonly accountToken: AccountTokenMaker | undefined;
   readonly evictionRules: Partial<EvictionRules> | undefined;
   readonly signal: AbortSignal;
-  /** Returns the shared cache of a resource. The cache starts after the setup of all controllers. */
+  /** The cache starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
-  /**
-   * Returns a shared cache that contains only metadata. Controllers may request a metadata cache even after the setup.
-   */
+  /** A cache of metadata only. Controllers may request such a cache even after the setup. */
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Stops the shared cache of a resource that the server no longer serves. */
   readonly drop: (resource: Resource) => void;
-  /** The served resources, including custom resources. */
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
-  /** Creates a recorder that writes events of a component, for example `replicaset-controller`. */
   readonly recorder: (component: string) => Recorder;
-  /**
-   * Creates a recorder for events of `events.k8s.io`. The field manager of these events is the program `userAgent`.
-   */
+  /** The program `userAgent` is the field manager of the events. */
   readonly announcer: (component: string, userAgent: string) => Announcer;
 }
 
 /**
- * One controller. `setup` requests its caches, and connects event handlers with queues. The queues start when all caches are
- * filled.
+ * One controller. `setup` requests caches, and connects event handlers with queues. The queues start when all caches
+ * are filled.
  */
 export interface Controller {
   readonly name: string;
-  /** The alpha API version that the controller needs. If this version is not served, the controller does not run. */
+  /** Without this alpha API version, the controller does not run. */
   readonly needs?: string;
   readonly setup: (context: ControllerContext) => void;
 }
@@ -98,7 +88,7 @@ class GatedQueue extends WorkQueue {
 }
 
 /**
- * Runs controllers with one set of shared caches until the signal aborts. The promise resolves when all caches are
+ * The controllers share one set of caches, and run until the signal aborts. The promise resolves when all caches are
  * filled.
  */
 export async function runControllers(

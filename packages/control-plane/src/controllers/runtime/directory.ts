@@ -7,7 +7,6 @@ import type { Informer } from './informer.ts';
 export interface ServedResource extends Resource {
   readonly kind: string;
   readonly verbs: readonly string[];
-  /** The names of the subresources, for example `status`. */
   readonly subresources: readonly string[];
 }
 
@@ -29,7 +28,7 @@ interface Discovered {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** Returns the names that a CRD defines. The list of resources is read again only if the names change. */
+/** The list of resources is read again only if the names in a CRD change. */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
   const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;
@@ -39,10 +38,7 @@ const servedNames = (crd: ApiObject | undefined): string => {
   return `${crd.metadata.uid} ${established} ${versions}`;
 };
 
-/**
- * The served resources. The control plane reads the list at the start, and again after a CRD is created, changed or
- * deleted.
- */
+/** The served resources. The list of resources is read at the start, and after each change of a CRD. */
 export class Directory {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -56,12 +52,12 @@ export class Directory {
     this.#clock = clock;
   }
 
-  /** Returns all resources in all their versions. The preferred version of a group comes first. */
+  /** The preferred version of a group comes first. */
   all(): readonly ServedResource[] {
     return this.#resources;
   }
 
-  /** Returns the resource of a kind. Owner references and scale targets name a kind. */
+  /** Owner references and scale targets contain only a kind. */
   find(apiVersion: string, kind: string): ServedResource | undefined {
     return this.#resources.find((resource) => {
       const { group, version } = resource;
@@ -87,14 +83,13 @@ export class Directory {
     this.#listeners.add(listener);
   }
 
-  /** Reads the list of resources again after each change of a CRD. */
   follow(definitions: Informer): void {
     definitions.onChange(({ object, old, type }) => {
       if (type === 'deleted' || servedNames(object) !== servedNames(old)) void this.refresh();
     });
   }
 
-  /** Reads the served resources. A call during a read starts a second read after the first read. */
+  /** A call during a read starts a second read afterwards. */
   async refresh(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#stale = true;
@@ -104,8 +99,7 @@ export class Directory {
     try {
       await this.#reading;
     } catch {
-      // The next change or a timer triggers another read of the list. Until the next read, the directory uses its last
-      // list.
+      // A timer retries the failed read. Until then, the directory uses its last list.
       this.#clock.setTimeout(() => void this.refresh(), 1000);
     } finally {
       this.#reading = undefined;

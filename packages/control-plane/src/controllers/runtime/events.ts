@@ -5,7 +5,6 @@ import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from './api.ts';
 import { EVENTS, NEW_EVENTS } from './resources.ts';
 
-/** The object of an event. The UID and other fields of the object may be unknown. */
 export interface EventSubject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -26,23 +25,16 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
   resourceVersion: metadata.resourceVersion,
 });
 
-/**
- * The maximum number of events of one type for one object in a burst. After the burst, each interval allows one more
- * event.
- */
+/** The maximum number of events of one type for one object in a burst. Later, each interval allows one more event. */
 const BURST = 25;
 const REFILL_MS = 300_000;
 /** The minimum number of similar events that the writer combines. Similar events differ only in their messages. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
-/** The maximum number of cached events and subjects. */
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-/**
- * A reported event: its name, its first time, and its count. The record also exists if the writer did not write the
- * event.
- */
+/** The record exists even if the writer did not write the event. */
 interface Observed {
   readonly namespace: string;
   readonly name: string;
@@ -55,7 +47,7 @@ interface Group {
   last: number;
 }
 
-/** A map with a limited size. A full map removes its oldest entry. */
+/** A map that removes its oldest entry when it is full. */
 class Recent<V> extends Map<string, V> {
   override set(key: string, value: V): this {
     this.delete(key);
@@ -70,10 +62,10 @@ class Recent<V> extends Map<string, V> {
 }
 
 /**
- * Writes the events of controllers, as client-go's recorder does:
+ * The rules of the writer are the rules of client-go's recorder.
  * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
- * - A subject gets a limited number of events of each type. The writer counts further events without a write.
+ * - A subject gets a limited number of events of each type. The writer counts events above this limit without a write.
  * - A rejected event is reported to `onError` and is not retried.
  * @see client-go tools/record
  */
@@ -113,7 +105,7 @@ export class EventWriter {
       lastTimestamp: now,
       count,
       type,
-      // The real recorder omits this field in combined events.
+      // As in client-go, a combined event has no `reportingComponent`.
       reportingComponent: combined ? '' : component,
       reportingInstance: '',
     };
@@ -122,7 +114,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Writes an event of `events.k8s.io`, for components that use this API. The writer does not combine these events. */
+  /** Writes an event of `events.k8s.io`. The writer does not combine these events. */
   announce(
     component: string,
     subject: EventSubject,
@@ -151,7 +143,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Counts an event. Events that the writer does not write also count. */
+  /** Counts an event. Unwritten events count too. */
   #observe(key: string, subject: EventSubject, now: string): Observed {
     const known = this.#observed.get(key) ?? {
       namespace: subject.namespace === '' ? 'default' : subject.namespace,
@@ -170,20 +162,19 @@ export class EventWriter {
       const raised = await allowing(this.#api.patch(EVENTS, metadata, { count, lastTimestamp, message }), 404);
       if (raised !== undefined) return;
     }
-    // A terminating namespace accepts no events, and some names of objects are invalid for events.
+    // A terminating namespace accepts no events, and some object names are invalid names for events.
     await allowing(this.#api.create(EVENTS, event, { namespace: metadata.namespace }), 403, 404, 422);
   }
 
   /**
-   * Returns the suffix of the name of an event: sixteen hexadecimal digits of the time in nanoseconds, as in
-   * Kubernetes. The last digits of the suffix are a counter.
+   * The suffix consists of sixteen hexadecimal digits of the time in nanoseconds, as in Kubernetes. The last digits are
+   * a counter.
    */
   #suffix(): string {
     const nanos = BigInt(this.#clock.now().getTime()) * 1_000_000n + BigInt(this.#number++ % 1_000_000);
     return nanos.toString(16);
   }
 
-  /** Returns whether events with this reason have too many different messages. */
   #isOneOfMany(key: string, message: string): boolean {
     const now = this.#clock.now().getTime();
     const group = this.#groups.get(key);
@@ -194,7 +185,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // If a message already has an event, the event stays, even above the limit.
+    // If a message already has an event, the writer updates the event even above the limit.
     group.messages.delete(message);
     return true;
   }
@@ -212,7 +203,6 @@ export class EventWriter {
   }
 }
 
-/** Writes events of one component. */
 export type Recorder = (subject: EventSubject | ApiObject, type: EventType, reason: string, message: string) => void;
 
 export const recorderOf =
@@ -220,7 +210,6 @@ export const recorderOf =
   (subject, type, reason, message) =>
     writer.record(component, 'metadata' in subject ? subjectOf(subject) : subject, type, reason, message);
 
-/** Writes events of `events.k8s.io` for one component, with the field `action`. */
 export type Announcer = (
   subject: EventSubject | ApiObject,
   type: EventType,
@@ -229,7 +218,6 @@ export type Announcer = (
   note: string,
 ) => void;
 
-/** Returns the announcer of one component, which writes events of `events.k8s.io`. */
 export const announcerOf =
   (writer: EventWriter, component: string): Announcer =>
   (subject, type, reason, action, note) =>

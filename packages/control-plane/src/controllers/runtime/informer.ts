@@ -4,7 +4,7 @@ import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
 
-/** The type of a change of an object. `old` is the previous state, if the object existed before. */
+/** `old` is undefined for a new object. */
 export interface Change {
   readonly type: 'added' | 'updated' | 'deleted';
   readonly object: ApiObject;
@@ -13,7 +13,7 @@ export interface Change {
 
 export type ChangeHandler = (change: Change) => void;
 
-/** Returns the key of an object: `namespace/name`, or `name` if the object is cluster-scoped. */
+/** A key is `namespace/name`, or `name` for a cluster-scoped object. */
 export const keyOf = (object: Pick<ApiObject, 'metadata'>): string => {
   const { namespace, name = '' } = object.metadata;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
@@ -39,22 +39,19 @@ interface WatchEvent {
 /** The delay before the retry of a failed list or watch. */
 const RETRY_MS = 1000;
 
-/** Returns the fields of an object that an informer stores. */
 export type Projection = (object: ApiObject) => ApiObject;
 
-/** Keeps only the metadata. The metadata are sufficient for owners and finalizers. */
+/** Metadata is sufficient for the handling of owners and finalizers. */
 export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
   const { managedFields: _managedFields, annotations: _annotations, labels: _labels, ...rest } = metadata;
   return { apiVersion, kind, metadata: rest };
 };
 
-/** Removes fields that no controller reads. */
 export const withoutManagedFields: Projection = (object) => {
   delete object.metadata.managedFields;
   return object;
 };
 
-/** The fields of a container that the scheduler and quotas need. */
 const slimContainer = ({
   name,
   ports,
@@ -93,8 +90,8 @@ export const slimNode: Projection = (node) => {
 const decoder = new TextDecoder();
 
 /**
- * A cache of one resource. The informer lists the objects and then watches them. Handlers first get all existing objects,
- * and then every change.
+ * Lists the objects of one resource and then watches them. Handlers first get all existing objects, and then every
+ * change.
  */
 export class Informer {
   readonly resource: Resource;
@@ -126,9 +123,7 @@ export class Informer {
     return this.#objects.size;
   }
 
-  /**
-   * Calls `handler` for all existing objects and for every later change. The result is a function that ends the calls.
-   */
+  /** Calls `handler` for all existing objects and for every later change. Returns a function that ends the calls. */
   onChange(handler: ChangeHandler): () => void {
     this.#handlers.add(handler);
     for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
@@ -136,8 +131,8 @@ export class Informer {
   }
 
   /**
-   * Creates an index, and returns a function that finds the objects with an index key. For example, the key is the name
-   * of a node, and the objects are its pods.
+   * Creates an index, and returns a function that finds the objects with an index key. For example, a node name finds
+   * its pods.
    */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
     const index = { of, keys: new Map<string, Set<string>>() };
@@ -153,7 +148,7 @@ export class Informer {
     };
   }
 
-  /** Starts the informer, once. The promise resolves when the first list is in the cache. */
+  /** The promise resolves when the first list is in the cache. */
   start(signal: AbortSignal): Promise<void> {
     this.#synced ??= new Promise((resolve) => {
       void this.#run(AbortSignal.any([signal, this.#stopped.signal]), resolve);
@@ -175,7 +170,7 @@ export class Informer {
         version = await this.#watch(version, signal);
       } catch (error) {
         if (signal.aborted) break;
-        // A 410 means that the resourceVersion is too old. The informer starts with a new list after any error.
+        // The code 410 means that the resourceVersion is too old. A new list is correct after any other error too.
         version = undefined;
         if (!(error instanceof ApiError && error.code === 410)) await sleep(this.#clock, RETRY_MS, signal);
       }
@@ -197,10 +192,10 @@ export class Informer {
     return answer.metadata.resourceVersion ?? '0';
   }
 
-  /** Follows changes until the stream ends, and returns the resourceVersion from which the next watch continues. */
+  /** Returns the resourceVersion at which the next watch starts. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
-    // The watch requests no bookmarks, because bookmarks would wake about sixty watches every minute. Without
-    // bookmarks, an informer may need a new list. Within one process, a new list is cheap.
+    // Bookmarks would wake about sixty watches every minute, so the watch requests no bookmarks. A watch without
+    // bookmarks may need a new list, which is cheap within one process.
     const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;
     const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
     if (!succeeded(response)) throw new ApiError(response.status, {});

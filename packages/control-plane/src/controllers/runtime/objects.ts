@@ -1,31 +1,27 @@
 import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** Returns the reference to the controller that owns an object, or undefined. */
 export const controllerOf = (object: ApiObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find(({ controller }) => controller === true);
 
-/** Returns whether the object is being deleted. */
 export const isDying = (object: ApiObject): boolean => object.metadata.deletionTimestamp !== undefined;
 
 export const phaseOf = (object: ApiObject): string => text(look(object, 'status'), 'phase');
 
-/** Returns the condition of a status with this type, or undefined. */
 export const conditionOf = (object: ApiObject, type: string): Record<string, unknown> | undefined =>
   items(look(object, 'status'), 'conditions').find((condition) => condition.type === type);
 
 export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
-/** Returns the generation of a pod as the field `observedGeneration` of a new condition. */
+/** Returns the generation of a pod in the form of `observedGeneration`, for a new condition. */
 export const observedOf = ({ metadata: { generation } }: ApiObject): { observedGeneration?: number } =>
   generation === undefined ? {} : { observedGeneration: generation };
 
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
-/** Returns whether a pod runs or will run. A pod that has ended or is being deleted is not active. */
+/** A pod that has ended or is being deleted is not active. */
 export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDying(pod);
 
-/** Returns the last transition time of a condition, or undefined. */
 export function transitionOf(object: ApiObject, type: string): Date | undefined {
   const time = conditionOf(object, type)?.lastTransitionTime;
   return typeof time === 'string' ? new Date(time) : undefined;
@@ -35,7 +31,7 @@ export const namespaceOf = (object: ApiObject): string => object.metadata.namesp
 
 export const nodeNameOf = (pod: ApiObject): string => text(look(pod, 'spec'), 'nodeName');
 
-/** Converts an integer or a percentage to a number. A percentage refers to `total`. */
+/** Converts an integer or a percentage of `total` to a number. */
 export function scaled(value: unknown, total: number, roundUp: boolean): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || !/^\d+%$/.test(value)) return 0;
@@ -53,7 +49,7 @@ export const ownerReference = (owner: ApiObject): OwnerReference => ({
   blockOwnerDeletion: true,
 });
 
-/** Returns a merge patch of labels. The patch also removes labels that are not wanted. */
+/** The merge patch sets the wanted labels and removes all others. */
 export const labelPatch = (
   known: Readonly<Record<string, string>> | undefined,
   wanted: Readonly<Record<string, string>>,

@@ -2,14 +2,13 @@ import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 30_000;
-/** The maximum delay of a timer in Node.js (31 bits). */
+/** The maximum delay of a Node.js timer, which has 31 bits. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** The number of keys that are processed in parallel. */
 const WORKERS = 16;
 
 /**
- * A queue of keys. The queue contains a key at most once, and only one worker at a time processes the key. After a failure,
- * the queue retries the key with a growing delay.
+ * A queue of keys. The queue contains a key at most once, and only one worker at a time processes the key. The queue
+ * retries a failed key with a growing delay.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -66,7 +65,7 @@ export class WorkQueue {
     this.#timers.clear();
   }
 
-  /** Starts the work after the current turn of the event loop, because one turn may change several objects. */
+  /** The work starts after the current turn of the event loop, because one turn may change several objects. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

@@ -7,7 +7,6 @@ const define = (group: string, plural: string, namespaced: boolean, version = 'v
   namespaced,
 });
 
-/** The resources that the controllers read and write. */
 export const NAMESPACES = define('', 'namespaces', false);
 export const NODES = define('', 'nodes', false);
 export const PODS = define('', 'pods', true);

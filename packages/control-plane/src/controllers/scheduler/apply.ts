@@ -25,9 +25,7 @@ export class SchedulerWriter {
     this.#volumes = new BindingWriter(api);
   }
 
-  /**
-   * Reports in an event and in the status why a pod has no node. If the reason does not change, nothing is reported.
-   */
+  /** An unchanged reason is not reported again. */
   async unschedulable(pod: ApiObject, message: string): Promise<void> {
     const old = conditionOf(pod, 'PodScheduled');
     if (old?.status === 'False' && old.reason === 'Unschedulable' && old.message === message) return;
@@ -47,7 +45,7 @@ export class SchedulerWriter {
     await allowing(this.#api.patch(PODS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Binds a pod to a node. If the pod is gone or already has a node, nothing happens. */
+  /** A pod that is gone or already has a node is ignored. */
   async bind(pod: ApiObject, node: string): Promise<void> {
     const { name = '', uid = '' } = pod.metadata;
     const namespace = namespaceOf(pod);

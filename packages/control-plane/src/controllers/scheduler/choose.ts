@@ -6,7 +6,6 @@ import { crowded, final, type Refusal, unschedulableMessage } from './refusal.ts
 import type { Usage } from './resources.ts';
 import { reachesVolumes } from './volumes.ts';
 
-/** The node for a pod, or the reasons why no node is suitable. */
 export type Decision = { readonly node: ApiObject } | { readonly why: string };
 
 const TAKEN =
@@ -16,15 +15,12 @@ const TAKEN =
 export interface VolumeChoice {
   /** Whether another pod uses a claim that allows only one pod. */
   readonly isTaken?: boolean;
-  /**
-   * The preferred node: the node with the prepared volumes of the pod. Without prepared volumes, the nominated node of
-   * the pod.
-   */
+  /** The node with the prepared volumes of the pod, or the nominated node of the pod. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }
 
-/** Returns the suitable node with the fewest pods. If no node is suitable, the result contains the reasons. */
+/** If no node is suitable, the decision contains the reasons. */
 export function chooseNode(
   pod: ApiObject,
   nodes: Iterable<ApiObject>,

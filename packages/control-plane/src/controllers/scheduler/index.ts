@@ -25,28 +25,21 @@ const isPending = (pod: ApiObject): boolean =>
   text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
   items(look(pod, 'spec'), 'schedulingGates').length === 0;
 
-/**
- * Returns whether the fields of a node that the scheduler reads are equal. A heartbeat changes none of the compared
- * fields.
- */
+/** A heartbeat changes none of the compared fields. */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.spec, old.spec) &&
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'status').allocatable, look(old, 'status').allocatable);
 
-/** The state of the scheduler between its decisions. */
 interface Memory {
   readonly usage: Usage;
-  /** The keys of pods without a suitable node. A change of a node or pod adds these pods to the queue again. */
+  /** Pods without a suitable node. A change of a node or pod adds these pods to the queue again. */
   readonly waiting: Set<string>;
-  /** The node on which the claims of a pod have volumes or will get volumes, by the key of the pod. */
+  /** The node for which the claims of a pod are being bound, by the key of the pod. */
   readonly reserved: Map<string, string>;
 }
 
-/**
- * The result for a pod. With `prepare`, the claims of the pod are first bound for the chosen node. The events of the
- * claims trigger the next decision.
- */
+/** `prepare` binds the claims of the pod before the pod. The events of the claims trigger the next decision. */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
   | { readonly kind: 'bind'; readonly node: string }
@@ -67,7 +60,6 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   const usersOf = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
   const hasPlace = (pod: ApiObject): boolean =>
     !isTerminal(pod) && (nodeNameOf(pod) !== '' || usage.nodeOf(pod.metadata.uid ?? '') !== undefined);
-  /** Returns whether another pod uses a claim that only one pod may use. */
   const isTaken = (pod: ApiObject): boolean =>
     claimNamesOf(pod).some((name) => {
       const key = `${namespaceOf(pod)}/${name}`;
@@ -82,7 +74,6 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
     if (needs.blocked !== undefined) return blocked(needs.blocked);
     const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
     const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    // The scheduler prefers a node that a client has nominated.
     const preferred = reserved.get(keyOf(pod)) ?? text(look(pod, 'status'), 'nominatedNodeName');
     const choice = { node: preferred, canBind, isTaken: isTaken(pod) };
     const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, choice);
@@ -111,7 +102,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
         usage.remove(pod.metadata.uid ?? '');
         throw error;
       });
-      // These codes mean that the pod no longer exists, or that another client has bound the pod.
+      // The pod no longer exists, or another client has bound the pod.
       await allowing(bound, 404, 409);
     }
   });
@@ -124,17 +115,13 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   for (const cache of [claims, volumes, classes]) cache.onChange(retryAll);
 }
 
-/**
- * Adds all waiting pods to the queue. Pods with the highest priority come first. For equal priorities, the pod with the
- * longest wait comes first.
- */
+/** Pods with the highest priority come first, and for equal priorities the pods with the longest wait. */
 function retry(pods: Informer, waiting: ReadonlySet<string>, work: WorkQueue): void {
   const priorityOf = (key: string): number => number(look(pods.get(key), 'spec'), 'priority') ?? 0;
   const keys = [...waiting].map((key) => ({ key, priority: priorityOf(key) }));
   for (const { key } of keys.sort((one, other) => other.priority - one.priority)) work.add(key);
 }
 
-/** Updates the state of the scheduler after changes of pods. */
 function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: WorkQueue): void {
   const retryAttracted = (): void => {
     for (const key of waiting) {
@@ -154,7 +141,7 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // The start of a deletion triggers no retry, because the resources of the pod are not free yet.
+      // A pod that is being deleted still uses its resources, so the start of a deletion triggers no retry.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
@@ -170,8 +157,8 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
 }
 
 /**
- * Assigns pending pods to nodes. The scheduler checks taints, selectors, affinity to nodes and pods, topology spread,
- * resources and volumes. The scheduler selects the suitable node with the fewest pods. The scheduler does not preempt pods.
+ * Assigns pending pods to nodes, but does not preempt pods. The scheduler checks taints, selectors, affinity to nodes
+ * and pods, topology spread, resources and volumes. The scheduler selects the suitable node with the fewest pods.
  * @see kubernetes pkg/scheduler
  */
 export const scheduler: Controller = { name: 'scheduler', setup };

@@ -9,8 +9,8 @@ type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
 /**
- * Similar pods, and their number on each node. A group shares the namespace, the labels and the termination state, or
- * one anti-affinity term.
+ * Similar pods, and their number on each node. Pods are similar if they share the namespace, labels and termination
+ * state. Pods with one anti-affinity term form a group too.
  */
 interface Group<T> {
   readonly of: T;
@@ -34,7 +34,6 @@ interface OwnedTerm {
   readonly term: Plain;
 }
 
-/** Returns the reason why other pods make a node unsuitable for a pod, or undefined if the node is suitable. */
 export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -58,8 +57,8 @@ function count(counts: Counts, key: string, by: number): void {
 }
 
 /**
- * Returns a function that checks whether labels match a term. A term without a selector matches nothing. The server has
- * already added the labels of `matchLabelKeys` to the selector.
+ * A term without a selector matches nothing. The server has already added the labels of `matchLabelKeys` to the
+ * selector of the term.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isPlain(term.labelSelector)) return () => false;
@@ -72,8 +71,8 @@ const selectsAll = (term: Plain): boolean =>
   items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
 /**
- * Returns a function that checks whether a term of `owner` applies to pods. The namespaces and the labels of the term
- * must match. By default, a term applies to the namespace of the owner.
+ * The namespaces and the labels of a term must match a pod. A term without namespaces applies to the namespace of its
+ * owner.
  */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
   const matches = labelMatcher(term);
@@ -94,12 +93,12 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
   (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
-/** The number of pods on each node, in groups of similar pods. Reading groups is faster than reading single pods. */
+/** Pods are counted in groups of similar pods, because a check of each group is faster than a check of each pod. */
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
   /**
-   * The group and node of each counted pod, by UID. The objects are not stored, because the cluster may have many thousand
+   * The group and node of each pod, by UID. The objects are not stored, because the cluster may have many thousand
    * pods.
    */
   readonly #pods = new Map<string, Place>();
@@ -124,10 +123,7 @@ export class Neighbours {
     for (const key of known.repelling) leave(this.#repelling, key, known.node);
   }
 
-  /**
-   * Returns the check of nodes for a pod in relation to other pods. `namespaceLabels` is used for terms that select
-   * namespaces.
-   */
+  /** `namespaceLabels` is used for terms that select namespaces. */
   checkFor(pod: ApiObject, nodes: readonly ApiObject[], namespaceLabels: NamespaceLabels): NeighbourCheck {
     const checks: NeighbourCheck[] = [];
     const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
@@ -166,7 +162,10 @@ export class Neighbours {
     };
   }
 
-  /** A pod counts only if the pod matches all terms. The first pod of a group may match its own terms. */
+  /**
+   * A pod counts only if it matches all affinity terms of the new pod. If no pod matches, the new pod may match its own
+   * affinity terms.
+   */
   #attracted(
     pod: ApiObject,
     terms: readonly Plain[],
@@ -193,10 +192,10 @@ export class Neighbours {
     const key = text(constraint, 'topologyKey');
     const matches = labelMatcher(constraint);
     const namespace = namespaceOf(pod);
-    // Terminating pods are not counted. If a selector matches all pods, no pod is counted.
+    // Terminating pods do not count.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Only pods on nodes for the new pod count. The policies of the constraint define these nodes.
+    // Only pods on nodes that are possible for the new pod count. The policies of the constraint define these nodes.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

@@ -17,7 +17,6 @@ export function tolerates(toleration: Plain, taint: Plain): boolean {
 const toleratesAll = (tolerations: readonly Plain[], taints: readonly Plain[]): boolean =>
   taints.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)));
 
-/** Returns whether a label value or a node name meets a requirement of a node selector. */
 function meets(requirement: Plain, value: string | undefined): boolean {
   const values = strings(requirement, 'values');
   switch (text(requirement, 'operator')) {
@@ -38,7 +37,7 @@ function meets(requirement: Plain, value: string | undefined): boolean {
   }
 }
 
-/** Returns whether a node meets a node selector. The node must meet all requirements of at least one term. */
+/** The node must meet all requirements of at least one term. */
 export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean {
   const terms = items(selector, 'nodeSelectorTerms');
   const nodeLabels = node.metadata.labels ?? {};
@@ -54,7 +53,6 @@ export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean
   });
 }
 
-/** Returns whether a node meets the node selector and the required node affinity of a pod. */
 export function isNamed(pod: ApiObject, node: ApiObject): boolean {
   const spec = look(pod, 'spec');
   const nodeLabels = node.metadata.labels ?? {};
@@ -75,8 +73,8 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
 }
 
 /**
- * Returns the names of the nodes in the required node affinity of a pod. If a term contains no names, the result is
- * undefined. If the requirements contradict each other, the result is empty.
+ * The result is undefined if a term contains no node names. The result is empty if the requirements contradict each
+ * other.
  */
 export function nodesNamed(pod: ApiObject): ReadonlySet<string> | undefined {
   const required = look(pod, 'spec', 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;

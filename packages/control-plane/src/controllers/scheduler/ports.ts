@@ -5,13 +5,12 @@ const ANY = '0.0.0.0';
 
 interface HostPort {
   readonly ip: string;
-  /** The protocol and the number of the port: `TCP/80`. */
+  /** The protocol and number of the port: `TCP/80`. */
   readonly port: string;
 }
 
 const known = new WeakMap<ApiObject, readonly HostPort[]>();
 
-/** Returns the ports of the node that the containers of a pod request. */
 export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
   const found = known.get(pod);
   if (found !== undefined) return found;
@@ -29,7 +28,6 @@ export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
   return ports;
 }
 
-/** The used ports of each node. Each change of a pod updates the used ports. */
 export class HostPorts {
   /** The number of pods that use each address, by node and port. */
   readonly #taken = new Map<string, Map<string, number>>();
@@ -46,10 +44,7 @@ export class HostPorts {
     }
   }
 
-  /**
-   * Returns whether all ports are free on a node. A port on all addresses conflicts with a port of equal number on any
-   * single address.
-   */
+  /** A port on all addresses conflicts with the equal port on any single address. */
   areFree(node: string, ports: readonly HostPort[]): boolean {
     return ports.every(({ ip, port }) => {
       const byAddress = this.#taken.get(`${node} ${port}`);

@@ -1,17 +1,16 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
 
-/** The reasons why a node does not accept a pod. */
 export interface Refusal {
   readonly reasons: readonly string[];
-  /** `isFinal` is true if the removal of other pods cannot make the node suitable (`UnschedulableAndUnresolvable`). */
+  /** Whether the removal of other pods cannot make the node suitable (`UnschedulableAndUnresolvable`). */
   readonly isFinal: boolean;
 }
 
 /** Returns a refusal that the removal of other pods cannot change. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
-/** Returns a refusal that the removal of other pods can change, because the other pods use the resources. */
+/** Returns a refusal that the removal of other pods can change, because these pods use the resources. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
 /** Returns the start of a message: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
@@ -30,10 +29,7 @@ const preemption = (pod: ApiObject, nodes: number, refusals: readonly Refusal[])
   return available(nodes, outlooks);
 };
 
-/**
- * Returns the message of kube-scheduler for a pod without a suitable node. The second part of the message reports that
- * preemption found no victims.
- */
+/** The second part of kube-scheduler's message reports that preemption found no victims. */
 export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[]): string {
   const nodes = refusals.length;
   if (nodes === 0) return 'no nodes available to schedule pods';

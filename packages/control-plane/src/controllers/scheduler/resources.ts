@@ -16,8 +16,8 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 const known = new WeakMap<ApiObject, Amounts>();
 
 /**
- * Returns the requests of a pod: the sum of all containers, or the request of the largest init container if this
- * request is higher. The result also includes the overhead, and one pod for the limit of pods per node.
+ * The request of a pod is the sum of all containers, or the request of the largest init container if that is higher.
+ * The overhead is included, and one pod for the limit of pods per node.
  */
 export function requestsOf(pod: ApiObject): Amounts {
   const found = known.get(pod);
@@ -27,7 +27,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   for (const container of items(spec, 'containers')) add(sum, look(container, 'resources', 'requests'));
   for (const container of items(spec, 'initContainers')) {
     const requests = look(container, 'resources', 'requests');
-    // An init container that always restarts is a sidecar. A sidecar runs as long as the pod.
+    // An init container that always restarts runs as long as the pod, so its request is part of the sum.
     if (text(container, 'restartPolicy') === 'Always') add(sum, requests);
     else
       for (const [name, quantity] of Object.entries(requests))
@@ -39,7 +39,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   return sum;
 }
 
-/** Returns the allocatable resources of a node. A node without this field has no limits. */
+/** A node without allocatable resources has no limits. */
 export function allocatableOf(node: ApiObject): Amounts {
   const found = known.get(node);
   if (found !== undefined) return found;
@@ -55,15 +55,13 @@ interface Place {
   readonly ports: ReturnType<typeof hostPortsOf>;
 }
 
-/** The sum of the requests on each node. */
 export class Usage {
-  /** The groups of similar pods on the nodes. */
   readonly neighbours = new Neighbours();
   readonly #nodes = new Map<string, Map<string, number>>();
   readonly #pods = new Map<string, Place>();
   readonly #ports = new HostPorts();
 
-  /** Counts a pod on a node. A second call for the same pod has no effect. */
+  /** A second call for the same pod has no effect. */
   put(pod: ApiObject, node: string): void {
     const { uid = '' } = pod.metadata;
     if (this.#pods.has(uid)) return;

@@ -6,20 +6,16 @@ import { claimNamesOf, SELECTED_NODE } from '../volumes/binder/claims.ts';
 import { classOfClaim, findVolume, hasClaimRef, isFor, requestOf } from '../volumes/binder/match.ts';
 import { matchesNodeSelector } from './node-match.ts';
 
-/** Returns whether only one pod may use a claim. */
 export const isForOnePod = (claim: ApiObject | undefined): boolean =>
   strings(look(claim, 'spec'), 'accessModes').includes('ReadWriteOncePod');
 
-/** The caches of claims, volumes and other objects about volumes. */
 export interface VolumeCaches {
   readonly claims: Informer;
   readonly volumes: Informer;
   readonly classes: Informer;
 }
 
-/** The restrictions that the claims of a pod impose on its node. */
 export interface VolumeNeeds {
-  /** The reason why the pod cannot be scheduled yet. */
   readonly blocked: string | undefined;
   /** Volumes whose node affinity the node must meet. */
   readonly volumes: readonly ApiObject[];
@@ -54,15 +50,12 @@ function reaches(volume: ApiObject, node: ApiObject): boolean {
   return required === undefined || matchesNodeSelector(required, node);
 }
 
-/** Returns whether the node affinities of all volumes allow a node. */
 export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): boolean =>
   volumes.every((volume) => reaches(volume, node));
 
-/** A plan that assigns volumes to the claims of a pod, for one node. */
 export interface VolumePlan {
   /** Existing volumes. Each volume has the claim to which the plan assigns it. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
-  /** Claims that need new volumes. */
   readonly provisions: readonly ApiObject[];
 }
 
@@ -81,8 +74,7 @@ function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boo
 }
 
 /**
- * Plans the volumes for the claims of a pod on a node. The smallest claim chooses first. The result is undefined if a
- * claim would get no volume.
+ * The smallest claim gets a volume first. The result is undefined if one claim cannot get a volume.
  * @see FindPodVolumes of the scheduler's volume binder
  */
 export function planVolumes(
@@ -111,7 +103,7 @@ function matchOn(
   taken: readonly { readonly volume: ApiObject }[],
 ): ApiObject | undefined {
   const left = [...volumes.all()].filter((volume) => !taken.some((one) => one.volume === volume));
-  // A claim with a reserved volume cannot use another volume on any node.
+  // A claim with a reserved volume cannot use any other volume.
   const promised = left.find((volume) => hasClaimRef(volume) && isFor(volume, claim));
   if (promised !== undefined) return reaches(promised, node) ? promised : undefined;
   return findVolume(

@@ -11,7 +11,6 @@ const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';
 const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';
 const ATTRIBUTES_CLASS_FINALIZER = 'kubernetes.io/vac-protection';
 
-/** Returns a patch of the finalizers, or undefined if the finalizers are correct. */
 function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown {
   const { finalizers = [], resourceVersion } = object.metadata;
   if (finalizers.includes(finalizer) === wanted) return undefined;
@@ -21,7 +20,6 @@ function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown
 
 type Protect = (resource: Resource, object: ApiObject, finalizer: string, wanted: boolean) => Promise<void>;
 
-/** Returns a function that adds a missing finalizer, or removes an unnecessary finalizer. */
 const protector =
   (api: Api): Protect =>
   async (resource, object, finalizer, wanted) => {
@@ -32,8 +30,8 @@ const protector =
 const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
 
 /**
- * Returns whether a pod may still have a claim mounted. A pod without a node has no mounts. The use ends when the pod
- * is deleted. For an ephemeral claim, the use ends when the pod ends.
+ * A pod without a node has no mounts. A pod uses a claim until the pod is deleted, and an ephemeral claim until the pod
+ * ends.
  */
 function mayUse(pod: ApiObject, claim: string): boolean {
   if (nodeNameOf(pod) === '') return false;
@@ -78,7 +76,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Removes the finalizers of unused claims and volumes. @see kubernetes pkg/controller/volume/pvcprotection */
+/** @see kubernetes pkg/controller/volume/pvcprotection */
 export const storageProtection: Controller = { name: 'pvc-protection', setup };
 
 /** Returns the VolumeAttributesClasses that a claim has, gets, or will get. */
@@ -122,7 +120,6 @@ function setupClasses({ api, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Removes the finalizers of unused VolumeAttributesClasses.
  * @see kubernetes pkg/controller/volume/vacprotection
  */
 export const classProtection: Controller = { name: 'volumeattributesclass-protection', setup: setupClasses };

@@ -69,7 +69,7 @@ test('a claim is bound; its volume is attached while a pod uses it or a node has
   expect(plane.errors).toEqual([]);
 });
 
-/** Creates a claim that a pod of node `n` used. The pod is deleted, but the kubelet still has the volume mounted. */
+/** The pod is deleted, but its kubelet still has the volume mounted. */
 async function leftMounted(plane: TestPlane, ready: string): Promise<void> {
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
   await plane.must('POST', '/api/v1/nodes', { ...node, status: { conditions: [{ type: 'Ready', status: ready }] } });

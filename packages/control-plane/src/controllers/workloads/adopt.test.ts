@@ -58,7 +58,7 @@ test('adopted and released objects keep their other owners', async () => {
     metadata: { name: 'web' },
     spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: { metadata, spec } },
   });
-  // The ReplicaSet adopted a pod that the cache did not contain, so the ReplicaSet created no second pod.
+  // The ReplicaSet adopted an uncached pod, so it created no second pod.
   expect((await plane.list(path)).map((pod) => pod.metadata.name)).toEqual(['p']);
   const owners = async () =>
     (await plane.must('GET', `${path}/p`)).metadata.ownerReferences?.map(({ kind }) => kind).sort();
@@ -85,7 +85,7 @@ test('a set that cannot adopt a pod retries, and reports no failure', async () =
     metadata: { name: 'keep' },
     spec: { policyName: 'keep', validationActions: ['Deny'] },
   });
-  // The policy takes effect only after a delay.
+  // An admission policy takes effect only after a delay.
   await plane.clock.advance(10_000);
   const metadata = { name: 'p', labels: { app: 'web' } };
   const spec = { containers: [{ name: 'c', image: 'i' }] };

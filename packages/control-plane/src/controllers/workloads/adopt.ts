@@ -9,20 +9,18 @@ type SelectorSpec = Parameters<typeof selectorOf>[0];
 
 const NOTHING: LabelSelector = () => false;
 
-/** The rules with which an owner adopts and releases objects. */
 export interface Household {
   readonly owners: Resource;
   readonly resource: Resource;
   readonly objects: Informer;
-  /** The finalizers of an owned object. */
   readonly finalizers?: readonly string[];
-  /** Called with the new state of each adopted object. The cache may not contain the adoption yet. */
+  /** Reports each adopted object, because the cache may not contain the adoption yet. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
 /**
- * Decides which objects belong to an owner. An owner adopts matching objects without a controller. Objects that no
- * longer match are released (`ControllerRefManager`).
+ * An owner adopts matching objects without a controller, and releases objects that no longer match
+ * (`ControllerRefManager`).
  */
 export class Adoption {
   readonly #api: Api;
@@ -42,10 +40,7 @@ export class Adoption {
     this.#orphansIn = objects.index((object) => (controllerOf(object) === undefined ? [namespaceOf(object)] : []));
   }
 
-  /**
-   * Returns whether the selector of an owner matches an object. The selector is compiled once for each version of the
-   * owner.
-   */
+  /** The selector is compiled once for each version of the owner. */
   selects(owner: ApiObject, object: ApiObject): boolean {
     let selector = this.#selectors.get(owner);
     if (selector === undefined) {
@@ -57,7 +52,7 @@ export class Adoption {
   }
 
   /**
-   * Adopts and releases objects, and returns the objects of the owner.
+   * Returns the objects of the owner after adoptions and releases.
    * @param mayAdopt Whether the owner may adopt this orphan
    * @throws ApiError, or Error if an orphan could not be adopted; the caller retries
    */
@@ -80,8 +75,8 @@ export class Adoption {
   }
 
   /**
-   * Checks that the owner is not terminating. The garbage collector may have released the orphans of a terminating
-   * owner, so this owner must not adopt the orphans. The cache may be outdated, so the owner is read from the server.
+   * A terminating owner must not adopt objects, because the garbage collector may have released them. The owner is read
+   * from the server, because the cache may be outdated.
    */
   async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
     const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });

@@ -1,7 +1,7 @@
-/** The letters of a hash. Without vowels, the letters form no words (`rand.SafeEncodeString`). */
+/** The letters contain no vowels, so a hash contains no words (`rand.SafeEncodeString`). */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Returns a short name for a pod template: the FNV-1a hash of its JSON with sorted keys, encoded with these letters. */
+/** Returns the FNV-1a hash of the template's JSON with sorted keys. */
 export function templateHash(template: unknown): string {
   const text = sorted(template);
   let hash = 0x811c9dc5;
@@ -11,7 +11,7 @@ export function templateHash(template: unknown): string {
 
 function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`;
-  // An integer beyond 2^53 is a bigint, for example the seconds of a toleration.
+  // A bigint is an integer beyond 2^53, for example in the seconds of a toleration.
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

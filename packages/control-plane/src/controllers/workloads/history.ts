@@ -14,7 +14,6 @@ export function revisionOf({ revision }: ApiObject): bigint {
   return typeof revision === 'bigint' || Number.isSafeInteger(revision) ? BigInt(revision as bigint | number) : 0n;
 }
 
-/** Returns the revision as a JSON number: a double, or a bigint if a double would lose digits. */
 const asJson = (revision: bigint): number | bigint => exactInteger(revision.toString(), Number(revision));
 
 const createdAt = ({ metadata }: ApiObject): number => new Date(metadata.creationTimestamp ?? 0).getTime();
@@ -24,12 +23,12 @@ const byRevision = (a: ApiObject, b: ApiObject): number =>
   createdAt(a) - createdAt(b) ||
   ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
-/** Returns the data of a revision: the patch that restores its template. `kubectl rollout undo` sends this patch. */
+/** `kubectl rollout undo` sends this patch to restore the template. */
 const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
 
-/** Returns the hash of the template of a set. Each name collision changes the hash. */
+/** Each name collision changes the hash. */
 function hashOf(set: ApiObject): string {
   const collisions = number(look(set, 'status'), 'collisionCount') ?? 0;
   return templateHash(collisions === 0 ? look(set, 'spec', 'template') : [look(set, 'spec', 'template'), collisions]);
@@ -37,15 +36,13 @@ function hashOf(set: ApiObject): string {
 
 export interface Revisions {
   readonly current: ApiObject;
-  /**
-   * Further revisions of the current template. The caller removes duplicates, because a template has only one revision.
-   */
+  /** The caller removes duplicate revisions of the current template, because a template has only one revision. */
   readonly duplicates: readonly ApiObject[];
   /** Revisions of former templates, the oldest first. */
   readonly old: readonly ApiObject[];
 }
 
-/** The templates that a StatefulSet or DaemonSet has had. The templates are stored as ControllerRevisions. */
+/** The former templates of a StatefulSet or DaemonSet are stored as ControllerRevisions. */
 export class RevisionHistory {
   readonly #api: Api;
   readonly #owners: Resource;
@@ -63,9 +60,9 @@ export class RevisionHistory {
   }
 
   /**
-   * Ensures that the latest revision has the template of the set. If the template equals a former template, the
-   * revision of the former template gets the next number. The set adopts a matching revision without an owner.
-   * @throws ApiError if another object has the name. Before the error, the collision is counted in the set, so the next
+   * If the set returns to a former template, the revision of this template gets the next number. The set adopts a
+   * matching revision without an owner.
+   * @throws ApiError if another object has the name. The collision is counted in the set before the error, so the next
    * attempt uses another name
    */
   async keep(set: ApiObject): Promise<Revisions> {
@@ -113,7 +110,6 @@ export class RevisionHistory {
     await allowing(this.#api.patch(this.#owners, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Returns the template of a revision, or undefined if the revision does not exist. */
   templateOf(namespace: string, name: string): Plain | undefined {
     const revision = this.#revisions.get(`${namespace}/${name}`);
     if (revision === undefined) return undefined;
@@ -129,5 +125,4 @@ export class RevisionHistory {
   }
 }
 
-/** Returns the maximum number of former revisions of a set. */
 export const historyLimit = (set: ApiObject): number => number(look(set, 'spec'), 'revisionHistoryLimit') ?? 10;

@@ -32,8 +32,8 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
 }
 
 /**
- * Returns whether a pod has been ready for as long as its owner requires. For a pod that is not available yet, the
- * result contains the time at which the pod becomes available.
+ * Returns whether a pod has been ready for as long as its owner requires, or the time at which the pod becomes
+ * available.
  */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
@@ -46,7 +46,7 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** Returns the deletion cost of a pod, or 0 if the value is not a 32-bit integer. */
+/** The result is 0 if the deletion cost is not a 32-bit integer. */
 function deletionCostOf(pod: ApiObject): number {
   const value = pod.metadata.annotations?.[DELETION_COST] ?? '';
   const cost = /^(0|-?[1-9]\d*)$/.test(value) ? Number(value) : 0;
@@ -67,8 +67,8 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
 /**
- * Returns the values by which pods are sorted for deletion. The first differing value decides, and the pod with the
- * smaller value is deleted first.
+ * Returns the sort keys of a pod. The first differing value decides, and the pod with the smaller value is deleted
+ * first.
  */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
@@ -77,15 +77,13 @@ function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): 
   return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
-/**
- * Returns the age of a pod as a power of two of nanoseconds. Ages with the same power of two are equal in the order.
- */
+/** Returns the age of a pod as a power of two of nanoseconds, so that pods of about equal age are equal. */
 const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * Compares two pods by age: the younger pod is deleted first. Between pods of about equal age, the UID decides, so a
- * scale-down does not always delete the last pods. For equal ages, the result is 0.
+ * The younger pod is deleted first. The UID decides between pods of about equal age, so a scale-down does not always
+ * delete the last pods.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -119,9 +117,8 @@ function sortByWorth(
 }
 
 /**
- * Returns pods in the order of deletion by a set of replicas (`ActivePodsWithRanks`).
- * @param now The present time, with which ages are compared by magnitude. If `byWorth` is absent, ages are compared
- * with a precision of one second.
+ * Returns pods in the order in which a set deletes them (`ActivePodsWithRanks`).
+ * @param now The current time, for a comparison of ages by magnitude. Without `now`, ages are compared by seconds.
  * @param related Pods that count as pods of the set on a node.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
@@ -136,21 +133,21 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
  */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
-/** Returns a deleted pod in the form that the watch will soon report. */
+/** Returns a deleted pod as the watch will report it soon. */
 const dying = (pod: ApiObject): ApiObject => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },
 });
 
 /**
- * The pods of owners: the cached pods, corrected by recent creations and deletions of this controller. The correction
- * prevents a second pod if a watch event is late.
+ * Adds the recent creations and deletions of this controller to the cached pods. A late watch event therefore does not
+ * cause a second pod.
  */
 export class OwnedPods {
   readonly #api: Api;
   readonly #of: (uid: string) => ApiObject[];
   readonly #pods: Informer;
-  /** Creations and deletions by this controller that the cache does not contain yet, by owner. */
+  /** Creations and deletions that the cache does not contain yet, by owner. */
   readonly #made = new Map<string, Map<string, ApiObject>>();
   readonly #deleted = new Set<string>();
 
@@ -174,8 +171,8 @@ export class OwnedPods {
   }
 
   /**
-   * Returns all pods of an owner, including terminating and finished pods. A pod that this controller deleted counts as
-   * terminating immediately.
+   * The result includes terminating and finished pods. A pod that this controller deleted counts as terminating
+   * immediately.
    */
   all(owner: ApiObject): ApiObject[] {
     const { uid = '' } = owner.metadata;
@@ -184,12 +181,11 @@ export class OwnedPods {
     return pods.map((pod) => (!isDying(pod) && this.#deleted.has(pod.metadata.uid ?? '') ? dying(pod) : pod));
   }
 
-  /** Returns the pods of an owner that run or will run. */
   active(owner: ApiObject): ApiObject[] {
     return this.all(owner).filter((pod) => isActive(pod) && !this.#deleted.has(pod.metadata.uid ?? ''));
   }
 
-  /** Counts an adopted pod as a pod of the owner, until the cache contains the change. */
+  /** Counts an adopted pod until the cache contains the adoption. */
   took(owner: ApiObject, pod: ApiObject): void {
     const { namespace, name, uid = '' } = pod.metadata;
     const cached = this.#pods.get(`${namespace}/${name}`);
@@ -202,7 +198,7 @@ export class OwnedPods {
     this.#made.set(owner, known.set(uid, pod));
   }
 
-  /** Creates a pod of the owner. @throws ApiError */
+  /** @throws ApiError */
   async create(owner: ApiObject, pod: Plain): Promise<ApiObject> {
     const { uid = '', namespace = '' } = owner.metadata;
     const made = await this.#api.create(PODS, pod, { namespace }).catch((error: unknown) => {
@@ -218,7 +214,11 @@ export class OwnedPods {
     return made;
   }
 
-  /** Deletes a pod, unless it was already deleted or replaced. @param owner the subject of the event @throws ApiError */
+  /**
+   * Deletes a pod, unless another client has deleted or replaced the pod.
+   * @param owner the subject of the event
+   * @throws ApiError
+   */
   async delete(pod: ApiObject, owner?: ApiObject): Promise<void> {
     const { uid = '', namespace, name } = pod.metadata;
     if (this.#deleted.has(uid)) return;
@@ -239,22 +239,19 @@ export class OwnedPods {
     if (cached === undefined || cached.metadata.uid !== uid || isDying(cached)) this.#deleted.delete(uid);
   }
 
-  /** Removes the state of a deleted owner. */
   forget(uid: string): void {
     this.#made.delete(uid);
   }
 }
 
-/** Returns whether the server refused a creation because the namespace is terminating. */
 export const isTerminating = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
 
-/** The size of the first batch and the maximum size of a batch. */
 const FIRST_BATCH = 1;
 const BURST = 500;
 
 /**
- * Runs a number of equal requests in batches of doubling size. Stops after a batch with a failure (`slowStartBatch`).
+ * Runs equal requests in batches of doubling size, and stops after a batch with a failure (`slowStartBatch`).
  * @throws the error of the first failed request.
  */
 export async function inBatches(
@@ -272,7 +269,6 @@ export async function inBatches(
   }
 }
 
-/** Returns the pod counts for the status of a set. */
 export function countPods(
   pods: readonly ApiObject[],
   minReadySeconds: number,

@@ -21,7 +21,7 @@ import {
 
 const REPLICA_FAILURE = 'ReplicaFailure';
 
-/** The kind of a set: ReplicaSet or ReplicationController. Both kinds have the same logic. */
+/** ReplicaSets and ReplicationControllers have the same logic. */
 interface ReplicaKind {
   readonly resource: Resource;
   readonly kind: string;
@@ -29,13 +29,12 @@ interface ReplicaKind {
   readonly countsTerminating: boolean;
 }
 
-/** The error that prevents a set from creating its pods, or undefined. */
 interface ReplicaFailure {
   readonly reason: 'FailedCreate' | 'FailedDelete';
   readonly message: string;
 }
 
-/** Returns the conditions of the set with the failure. An existing failure condition keeps its time. */
+/** An existing failure condition keeps its time. */
 function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now: Date): Plain[] {
   const conditions = items(look(set, 'status'), 'conditions');
   const others = conditions.filter(({ type }) => type !== REPLICA_FAILURE);
@@ -65,10 +64,7 @@ function replicaSetStatus(
   return { status, lookAgainAt };
 }
 
-/**
- * Returns whether the status already has these values. Zero equals an absent value, except in the number of terminating
- * pods.
- */
+/** Zero equals an absent value, except in the number of terminating pods. */
 const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
   return (
@@ -79,14 +75,13 @@ const saysAlready = (object: ApiObject, status: Plain): boolean => {
   );
 };
 
-/** Returns the set with a label selector. A ReplicationController has a map of labels instead of a selector. */
+/** A ReplicationController has a map of labels instead of a selector. */
 const withSelector = (set: ApiObject): ApiObject => {
   const spec = look(set, 'spec');
   if (set.kind !== 'ReplicationController') return set;
   return { ...set, spec: { ...spec, selector: { matchLabels: spec.selector ?? {} } } };
 };
 
-/** Keeps the pods and the status of the sets of one kind up to date. */
 class ReplicaKeeper {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -109,10 +104,7 @@ class ReplicaKeeper {
     });
   }
 
-  /**
-   * Creates and deletes pods until the set has its size. After an error, the result contains the error and the failure
-   * for the status.
-   */
+  /** Creates or deletes pods. After a failure, the result contains the error and the failure for the status. */
   async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
     await this.adoption.claim(set, isActive);
     try {
@@ -150,14 +142,14 @@ class ReplicaKeeper {
     await Promise.all(surplus.map((pod) => this.#owned.delete(pod, set)));
   }
 
-  /** Returns the pods of a set that run or will run. The cache may still list a released pod as a pod of the set. */
+  /** The cache may still contain a released pod. */
   #activeOf(set: ApiObject): ApiObject[] {
     return this.#owned.active(set).filter((pod) => this.adoption.selects(set, pod));
   }
 
   /**
-   * Returns the pods of all sets that belong to the deployment of this set. A set deletes a pod earlier if its node has
-   * more related pods.
+   * Returns the pods of all sets that belong to the deployment of this set. A set first deletes pods on nodes with many
+   * related pods.
    */
   #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
     const owner = controllerOf(set);
@@ -203,7 +195,6 @@ const setupOf =
   };
 
 /**
- * Keeps the number of pods that each ReplicaSet requests.
  * @see kubernetes pkg/controller/replicaset
  */
 export const replicaSetController: Controller = {
@@ -217,7 +208,6 @@ export const replicaSetController: Controller = {
 };
 
 /**
- * Keeps the number of pods that each ReplicationController requests.
  * @see kubernetes pkg/controller/replication
  */
 export const replicationController: Controller = {

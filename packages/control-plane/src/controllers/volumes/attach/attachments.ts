@@ -3,23 +3,17 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, strings } from '../../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../../runtime/objects.ts';
 
-/** Returns the name of an attachment: `csi-` and a hash, as in the real controller. */
+/** Attachment names consist of `csi-` and a hash, as in kube-controller-manager. */
 export const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
-/**
- * Returns whether an attachment has a name of this controller. The controller does not change attachments of other
- * clients.
- */
+/** The controller does not change attachments with names of other clients. */
 export const isOwnAttachment = ({ metadata }: ApiObject): boolean => /^csi-[0-9a-f]{64}$/.test(metadata.name ?? '');
 
 /** Returns the unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-/**
- * Returns whether a volume may be attached to several nodes at the same time. Any number of nodes may attach a volume
- * without access modes.
- */
+/** A volume without access modes may be attached to any number of nodes. */
 export function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');
   return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany');
@@ -27,20 +21,20 @@ export function isShared(volume: ApiObject): boolean {
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** Returns whether an administrator has marked the node as out of service. */
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 
-/** Returns the fields of a node that decide whether its volumes may be detached, as a text for comparison. */
+/**
+ * Returns the fields of a node that decide whether its volumes may be detached. The text is compared with the previous
+ * text.
+ */
 export const detachView = (node: ApiObject | undefined): string => {
   const inUse = strings(look(node, 'status'), 'volumesInUse').join();
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;
   return `${inUse} ${ready} ${isOutOfService(node)}`;
 };
 
-/**
- * Returns the message for a pod whose volume is attached to another node. The message names the pods that use the volume.
- */
+/** The message for a volume on another node contains the pods that use the volume. */
 export function takenMessage(near: readonly (string | undefined)[], far: number): string {
   if (near.length + far === 0)
     return "Volume is already exclusively attached to one node and can't be attached to another";

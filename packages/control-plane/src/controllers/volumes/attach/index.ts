@@ -14,14 +14,12 @@ import { AttachCaches } from './view.ts';
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const tell = recorder('attachdetach-controller');
   const caches = new AttachCaches(informer);
-  /** The start time of the unwanted state of each attachment, by name. */
+  /** The times since which attachments are unwanted, by name. */
   const unwanted = new Map<string, number>();
-  /** Attachments that wait for a detachment from another node. Each waiting attachment is reported once. */
+  /** Attachments that wait for a detachment from another node. Each waiting attachment causes one event. */
   const refused = new Map<string, Set<string>>();
 
-  /**
-   * Adds an event to pods whose volume is attached to another node. The message does not name pods of other namespaces.
-   */
+  /** The event for a pod does not name pods of other namespaces. */
   const reportTaken = ({ volume, pods, holders }: Wanted): void => {
     const users = caches.usersOf(volume, holders);
     for (const pod of pods) {
@@ -83,7 +81,7 @@ async function report(api: Api, node: ApiObject, attached: readonly string[]): P
   );
 }
 
-/** Adds the nodes that a change affects to the queue. Calls `forget` with each deleted attachment. */
+/** Calls `forget` with each deleted attachment. */
 function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: string) => void): void {
   const { pods, nodes, claims, volumes, attachments } = caches;
   const enqueueClaim = (claim: ApiObject): void => {
@@ -116,8 +114,7 @@ function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: stri
 }
 
 /**
- * Attaches CSI volumes to the nodes whose pods use the volumes, and detaches unused volumes. The controller also acts
- * as the external attacher of all drivers.
+ * Attaches and detaches CSI volumes, and acts as the external attacher of all drivers.
  * @see kubernetes pkg/controller/volume/attachdetach
  */
 export const attachDetach: Controller = { name: 'attachdetach', setup };

@@ -10,7 +10,6 @@ import type { NodeView, Wanted } from './decide.ts';
 
 type Lookup = (key: string) => ApiObject[];
 
-/** The caches of the controller. */
 export class AttachCaches {
   readonly pods: Informer;
   readonly nodes: Informer;
@@ -23,7 +22,6 @@ export class AttachCaches {
   readonly #attachmentsOf: Lookup;
   /** Finds the attachments of a node that this controller created. */
   readonly attachmentsOn: Lookup;
-  /** Finds the claims that are bound to a volume. */
   readonly claimsOf: Lookup;
 
   constructor(informer: ControllerContext['informer']) {
@@ -43,8 +41,7 @@ export class AttachCaches {
   }
 
   /**
-   * Collects the data about a node.
-   * @param unwantedSince The times of `KnownAttachment.unwantedSince` by the name of the attachment.
+   * @param unwantedSince The times of `KnownAttachment.unwantedSince` by name of the attachment.
    */
   observe(name: string, unwantedSince: ReadonlyMap<string, number>, now: number): NodeView {
     const attachments = this.attachmentsOn(name).map((attachment) => ({

@@ -22,20 +22,17 @@ export const referenceTo = (claim: ApiObject): Plain => ({
   resourceVersion: claim.metadata.resourceVersion,
 });
 
-/** Returns the patch that reserves a volume for a claim, or undefined if the volume is already reserved for this claim. */
+/** The result is undefined if the volume is already reserved for this claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // If a volume refers to this claim before the binding, a user has reserved the volume. The reservation remains after
-  // the deletion of the claim.
+  // If a volume refers to the claim before the binding, a user has reserved the volume, and the reservation outlives
+  // the claim.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
 }
 
-/**
- * The writes of a binding. Writes without a change are omitted. After a conflict, the event of the other change
- * triggers another attempt.
- */
+/** Omits writes without a change. After a conflict, the event of the other write triggers another attempt. */
 export class BindingWriter {
   readonly #api: Api;
 
@@ -52,7 +49,7 @@ export class BindingWriter {
     return allowing(this.#api.patch(CLAIMS, { namespace, name, subresource }, patch), 404, 409);
   }
 
-  /** Sets the phase of the volume, and returns the new volume. After a conflict, the result is undefined. */
+  /** After a conflict, the result is undefined. */
   async setPhase(volume: ApiObject, phase: string, message?: string): Promise<ApiObject | undefined> {
     if (phaseOf(volume) === phase) return volume;
     const { resourceVersion } = volume.metadata;
@@ -61,8 +58,8 @@ export class BindingWriter {
   }
 
   /**
-   * Sets the status of a claim, and returns whether the status has changed. Without a volume, the status has no access
-   * modes and no capacity.
+   * Returns whether the status of the claim has changed. Without a volume, the status has no access modes and no
+   * capacity.
    */
   async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
     const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);
@@ -70,7 +67,7 @@ export class BindingWriter {
     return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
   }
 
-  /** Binds a volume and a claim to each other. The volume is written first, so no other claim can use the volume. */
+  /** The volume is written first, so that no other claim can use the volume. */
   async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
     const promise = promisePatch(volume, claim);
     const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);
@@ -80,7 +77,7 @@ export class BindingWriter {
     if (bound !== undefined) await this.setClaimStatus(bound, 'Bound', promised);
   }
 
-  /** Removes a binding that the controller has made. A reservation by a user remains. */
+  /** Removes a binding by this controller, but not a reservation by a user. */
   async unbind(volume: ApiObject): Promise<void> {
     const { resourceVersion } = volume.metadata;
     const patch = hasAnnotation(volume, BOUND_BY_CONTROLLER)
@@ -113,7 +110,7 @@ function boundStatus(claim: ApiObject, phase: string, volume: ApiObject): Plain 
   const status = look(claim, 'status');
   const { accessModes, capacity, volumeAttributesClassName } = look(volume, 'spec');
   const patch: Plain = jsonEquals(status.accessModes, accessModes) ? {} : { accessModes };
-  // During a resize of the file system of a bound claim, the sizes of the claim and the volume may differ.
+  // While the file system of a bound claim is being resized, the sizes of the claim and the volume may differ.
   if (phaseOf(claim) === phase) return patch;
   const size = volume.metadata.annotations?.[PRE_RESIZE];
   patch.phase = phase;

@@ -26,14 +26,13 @@ export interface BinderEvent {
   readonly message: string;
 }
 
-/** A claim, and the volumes that the binder may assign to the claim. */
 export interface ClaimView {
   readonly claim: ApiObject;
   /** The volume that the claim names in its spec. */
   readonly named: ApiObject | undefined;
   /**
-   * Candidates for a claim without a volume name: volumes with a claimRef to this claim, and free volumes of the class.
-   * With `delayed`, the list contains no free volumes.
+   * The volumes for a claim without a volume name: volumes with a claimRef to this claim, and free volumes of the
+   * class. With `delayed`, the candidates include no free volumes.
    */
   readonly candidates: readonly ApiObject[];
   /** Whether the scheduler chooses the volume, because the StorageClass has the binding mode `WaitForFirstConsumer`. */
@@ -114,7 +113,7 @@ export type VolumeStep =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   | { readonly kind: 'reclaim' }
   | { readonly kind: 'unbind' }
-  /** The binder must first decide about the claim, because its decision determines the binding. */
+  /** The decision about the claim determines the binding, so the claim is decided first. */
   | { readonly kind: 'ask claim'; readonly claim: ApiObject }
   | {
       readonly kind: 'report';
@@ -123,7 +122,7 @@ export type VolumeStep =
       readonly onClaim: BinderEvent;
     };
 
-/** Decides the next step of a volume. @param claim the claim to which the volume refers */
+/** @param claim the claim to which the volume refers */
 export function decideVolume(volume: ApiObject, claim: ApiObject | undefined): VolumeStep {
   const finalizers = finalizersOf(volume);
   if (finalizers !== undefined && !isDying(volume)) return { kind: 'finalizers', finalizers };

@@ -4,10 +4,7 @@ const DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.be
 
 const isDefault = ({ metadata }: ApiObject): boolean => DEFAULT.some((key) => metadata.annotations?.[key] === 'true');
 
-/**
- * Returns the default class for claims without a class. If several classes are default classes, the newest class takes
- * precedence. For equal ages, the first name takes precedence.
- */
+/** The newest default class takes precedence. For equal ages, the first name takes precedence. */
 export function defaultClass(classes: Iterable<ApiObject>): ApiObject | undefined {
   const time = ({ metadata }: ApiObject): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
   const name = ({ metadata }: ApiObject): string => metadata.name ?? '';

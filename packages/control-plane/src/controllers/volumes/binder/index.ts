@@ -56,7 +56,7 @@ async function applyToClaim(tools: Tools, claim: ApiObject, step: ClaimStep): Pr
       return provision(tools, claim);
     case 'phase': {
       const written = await writer.setClaimStatus(claim, step.phase);
-      // The controller reports a lost claim only once.
+      // A lost claim is reported only once.
       if (step.event !== undefined && (written || step.phase === 'Pending')) report(tell, claim, step.event);
       return;
     }
@@ -127,7 +127,7 @@ function follow(caches: BinderCaches, claimWork: WorkQueue, volumeWork: WorkQueu
 }
 
 /**
- * Binds claims to volumes, creates volumes for classes of the provisioner `kubernetes.io/host-path`, and reclaims volumes of
+ * Binds claims to volumes, creates volumes of the provisioner `kubernetes.io/host-path`, and reclaims volumes of
  * deleted claims.
  * @see kubernetes pkg/controller/volume/persistentvolume
  */

@@ -4,7 +4,7 @@ import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorOf } from '../../../selectors/label-selector.ts';
 import { isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
 
-/** The old annotation for the class of a claim or volume. The field for the class replaced this annotation. */
+/** The field for the class replaced this old annotation of claims and volumes. */
 const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 const classIn = (object: ApiObject): string =>
@@ -14,7 +14,7 @@ export const classOfClaim: (claim: ApiObject) => string = classIn;
 
 export const classOfVolume: (volume: ApiObject) => string = classIn;
 
-/** Returns whether a claim sets its class. The empty class counts as a class. */
+/** An empty class counts as a class. */
 export const asksForClass = (claim: ApiObject): boolean =>
   claim.metadata.annotations?.[BETA_CLASS] !== undefined || look(claim, 'spec').storageClassName !== undefined;
 
@@ -22,9 +22,7 @@ export const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'cl
 
 export const hasClaimRef = (volume: ApiObject): boolean => look(volume, 'spec').claimRef !== undefined;
 
-/**
- * Returns the claim for which a volume is reserved, as `namespace/name`. For a free volume, the result is undefined.
- */
+/** Returns the claim that has reserved the volume, as `namespace/name`, or undefined for a free volume. */
 export function claimKeyOf(volume: ApiObject): string | undefined {
   if (!hasClaimRef(volume)) return undefined;
   const reference = claimRefOf(volume);
@@ -40,7 +38,7 @@ export const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
 const storageOf = (amounts: unknown): bigint => quantityNanos(look({ amounts }, 'amounts').storage);
 const sizeOf = (volume: ApiObject): bigint => storageOf(look(volume, 'spec').capacity);
 
-/** Returns the requested size of a claim in nanobytes. */
+/** The size is in nanobytes. */
 export const requestOf = (claim: ApiObject): bigint => storageOf(look(claim, 'spec', 'resources').requests);
 
 const modeOf = (object: ApiObject): unknown => look(object, 'spec').volumeMode ?? 'Filesystem';
@@ -53,7 +51,7 @@ const offersModes = (volume: ApiObject, claim: ApiObject): boolean => {
   return strings(look(claim, 'spec'), 'accessModes').every((mode) => offered.includes(mode));
 };
 
-/** Returns the reason why a claim cannot use the volume in its spec, or undefined if the claim can use the volume. */
+/** Returns the reason why a claim cannot use the volume that its spec names. */
 export function mismatchOf(volume: ApiObject, claim: ApiObject): string | undefined {
   if (isDying(volume)) return `the volume is marked for deletion "${volume.metadata.name}"`;
   if (sizeOf(volume) < requestOf(claim)) return 'requested PV is too small';
@@ -82,10 +80,7 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   attributesOf(volume) === attributesOf(claim) &&
   offersModes(volume, claim);
 
-/**
- * Returns whether the first volume is better than the second volume. The criteria in order are fewer access modes, a
- * reservation, and a smaller size.
- */
+/** A volume with fewer access modes is better, then a reserved volume, then a smaller volume. */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;
   if (modes(a) !== modes(b)) return modes(a) < modes(b);
@@ -95,8 +90,8 @@ function isBetter(a: ApiObject, b: ApiObject): boolean {
 }
 
 /**
- * Finds the volume for a claim that names no volume: a reserved volume, or the smallest suitable free volume. With
- * `promisedOnly`, for claims that wait for a pod, only reserved volumes count.
+ * Finds a reserved volume, or the smallest suitable free volume, for a claim that names no volume. With `promisedOnly`,
+ * only reserved volumes count, because the claim waits for a pod.
  * @see FindMatchingVolume of k8s.io/component-helpers
  */
 export function findVolume(

@@ -7,14 +7,14 @@ import { VOLUMES } from '../../runtime/resources.ts';
 import { type BindingWriter, BOUND_BY_CONTROLLER, referenceTo } from './bind.ts';
 import { classOfClaim } from './match.ts';
 
-/** The provisioner whose volumes are directories of the node. These controllers implement no other provisioner. */
+/** The only supported provisioner. The volumes of this provisioner are directories of the node. */
 export const HOST_PATH = 'kubernetes.io/host-path';
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 /** The finalizer that keeps a volume of a built-in provisioner until its storage is deleted. */
 export const DELETION_FINALIZER = 'kubernetes.io/pv-controller';
 const PROVISIONERS = ['volume.beta.kubernetes.io/storage-provisioner', 'volume.kubernetes.io/storage-provisioner'];
 
-/** Former in-tree plugins, each with the CSI driver that replaces the plugin. */
+/** Former in-tree plugins, each with its CSI driver. */
 const MIGRATED: Readonly<Record<string, string>> = {
   'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
   'kubernetes.io/azure-disk': 'disk.csi.azure.com',
@@ -25,11 +25,10 @@ const MIGRATED: Readonly<Record<string, string>> = {
   'kubernetes.io/vsphere-volume': 'csi.vsphere.vmware.com',
 };
 
-/** Returns whether a component outside these controllers creates and deletes volumes of this provisioner. */
+/** Returns whether an external component creates and deletes the volumes of this provisioner. */
 export const isExternal = (provisioner: string): boolean =>
   !provisioner.startsWith('kubernetes.io/') || Object.hasOwn(MIGRATED, provisioner);
 
-/** The tools and caches for provisioning. */
 export interface Provisioning {
   readonly api: Api;
   readonly writer: BindingWriter;
@@ -38,8 +37,8 @@ export interface Provisioning {
 }
 
 /**
- * Provisions a volume for a claim. The built-in provisioner creates a directory of the node. Any other provisioner only
- * gets an annotation on the claim.
+ * The built-in provisioner creates a directory of the node. For any other provisioner, the claim only gets an
+ * annotation.
  */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
@@ -65,7 +64,6 @@ export async function provision({ api, writer, classes, tell }: Provisioning, cl
 const waitingFor = (provisioner: string): string =>
   `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
 
-/** Returns the reason why the controller cannot provision a directory for a claim, or undefined. */
 function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefined {
   const { provisioner } = storageClass;
   const spec = look(claim, 'spec');
@@ -82,10 +80,7 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
   return `Failed to provision volume with StorageClass "${name}": ${HOST_PATH} does not support block volume provisioning`;
 }
 
-/**
- * Records the provisioner in the annotations of the claim, and returns the new claim. After a conflict, the result is
- * undefined.
- */
+/** Records the provisioner in the annotations of the claim. The result is undefined after a conflict. */
 async function nameProvisioner(
   writer: BindingWriter,
   claim: ApiObject,

@@ -7,7 +7,6 @@ import { VOLUMES } from '../../runtime/resources.ts';
 import type { BindingWriter } from './bind.ts';
 import { DELETION_FINALIZER, HOST_PATH, isExternal, PROVISIONED_BY } from './provision.ts';
 
-/** The tools and caches for reclaiming. */
 export interface Reclaiming {
   readonly api: Api;
   readonly writer: BindingWriter;
@@ -34,8 +33,8 @@ export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<voi
 type Fail = (reason: string, why: string) => Promise<void>;
 
 /**
- * Makes a volume available for the next claim. The real controller empties the directory with a pod. This control plane
- * has no kubelet, so the volume counts as empty.
+ * kube-controller-manager empties the directory of a volume with a pod. This control plane has no kubelet, so the
+ * directory counts as empty.
  */
 async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const pods = users(volume);
@@ -50,7 +49,7 @@ async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, f
   return writer.unbind(volume);
 }
 
-/** Deletes a volume of a built-in provisioner. External provisioners delete their own volumes. */
+/** External provisioners delete their volumes themselves. */
 async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const { annotations = {}, finalizers = [], name = '', resourceVersion } = volume.metadata;
   const provisioner = annotations[PROVISIONED_BY] ?? '';
@@ -76,8 +75,8 @@ async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail
 }
 
 /**
- * Returns the finalizers of a volume that these controllers provisioned. A volume with the policy `Delete` keeps its
- * finalizer until its deletion. The result is undefined if the finalizers are correct.
+ * A volume with the policy `Delete` keeps its finalizer until its deletion. The result is undefined if the finalizers
+ * of the volume are correct.
  */
 export function finalizersOf(volume: ApiObject): readonly string[] | undefined {
   const { annotations = {}, finalizers = [] } = volume.metadata;

@@ -17,7 +17,7 @@ export class BinderCaches {
   readonly pods: Informer;
   readonly #podsUsing: Lookup;
   readonly #freeOf: Lookup;
-  /** Finds the volumes that are reserved for the claim with a key. */
+  /** Finds the volumes that are reserved for a claim. */
   readonly promisedTo: Lookup;
   /** Finds the claims of a class that have no volume. */
   readonly unboundOf: Lookup;
@@ -39,7 +39,6 @@ export class BinderCaches {
     this.naming = this.claims.index((claim) => [volumeNameOf(claim)]);
   }
 
-  /** Collects the data about a claim. */
   observe(claim: ApiObject): ClaimView {
     const key = keyOf(claim);
     const className = classOfClaim(claim);

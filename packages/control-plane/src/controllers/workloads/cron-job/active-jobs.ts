@@ -6,7 +6,7 @@ import { namespaceOf } from '../../runtime/objects.ts';
 import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
 import { endOf, referenceTo } from './runs.ts';
 
-/** Compares the status of cron jobs with their jobs, and reports differences as events. */
+/** Reports differences between the status of cron jobs and their jobs. */
 export class ActiveJobs {
   readonly #api: Api;
   readonly #tell: Recorder;
@@ -38,7 +38,7 @@ export class ActiveJobs {
     return { ...status, active, ...(lastSuccess === '' ? {} : { lastSuccessfulTime: lastSuccess }) };
   }
 
-  /** Returns the listed jobs that exist on the server, and reports the missing jobs. The cache may lack a new job. */
+  /** Returns the listed jobs that the cache lacks but the server has, and reports missing jobs. */
   async #uncached(cronJob: ApiObject, references: readonly Plain[]): Promise<Plain[]> {
     const existing: Plain[] = [];
     for (const one of references) {
@@ -49,10 +49,7 @@ export class ActiveJobs {
     return existing;
   }
 
-  /**
-   * Reports a job that the status does not contain. The cached status may be outdated, so the method reads the status
-   * from the server.
-   */
+  /** Reads the status from the server, because the cached status may be outdated. */
   async #reportUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
     const { namespace, name: owner } = cronJob.metadata;
     const current = await allowing(this.#api.get(CRON_JOBS, { namespace, name: owner }), 404);

@@ -8,7 +8,6 @@ import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
 import { isTerminating } from '../pods.ts';
 import { endOf, jobOf, referenceTo } from './runs.ts';
 
-/** Creates and deletes the jobs of cron jobs, and writes their status. */
 export class CronJobWriter {
   readonly #api: Api;
   readonly #tell: Recorder;
@@ -18,7 +17,7 @@ export class CronJobWriter {
     this.#tell = tell;
   }
 
-  /** Deletes the job, reports the result as an event, and returns whether the job was deleted. */
+  /** Reports the deletion as an event. */
   async remove(cronJob: ApiObject, job: ApiObject): Promise<boolean> {
     const { namespace, name, uid = '' } = job.metadata;
     try {
@@ -47,7 +46,10 @@ export class CronJobWriter {
     await allowing(this.#api.patch(CRON_JOBS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Starts a run. @param replaces whether running jobs are deleted first */
+  /**
+   * Starts a run.
+   * @param replaces whether running jobs are deleted first
+   */
   async run(cronJob: ApiObject, status: Plain, due: Date, replaces: boolean): Promise<void> {
     if (replaces) await this.#stop(cronJob, items(status, 'active'));
     const active = replaces ? [] : items(status, 'active');
@@ -65,10 +67,7 @@ export class CronJobWriter {
     await this.write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: formatTime(due) });
   }
 
-  /**
-   * Handles a run whose job already exists. The job belongs to another owner, or an earlier attempt created it without
-   * a record in the status.
-   */
+  /** The existing job belongs to another owner, or an earlier attempt created it without a record in the status. */
   async #recall(cronJob: ApiObject, status: Plain, due: Date): Promise<void> {
     const { name } = look(jobOf(cronJob, due), 'metadata');
     const place = { namespace: namespaceOf(cronJob), name: String(name) };
@@ -80,8 +79,7 @@ export class CronJobWriter {
   }
 
   /**
-   * Deletes the running jobs.
-   * @throws Error if a job cannot be deleted. The next job must wait for the deletion
+   * @throws Error if a job cannot be deleted, because the next job must wait for the deletion
    */
   async #stop(cronJob: ApiObject, active: readonly Plain[]): Promise<void> {
     const namespace = namespaceOf(cronJob);

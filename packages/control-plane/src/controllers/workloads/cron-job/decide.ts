@@ -11,14 +11,14 @@ interface CronEvent {
 }
 
 export interface CronDecision {
-  /** The action of the sync. `write` writes only the status. A run creates a job, and then writes the status. */
+  /** `write` writes only the status. A run creates a job, and then writes the status. */
   readonly action: 'none' | 'write' | { readonly run: Date; readonly replaces: boolean };
   readonly events: readonly CronEvent[];
-  /** The time of the next run. If `lookAgainAt` is undefined, only an event triggers the next sync. */
+  /** The time of the next run, or undefined if only an event triggers the next sync. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** Returns the finished jobs beyond the limits of the history. The oldest jobs come first. */
+/** The oldest jobs come first. */
 export function surplusJobs(cronJob: ApiObject, own: readonly ApiObject[]): ApiObject[] {
   const spec = look(cronJob, 'spec');
   const limits = { Complete: spec.successfulJobsHistoryLimit, Failed: spec.failedJobsHistoryLimit };
@@ -29,7 +29,7 @@ export function surplusJobs(cronJob: ApiObject, own: readonly ApiObject[]): ApiO
   });
 }
 
-/** Decides whether a run starts now. @param status the status with the running jobs */
+/** @param status the status with the running jobs */
 export function decide(cronJob: ApiObject, status: Plain, now: Date): CronDecision {
   const spec = look(cronJob, 'spec');
   const zone = text(spec, 'timeZone');

@@ -42,7 +42,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
 }
 
 /**
- * Starts the Jobs of CronJobs at their scheduled times.
  * @see kubernetes pkg/controller/cronjob
  */
 export const cronJobController: Controller = { name: 'cronjob', setup };

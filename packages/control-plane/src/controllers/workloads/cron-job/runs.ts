@@ -5,17 +5,16 @@ import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
 import { conditionOf, ownerReference } from '../../runtime/objects.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-/** Above this number of missed runs, the search for the latest run takes a shortcut. */
+/** Above this number of missed runs, the controller computes the latest run directly. */
 export const MANY_RUNS = 100;
 
-/** Returns the type of the condition with which a job has ended, or undefined. */
 export const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>
   (['Complete', 'Failed'] as const).find((type) => conditionOf(job, type)?.status === 'True');
 
 export const startedAt = (job: ApiObject): number =>
   new Date(text(look(job, 'status'), 'startTime') || (job.metadata.creationTimestamp ?? 0)).getTime();
 
-/** Returns the latest run that is due and was not started, and the time of the next run. */
+/** Returns the latest due run that was not started, and the time of the next run. */
 export function dueRun(
   cronJob: ApiObject,
   schedule: Schedule,
@@ -42,7 +41,6 @@ export function dueRun(
   return { due, next, missed };
 }
 
-/** Formats a time as RFC 3339 in a time zone. */
 export function zonedTimestamp(at: Date, zone: string): string {
   const format = new Intl.DateTimeFormat('en', {
     timeZone: zone === '' ? 'UTC' : zone,
@@ -61,7 +59,7 @@ export function zonedTimestamp(at: Date, zone: string): string {
   return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}${offset}`;
 }
 
-/** Returns the job of one run. The name of the job contains the scheduled minute. */
+/** The name of a job contains the scheduled minute. */
 export function jobOf(cronJob: ApiObject, at: Date): Plain {
   const template = look(cronJob, 'spec', 'jobTemplate');
   const { labels, annotations } = look(template, 'metadata');

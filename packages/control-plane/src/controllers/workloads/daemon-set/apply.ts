@@ -11,13 +11,12 @@ import { daemonPod, HASH_LABEL, targetOf } from './node.ts';
 import type { DaemonPlan, DaemonView } from './plan.ts';
 import { daemonStatus } from './status.ts';
 
-/** The maximum number of created pods in one sync, and also the maximum number of deleted pods. */
+/** The maximum number of pods that one sync creates, and that one sync deletes. */
 const BURST = 250;
 
-/** Returns the template hash of a revision, or its name if the revision has no label with the hash. */
+/** A revision without a label for the hash uses its name. */
 export const hashOf = ({ metadata: { labels, name = '' } }: ApiObject): string => labels?.[HASH_LABEL] ?? name;
 
-/** Applies the plans of daemon sets. */
 export class DaemonWriter {
   readonly #api: Api;
   readonly #owned: OwnedPods;
@@ -34,8 +33,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Creates and deletes pods. Failed creations do not stop the deletions, and failed deletions do not stop the
-   * creations. The result is the time at which a failed pod may be replaced, or undefined.
+   * Failed creations do not stop the deletions, and failed deletions do not stop the creations. Returns the time at
+   * which a failed pod may be replaced.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;

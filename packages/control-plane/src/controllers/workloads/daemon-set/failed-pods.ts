@@ -5,14 +5,13 @@ import { targetOf } from './node.ts';
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 15 * 60_000;
 
-/** The number of failures of daemon pods on each node. */
 export class FailedPods {
   /** The time of the last failure and the number of consecutive failures, by set, generation and node. */
   readonly #failures = new Map<string, { readonly count: number; readonly at: number }>();
 
   /**
-   * Returns the time at which a failed pod may be replaced. The delay doubles with each failure, and a change of the
-   * set resets the delay. If the pod can be replaced now, the method counts the failure, and the result is undefined.
+   * The delay of a replacement doubles with each failure. A change of the set resets the delay. If the pod can be
+   * replaced now, the method counts the failure and returns undefined.
    */
   waitUntil(set: ApiObject, pod: ApiObject, time: Date): Date | undefined {
     const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;

@@ -14,7 +14,7 @@ import { FailedPods } from './failed-pods.ts';
 import { HASH_LABEL, placementOn } from './node.ts';
 import { type DaemonView, planPlacement, planUpdate, viewOf } from './plan.ts';
 
-/** Returns whether a change of a node has no effect on daemon pods. For example, heartbeats have no effect. */
+/** For example, heartbeats have no effect on daemon pods. */
 const sameForDaemons = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'spec').taints, look(old, 'spec').taints);
@@ -38,7 +38,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
 
   const work = queue(async (key) => {
     const set = sets.get(key);
-    // The garbage collector handles the pods of a set that is being deleted.
+    // The garbage collector deletes the pods of a set that is being deleted.
     if (set === undefined || isDying(set)) return;
     const known = await history.keep(set);
     await writer.tidy(podsOf(set), known);
@@ -67,7 +67,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ sets, nodes, pods, revisions, adoption, work });
 }
 
-/** Adds the sets that a change of a pod, a revision or a node affects to the queue. */
 function follow(of: {
   readonly sets: Informer;
   readonly nodes: Informer;
@@ -106,7 +105,6 @@ function follow(of: {
 }
 
 /**
- * Keeps one pod of a DaemonSet on every node that the set selects.
  * @see kubernetes pkg/controller/daemon
  */
 export const daemonSetController: Controller = { name: 'daemonset', setup };

@@ -10,7 +10,7 @@ export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
 
-/** The tolerations of all daemon pods. With these tolerations, a daemon pod stays on an unhealthy node. */
+/** All daemon pods have these tolerations, so that they stay on unhealthy nodes. */
 const TOLERATIONS: readonly Plain[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
@@ -25,30 +25,27 @@ const NETWORK: Plain = { key: 'node.kubernetes.io/network-unavailable', operator
 const isAlike = (one: Plain, other: Plain): boolean =>
   ['key', 'operator', 'effect', 'value'].every((field) => text(one, field) === text(other, field));
 
-/**
- * Returns the tolerations of the template and the tolerations of all daemon pods. If both lists contain a toleration
- * for a taint, the toleration of all daemon pods replaces the toleration of the template.
- */
+/** A toleration of all daemon pods replaces a toleration of the template for the same taint. */
 function tolerationsOf(spec: Plain): Plain[] {
   const all = spec.hostNetwork === true ? [...TOLERATIONS, NETWORK] : TOLERATIONS;
   const own = items(spec, 'tolerations').map((one) => all.find((daemons) => isAlike(one, daemons)) ?? one);
   return [...own, ...all.filter((daemons) => !own.includes(daemons))];
 }
 
-/** Returns the template generation of a set as a label value, or undefined if the annotation is invalid. */
+/** The result is undefined if the annotation is not a valid label value. */
 function generationOf(set: ApiObject): string | undefined {
   const value = set.metadata.annotations?.[GENERATION] ?? '';
   return /^[+-]?\d+$/.test(value) ? BigInt(value.replace('+', '')).toString() : undefined;
 }
 
-/** Returns whether a pod has the current template of the set. The hash label or the older generation label decides. */
+/** The template hash or the older generation label identifies the template of a pod. */
 export function isUpdated(set: ApiObject, hash: string, { metadata: { labels = {} } }: ApiObject): boolean {
   const generation = generationOf(set);
   return labels[HASH_LABEL] === hash || (generation !== undefined && labels[GENERATION_LABEL] === generation);
 }
 
 /**
- * Returns the pod of a set for one node. A node affinity makes the scheduler bind the pod to its node.
+ * A node affinity makes the scheduler bind the pod to its node.
  * @param hash the hash of the template
  */
 export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
@@ -66,10 +63,7 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   return pod;
 }
 
-/**
- * Returns the node for which a daemon pod was created, even before the pod is bound. If the pod names no node, the
- * result is undefined.
- */
+/** Returns the node for which a daemon pod was created, even if the pod is not bound yet. */
 export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);
   if (bound !== '') return bound;
@@ -81,7 +75,6 @@ export function targetOf(pod: ApiObject): string | undefined {
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Whether a node needs a pod of the set, and whether an existing pod may stay on the node. */
 export interface Placement {
   readonly runs: boolean;
   readonly stays: boolean;
@@ -89,7 +82,6 @@ export interface Placement {
 
 const NOWHERE: Placement = { runs: false, stays: false };
 
-/** Decides whether a set needs a pod on a node (`NodeShouldRunDaemonPod`). */
 export function placementOn(set: ApiObject, node: ApiObject): Placement {
   const template = look(set, 'spec', 'template', 'spec');
   const named = text(template, 'nodeName');

@@ -4,12 +4,10 @@ import { isDying, isReady, isTerminal, nodeNameOf, phaseOf, scaled } from '../..
 import { availability, minReadySecondsOf } from '../pods.ts';
 import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './node.ts';
 
-/** A set, its pods by node, and whether each node must have a pod. */
 export interface DaemonView {
   readonly set: ApiObject;
-  /** The hash of the template of the set. */
   readonly hash: string;
-  /** The pods of each node. A deleted pod that has ended is omitted, even if a finalizer keeps the object. */
+  /** A deleted pod that has ended is omitted, even if a finalizer keeps the object. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;
@@ -38,13 +36,12 @@ export function viewOf(
 export interface DaemonPlan {
   readonly create: readonly string[];
   readonly delete: readonly ApiObject[];
-  /** The ended pods to report in an event. */
   readonly ended: readonly ApiObject[];
 }
 
 const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
 
-/** Sorts the pods of a node. Bound pods come first, and older pods come before younger pods. */
+/** Bound pods come first, and older pods come before younger pods. */
 export const byAge = (pods: readonly ApiObject[]): ApiObject[] => {
   const isBound = (pod: ApiObject): number => (nodeNameOf(pod) === '' ? 1 : 0);
   const byName = (a: ApiObject, b: ApiObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
@@ -56,7 +53,7 @@ const isAvailable = ({ set, now }: DaemonView, pod: ApiObject): boolean =>
 
 const desired = ({ placements }: DaemonView): number => [...placements.values()].filter(({ runs }) => runs).length;
 
-/** Returns two limits: the number of unavailable pods, and the number of nodes with an additional pod. */
+/** Returns the maximum number of unavailable pods, and the maximum number of nodes with an additional pod. */
 function limits({ set }: DaemonView, wanted: number): { unavailable: number; surge: number } {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const { maxUnavailable = 1, maxSurge = 0 } = look({ rollingUpdate }, 'rollingUpdate');
@@ -66,13 +63,9 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
   return { surge, unavailable: wanted > 0 && surge === 0 && unavailable === 0 ? 1 : unavailable };
 }
 
-/** Returns whether a node may run a second pod during an update. */
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
-/**
- * Returns the surplus running pods of a node. One pod remains. With a surge, one pod of each template remains until the
- * new pod is available.
- */
+/** One pod remains. With a surge, one pod of each template remains until the new pod is available. */
 function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[] {
   const sorted = byAge(running);
   if (!allowsSurge(view)) return sorted.slice(1);
@@ -84,17 +77,14 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
   return surplus;
 }
 
-/**
- * Returns the terminating pods of nodes that do not exist. The controller removes these pods, because a missing node
- * has no kubelet.
- */
+/** The controller removes terminating pods of missing nodes, because a missing node has no kubelet. */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
     .filter(([node]) => !placements.has(node))
     .flatMap(([, pods]) => pods.filter((pod) => nodeNameOf(pod) === '' && !isDying(pod)));
 }
 
-/** Plans the creations and deletions that give each node its wanted number of pods (`podsShouldBeOnNode`). */
+/** Gives each node its wanted number of pods (`podsShouldBeOnNode`). */
 export function planPlacement(view: DaemonView): DaemonPlan {
   const create: string[] = [];
   const gone: ApiObject[] = [];
@@ -115,8 +105,8 @@ export function planPlacement(view: DaemonView): DaemonPlan {
 }
 
 /**
- * Returns the pod with the old template and the pod with the new template on a node. If a template has several pods on
- * the node, the result is undefined.
+ * Returns the pod with the old template and the pod with the new template. The result is undefined if the node has
+ * several pods with one template.
  */
 function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
@@ -126,7 +116,6 @@ function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObje
   return { ...(fresh && { fresh }), ...(old && { old }) };
 }
 
-/** Returns all nodes that have a pod or must have one. */
 function* nodesOf({ podsOn, placements }: DaemonView): Generator<readonly [string, readonly ApiObject[]]> {
   yield* podsOn;
   for (const [node, { runs }] of placements) if (runs && !podsOn.has(node)) yield [node, []];
@@ -138,8 +127,7 @@ function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   const candidates: ApiObject[] = [];
   for (const [, pods] of nodesOf(view)) {
     const { fresh, old } = pairOn(view, pods) ?? {};
-    // The node has no pod or too many pods. Another step corrects the number of pods. Until this correction, the node
-    // counts as unavailable.
+    // A node without a pod or with too many pods counts as unavailable until another step corrects the number of pods.
     if ((fresh === undefined) === (old === undefined)) down++;
     else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
     else if (old !== undefined && isAvailable(view, old)) candidates.push(old);
@@ -188,7 +176,7 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
   };
 }
 
-/** Plans the replacement of pods with an old template (`rollingUpdate`). */
+/** Replaces pods with an old template (`rollingUpdate`). */
 export function planUpdate(view: DaemonView): DaemonPlan {
   if (look(view.set, 'spec', 'updateStrategy').type !== 'RollingUpdate') return { create: [], delete: [], ended: [] };
   const { surge, unavailable } = limits(view, desired(view));

@@ -26,7 +26,7 @@ import {
 
 const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revisionOf(a), revisionOf(b));
 
-/** Applies the steps of deployments. After a conflict, the event of the other change triggers the next sync. */
+/** After a conflict, the event of the other change triggers the next sync. */
 export class DeploymentWriter {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -38,10 +38,7 @@ export class DeploymentWriter {
     this.#tell = tell;
   }
 
-  /**
-   * Applies a step. The result is the time at which the deployment must be checked again without an event, or
-   * undefined.
-   */
+  /** Applies a step. Returns the time of the next check, or undefined if an event triggers the check. */
   async apply(view: DeploymentView, step: Step): Promise<Date | undefined> {
     const { deployment, fresh } = view;
     switch (step.kind) {
@@ -120,8 +117,8 @@ export class DeploymentWriter {
   }
 
   /**
-   * Handles a name conflict between the new set and an existing set. If the existing set belongs to another owner or
-   * has another template, the controller tries the next hash.
+   * Handles an existing set with the name of the new set. If the existing set has another owner or template, the
+   * controller tries the next hash.
    */
   async #collide(deployment: ApiObject, set: ApiObject): Promise<void> {
     const { namespace, name } = set.metadata;
@@ -148,17 +145,14 @@ export class DeploymentWriter {
     this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message);
   }
 
-  /**
-   * Handles a paused rollout, or a new size of the Deployment during a rollout. The sets are scaled, and the rollout
-   * makes no step.
-   */
+  /** Handles a pause or a new size of the Deployment: scales the sets without a step of the rollout. */
   async #followSize(view: DeploymentView): Promise<void> {
     const { deployment, fresh, old } = view;
     const sets = setsOf(view);
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
-    // Sets with pods get the new size of the Deployment in an annotation, even if their own size stays. Without the new
-    // annotation, the next sync would detect this change of the size again.
+    // Every set with pods gets the new size of the Deployment in an annotation, even if the size of the set stays.
+    // Without the new annotation, the next sync would handle the change of the size again.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });
@@ -186,7 +180,6 @@ export class DeploymentWriter {
     if (done !== undefined) this.#tell(deployment, plan.type, plan.reason, plan.message);
   }
 
-  /** Deletes the oldest sets beyond the history limit of the deployment. */
   async #cleanUp(deployment: ApiObject, old: readonly ApiObject[]): Promise<void> {
     const limit = number(look(deployment, 'spec'), 'revisionHistoryLimit');
     if (limit === undefined) return;

@@ -8,7 +8,7 @@ import { rollbackOf } from './rollback.ts';
 import { wasScaled } from './scale.ts';
 import { type ConditionFacts, deadlineOf, pausedCondition, progressFacts, progressOf } from './status.ts';
 
-/** A deployment with its ReplicaSets. Terminating sets are omitted. */
+/** Terminating sets are omitted. */
 export interface DeploymentView {
   readonly deployment: ApiObject;
   /** The set with the current template. */
@@ -18,29 +18,26 @@ export interface DeploymentView {
   readonly oldPodsLeft: boolean;
 }
 
-/** The next step of a sync. Each step ends the sync, and the writes of the step trigger the next sync. */
+/** After a step, the sync ends, and the writes of the step trigger the next sync. */
 export type Step =
   | { readonly kind: 'count' }
   | { readonly kind: 'note'; readonly facts: ConditionFacts; readonly revision?: string | undefined }
-  /** Copy the annotations and the readiness delay of the deployment to the set of the current template. */
+  /** Copies the annotations and the readiness delay of the deployment to the set of the current template. */
   | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
   | { readonly kind: 'roll back'; readonly revision: bigint }
   | { readonly kind: 'follow size' }
-  /** Scale the old sets to zero. A Recreate rollout creates the new set only after this step. */
+  /** Scales the old sets to zero. Only then, a Recreate rollout creates the new set. */
   | { readonly kind: 'stop old' }
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };
 
 export interface SetChange {
   readonly annotations: Readonly<Record<string, string>>;
-  /**
-   * The new readiness delay. If the set already has the readiness delay of the deployment, `minReadySeconds` is
-   * undefined.
-   */
+  /** The new readiness delay, or undefined if the delay of the set is already correct. */
   readonly minReadySeconds: number | undefined;
 }
 
-/** Returns all sets of a view. The current set comes first. */
+/** The current set comes first. */
 export const setsOf = ({ fresh, old }: DeploymentView): readonly ApiObject[] =>
   fresh === undefined ? old : [fresh, ...old];
 
@@ -68,7 +65,7 @@ export function decide(view: DeploymentView): Step {
   return { kind: 'roll out' };
 }
 
-/** Returns the annotations and the readiness delay that the current set does not have yet, or undefined. */
+/** Returns the annotations and the readiness delay that the current set lacks. */
 function changeOf(deployment: ApiObject, fresh: ApiObject, revision: bigint): SetChange | undefined {
   const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, revision);
   const wanted = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;

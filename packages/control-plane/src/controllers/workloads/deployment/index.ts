@@ -25,9 +25,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return owner === undefined ? [] : [owner.uid];
   });
 
-  /**
-   * Adopts sets that match the selector, releases sets that do not match, and returns the deployment with its sets.
-   */
   const observe = async (deployment: ApiObject): Promise<DeploymentView> => {
     const sets = (await adoption.claim(deployment)).filter((set) => !isDying(set));
     const fresh = findFresh(deployment, sets);
@@ -51,7 +48,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ deployments, replicaSets, pods, adoption, work });
 }
 
-/** Adds the deployments that a change affects to the queue. */
 function follow(of: {
   readonly deployments: Informer;
   readonly replicaSets: Informer;
@@ -85,7 +81,6 @@ function follow(of: {
 }
 
 /**
- * Manages the ReplicaSets of Deployments: rollouts, scaling and rollbacks.
  * @see kubernetes pkg/controller/deployment
  */
 export const deploymentController: Controller = { name: 'deployment', setup };

@@ -12,10 +12,10 @@ export const REVISION = 'deployment.kubernetes.io/revision';
 /** The annotation that requests a rollback to a revision. */
 export const ROLLBACK = 'deprecated.deployment.rollback.to';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
-/** The maximum length of the annotation with the former revisions of a set, in characters. */
+/** The maximum length of the annotation with the former revisions, in characters. */
 const HISTORY_LENGTH = 2000;
 
-/** Annotations of a deployment that are not copied to its sets. */
+/** The annotations that a deployment does not copy to its sets. */
 export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   REVISION,
@@ -37,19 +37,13 @@ export const revisionOf = (object: ApiObject): bigint => parseRevision(object.me
 
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-/** Returns whether two objects have equal pod templates. */
 export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
 
-/**
- * Returns the set with the template of the deployment. If several sets have the template, the result is the oldest set.
- */
+/** If several sets have the template of the deployment, the result is the oldest set. */
 export const findFresh = (deployment: ApiObject, sets: readonly ApiObject[]): ApiObject | undefined =>
   [...sets].sort((a, b) => createdAt(a) - createdAt(b)).find((set) => sameTemplate(set, deployment));
 
-/**
- * Returns the annotation with the former revisions, for a set that gets a new revision after a rollback. The annotation
- * includes the replaced revision of the set.
- */
+/** After a rollback, a set gets a new revision, and the annotation keeps its former revisions. */
 function historyWith(annotations: Readonly<Record<string, string>>): string | undefined {
   const revision = annotations[REVISION];
   if (revision === undefined) return undefined;
@@ -77,7 +71,6 @@ export function missingAnnotations(
   return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => known[name] !== value));
 }
 
-/** Creates the replica set for the template of a deployment, with its initial number of replicas. */
 export function newReplicaSet(deployment: ApiObject, old: readonly ApiObject[], revision: bigint): ApiObject {
   const template = copyJson(look(deployment, 'spec', 'template'));
   const { collisionCount } = look(deployment, 'status');

@@ -3,20 +3,16 @@ import { look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { compareRevisions, parseRevision } from '../revision.ts';
 import { bareTemplate, OWN_ANNOTATIONS, ROLLBACK, revisionOf, sameTemplate } from './replica-sets.ts';
 
-/** The result of a requested rollback: the event, and the changes of the deployment. */
 export interface Rollback {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
   readonly annotations: Record<string, string>;
-  /** The template after the rollback. If the rollback does not change the template, `template` is absent. */
+  /** `template` is undefined if the rollback does not change the template. */
   readonly template?: Plain;
 }
 
-/**
- * Returns the revision that the rollback annotation requests, or 0 for the previous revision. If the annotation is not
- * a number, the result is undefined.
- */
+/** Returns the requested revision, 0 for the previous revision, or undefined if the annotation is not a number. */
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);
 
@@ -27,8 +23,8 @@ function lastRevision(sets: readonly ApiObject[]): bigint {
 }
 
 /**
- * Returns the annotations after a rollback: the annotations of the set, and the annotations that a rollback does not
- * replace in the deployment (`SetDeploymentAnnotationsTo`).
+ * Returns the annotations of the set, and the annotations of the deployment that a rollback keeps
+ * (`SetDeploymentAnnotationsTo`).
  */
 function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
   const isOwn = (name: string): boolean => OWN_ANNOTATIONS.has(name);
@@ -38,10 +34,7 @@ function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject):
   ]);
 }
 
-/**
- * Plans a rollback to a revision with its template and annotations. The plan always removes the annotation that
- * requests the rollback (`rollback`).
- */
+/** The plan always removes the annotation that requests the rollback (`rollback`). */
 export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: bigint): Rollback {
   const { [ROLLBACK]: _wish, ...annotations } = deployment.metadata.annotations ?? {};
   const revision = wanted === 0n ? lastRevision(sets) : wanted;

@@ -3,7 +3,6 @@ import { isPlain, look, number, text } from '../../../apimachinery/objects/plain
 import { scaled } from '../../runtime/objects.ts';
 import { replicasOf } from '../pods.ts';
 
-/** The new sizes of the replica sets that change. */
 export interface Scaling {
   readonly set: ApiObject;
   readonly replicas: number;
@@ -23,10 +22,7 @@ const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'ava
 const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): number =>
   sets.reduce((total, set) => total + count(set), 0);
 
-/**
- * Returns maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable, because the
- * rollout could not continue with two zeros.
- */
+/** If both limits are zero, the rollout could not continue, so one pod may be unavailable. */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');
   if (type !== 'RollingUpdate') return { surge: 0, unavailable: 0 };
@@ -68,7 +64,6 @@ function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
 
 const age = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-/** Returns the size that the new set may have now. */
 export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLeft'>): number {
   const wanted = replicasOf(deployment);
   const now = replicasOf(fresh);
@@ -77,7 +72,7 @@ export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLe
   return Math.min(wanted, now + Math.max(0, room));
 }
 
-/** Returns the next step of a rollout (`rolloutRolling`, `rolloutRecreate`). */
+/** See `rolloutRolling` and `rolloutRecreate` in Kubernetes. */
 export function planRollout(view: RolloutView): Scaling[] {
   const { deployment, fresh, old, oldPodsLeft } = view;
   const changed = (plan: readonly Scaling[]): Scaling[] =>

@@ -3,11 +3,11 @@ import { look, number } from '../../../apimachinery/objects/plain.ts';
 import { replicasOf } from '../pods.ts';
 import { bounds, type Scaling } from './rollout.ts';
 
-/** The annotation of a set with the size of the deployment at the time of the last scaling. */
+/** The annotation of a set with the size that the deployment had at the last scaling. */
 export const DESIRED = 'deployment.kubernetes.io/desired-replicas';
 export const MAX = 'deployment.kubernetes.io/max-replicas';
 
-/** A deployment with its sets. `fresh` is the set with the template of the deployment, or undefined. */
+/** `fresh` is the set with the template of the deployment, or undefined. */
 export interface ScaleView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject | undefined;
@@ -28,10 +28,7 @@ const annotated = (set: ApiObject, name: string): number | undefined => {
   return value !== undefined && /^-?\d+$/.test(value) ? Number(value) : undefined;
 };
 
-/**
- * Returns whether the size of the deployment has changed since its sets were scaled. In this case, an annotation of a
- * set with pods contains the old size.
- */
+/** The annotation of a set with pods contains the size that the deployment had before. */
 export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
   [...old, ...(fresh === undefined ? [] : [fresh])]
     .filter((set) => replicasOf(set) > 0)
@@ -40,10 +37,9 @@ export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
       return desired !== undefined && desired !== replicasOf(deployment);
     });
 
-/** Rounds a number as Go does. Halves are rounded away from zero. */
+/** Halves are rounded away from zero, as in Go. */
 const rounded = (value: number): number => Math.sign(value) * Math.round(Math.abs(value));
 
-/** Returns the number of pods by which a set grows or shrinks to keep its share of the total. */
 function fraction(deployment: ApiObject, set: ApiObject): number {
   const replicas = replicasOf(set);
   const wanted = replicasOf(deployment);
@@ -65,7 +61,7 @@ function largestFirst(sets: readonly ApiObject[], newer: boolean): ApiObject[] {
 
 /**
  * Distributes a change of the size over all sets with pods, in proportion to their sizes. The largest set gets the
- * remainder.
+ * remainder of the division.
  */
 function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scaling[] {
   const wanted = replicasOf(deployment);
@@ -86,8 +82,8 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 }
 
 /**
- * Plans the sizes of the sets after the size of the deployment has changed, during a pause or a rollout (`scale`). The
- * plan makes no rollout step. The plan contains sets with an unchanged size, because their annotations may change.
+ * Plans the sizes of the sets after the size of the deployment changed during a pause or a rollout (`scale`). The plan
+ * contains sets with an unchanged size, because their annotations may change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

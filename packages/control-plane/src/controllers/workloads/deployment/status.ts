@@ -20,7 +20,6 @@ export function deadlineOf(deployment: ApiObject): number | undefined {
 export const progressOf = (status: unknown): Plain | undefined =>
   items(status, 'conditions').find(({ type }) => type === PROGRESSING);
 
-/** A condition without its timestamps. */
 export interface ConditionFacts {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -28,7 +27,7 @@ export interface ConditionFacts {
   readonly message: string;
 }
 
-/** Replaces a condition. If status and reason are equal, the existing condition stays. */
+/** Replaces a condition. An existing condition with equal status and reason stays. */
 export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];
@@ -46,7 +45,6 @@ const countOf = (status: Plain, field: string): number => number(status, field) 
 const total = (sets: readonly ApiObject[], field: string): number =>
   sets.reduce((sum, set) => sum + countOf(look(set, 'status'), field), 0);
 
-/** Returns whether the counts in a status show a complete rollout. */
 export function isComplete(deployment: ApiObject, status: Plain): boolean {
   const wanted = replicasOf(deployment);
   return (
@@ -57,10 +55,7 @@ export function isComplete(deployment: ApiObject, status: Plain): boolean {
   );
 }
 
-/**
- * Returns whether the rollout has progressed. Progress means more new pods, fewer old pods, or more ready or available
- * pods.
- */
+/** A rollout has progressed if it has more new, ready or available pods, or fewer old pods. */
 function hasProgressed(before: Plain, now: Plain): boolean {
   const oldPods = (status: Plain): number => countOf(status, 'replicas') - countOf(status, 'updatedReplicas');
   return (
@@ -78,7 +73,6 @@ function isOverdue(deployment: ApiObject, progress: Plain | undefined, now: Date
   return new Date(text(progress, 'lastUpdateTime')).getTime() + deadline < now.getTime();
 }
 
-/** Returns the time of the next check of the progress deadline, or undefined without a deadline. */
 export function progressCheckAt(deployment: ApiObject, status: Plain): Date | undefined {
   const progress = progressOf(look(deployment, 'status'));
   const deadline = deadlineOf(deployment);
@@ -87,7 +81,7 @@ export function progressCheckAt(deployment: ApiObject, status: Plain): Date | un
   return new Date(new Date(text(progress, 'lastUpdateTime')).getTime() + deadline + 1000);
 }
 
-/** Returns the counts and the condition Available (`calculateStatus`). */
+/** See `calculateStatus` in Kubernetes. */
 export function countStatus(
   deployment: ApiObject,
   fresh: ApiObject | undefined,
@@ -127,7 +121,7 @@ export function countStatus(
   };
 }
 
-/** Returns the status during a rollout: counts, progress, and failures of the sets (`syncRolloutStatus`). */
+/** Returns the counts, the progress, and the failures of the sets (`syncRolloutStatus`). */
 export function rolloutStatus(
   deployment: ApiObject,
   fresh: ApiObject | undefined,
@@ -152,7 +146,7 @@ export function rolloutStatus(
     if (isComplete(deployment, status)) {
       conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
     } else if (hasProgressed(old, status)) {
-      // Any progress renews the time of the condition, because the progress deadline starts at this time.
+      // The progress deadline starts at the time of the condition, so any progress renews this time.
       const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
       const [fresher] = withCondition([], facts, now);
       const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};
@@ -188,10 +182,7 @@ function withFailures(
   );
 }
 
-/**
- * Returns the condition Progressing for the start or end of a pause, or undefined if the condition already exists
- * (`checkPausedConditions`).
- */
+/** Returns the condition Progressing for the start or end of a pause (`checkPausedConditions`). */
 export function pausedCondition(deployment: ApiObject): ConditionFacts | undefined {
   if (deadlineOf(deployment) === undefined) return undefined;
   const current = progressOf(look(deployment, 'status'));
@@ -211,7 +202,7 @@ export const progressFacts = (status: 'True' | 'False', reason: string, message:
   message,
 });
 
-/** Returns whether two statuses are equal. Zero equals an absent value, and the order of conditions has no effect. */
+/** Zero equals an absent value, and the order of conditions has no effect. */
 export function sameStatus(a: Plain, b: Plain): boolean {
   const { conditions: _a, ...countsA } = a;
   const { conditions: _b, ...countsB } = b;

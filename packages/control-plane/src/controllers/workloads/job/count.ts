@@ -24,49 +24,44 @@ export const replacesFailedOnly = (job: ApiObject): boolean => {
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
 };
 
-/**
- * Returns whether a pod counts as failed. A deleted pod counts as failed, because a deleted pod may never report its
- * end.
- */
+/** A deleted pod counts as failed, because it may never report its end. */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
-/** Returns the number in an annotation, or 0 if the value is not a 32-bit integer. */
+/** The result is 0 if the annotation is not a 32-bit integer. */
 function annotatedCount(pod: ApiObject, annotation: string): number {
   const value = pod.metadata.annotations?.[annotation] ?? '';
   const count = /^[+-]?\d+$/.test(value) ? Number(value) : 0;
   return count >= 0 && count <= 2 ** 31 - 1 ? count : 0;
 }
 
-/** Returns the number of failures of an index before this pod. */
 export const failureCountOf = (pod: ApiObject): number => annotatedCount(pod, FAILURE_COUNT);
 export const ignoredCountOf = (pod: ApiObject): number => annotatedCount(pod, IGNORED_COUNT);
 /**
- * Returns the number of failures, including failures that do not count for the limit. This number determines the delay
- * of the next pod.
+ * The number of failures determines the delay of the next pod, and includes failures that do not count for the limit.
  */
 export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignoredCountOf(pod);
 
 export const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';
 
-/** Returns whether the index of a pod is valid for its job. If the job has no indexes, every pod is valid. */
+/** A job without indexes accepts every pod. */
 export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
   const completions = number(look(job, 'spec'), 'completions') ?? 0;
   return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;
 }
 
-/** The finished pods of a Job: pods that the status already counts, and pods that finished later. */
+/** The finished pods of a Job: those in the status, and those that finished later. */
 export interface JobCount {
   readonly active: readonly ApiObject[];
   readonly terminating: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** The counters of the status. A counter includes a pod without a finalizer whose end is recorded. */
+  /** The counters include each recorded pod whose finalizer is removed. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  /** The UIDs of pods that still have the finalizer, and whose end is recorded in the status. */
+  /** The UIDs of recorded pods that still have the finalizer. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
-  /** The failed indexes. If the job has no limit per index, `failedIndexes` is undefined. */
+  /** The failed indexes. `failedIndexes` is undefined for a job without a limit per index. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
@@ -95,10 +90,7 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/**
- * Returns the finished pods in the status: the UIDs of pods with the finalizer, and the number of pods without the
- * finalizer.
- */
+/** Returns the UIDs of recorded pods with the finalizer, and the number of recorded pods without the finalizer. */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));
@@ -145,7 +137,6 @@ export function countJob(job: ApiObject, pods: readonly ApiObject[]): JobCount {
   };
 }
 
-/** Returns the number of container restarts in the pods of a job. */
 export function restartsOf(pods: readonly ApiObject[]): number {
   let restarts = 0;
   for (const pod of pods) {

@@ -3,7 +3,6 @@ import { items, look, number, type Plain, text } from '../../../apimachinery/obj
 import { hasFailed, isIndexed, type JobCount, restartsOf } from './count.ts';
 import { assessFailure, assessSuccess } from './policy.ts';
 
-/** The reason for the end of a job. */
 export interface End {
   readonly type: 'SuccessCriteriaMet' | 'FailureTarget';
   readonly reason: string;
@@ -34,7 +33,7 @@ const REACHED: End = {
 };
 
 /**
- * Returns the end of a Job that has enough completions and no running pods. Without `completions`, one succeeded pod is
+ * Returns the end of a Job with enough completions and no running pods. Without `completions`, one succeeded pod is
  * enough.
  */
 export function completionOf(job: ApiObject, count: JobCount, active: number): End | undefined {
@@ -44,8 +43,8 @@ export function completionOf(job: ApiObject, count: JobCount, active: number): E
 }
 
 /**
- * Returns the end of an indexed job. The job ends if too many indexes have failed. The job also ends if all indexes are
- * finished and at least one index has failed.
+ * An indexed job ends if too many indexes have failed. An indexed job also ends if all indexes are finished and at
+ * least one index has failed.
  */
 function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCount): End | undefined {
   if (failedIndexes === undefined) return undefined;
@@ -58,7 +57,7 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
   return isDone && failedIndexes.size > 0 ? failure('FailedIndexes', 'Job has failed indexes') : undefined;
 }
 
-/** Returns the result of a Job that has ended. Pods of the Job may still exist. A result in the conditions stays. */
+/** A result in the conditions stays, although pods of the Job may still exist. */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {
     const said = conditionOf(job, type);

@@ -71,7 +71,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of podsFor(job).filter(isTracked)) await tracked.release(pod);
   });
 
-  /** Removes the finalizer from a pod whose job no longer exists. Pods of other owners are ignored. */
+  /** A pod whose job no longer exists loses the finalizer of the job controller. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;
@@ -83,7 +83,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ jobs, pods, owned, tracked, adoption, work, orphans });
 }
 
-/** Adds the jobs that a change affects to `work`. Pods that may have lost their job are added to `orphans`. */
+/** Adds changed jobs to `work`, and pods that may have lost their job to `orphans`. */
 function follow(of: {
   readonly jobs: Informer;
   readonly pods: Informer;
@@ -120,7 +120,7 @@ function follow(of: {
 }
 
 /**
- * Runs the pods of Jobs. The status of the Job records the end of each pod exactly once, before the pod is deleted.
+ * The status of the Job records the end of each pod exactly once, before the pod is deleted.
  * @see kubernetes pkg/controller/job
  */
 export const jobController: Controller = { name: 'job', setup };

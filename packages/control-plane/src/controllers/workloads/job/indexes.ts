@@ -2,13 +2,12 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 
 export const INDEX = 'batch.kubernetes.io/job-completion-index';
 
-/** Returns the completion index of a pod, or undefined. */
 export function indexOf(pod: ApiObject): number | undefined {
   const value = pod.metadata.annotations?.[INDEX];
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** Parses indexes such as `1,3-5`. Ignores invalid parts, and numbers of `end` or more. */
+/** Parses indexes such as `1,3-5`, without invalid parts and without numbers of `end` or more. */
 export function parseIndexes(text: string, end: number): Set<number> {
   const indexes = new Set<number>();
   for (const part of text.split(',')) {

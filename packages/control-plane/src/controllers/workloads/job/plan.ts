@@ -7,16 +7,14 @@ import { isSuspended } from './end.ts';
 import { indexOf } from './indexes.ts';
 import { type Backoff, finishedAt, waitFor } from './times.ts';
 
-/** The maximum number of pods that one sync creates or deletes. */
 const MOST_AT_ONCE = 500;
 
-/** A pod to create, with its index in an indexed job, and with the failed pod that the new pod replaces. */
 export interface NewPod {
   readonly index: number | undefined;
   readonly previous: ApiObject | undefined;
 }
 
-/** The pods to create or delete. `lookAgainAt` is the time at which a delayed pod may be created, in milliseconds. */
+/** The time at which a delayed pod may be created, in milliseconds. */
 export interface PodPlan {
   readonly create: readonly NewPod[];
   readonly delete: readonly ApiObject[];
@@ -25,10 +23,7 @@ export interface PodPlan {
 
 export const NOTHING: PodPlan = { create: [], delete: [] };
 
-/**
- * Returns the surplus pods. Pods with a duplicate index come first, and then pods in the order of deletion
- * (`activePodsForRemoval`).
- */
+/** Pods with a duplicate index come first, and then pods in the order of `activePodsForRemoval`. */
 function surplus(job: ApiObject, active: readonly ApiObject[], least: number): readonly ApiObject[] {
   const twice: ApiObject[] = [];
   const others: ApiObject[] = [];
@@ -46,7 +41,6 @@ function surplus(job: ApiObject, active: readonly ApiObject[], least: number): r
   return [...twice, ...byState(others).slice(0, Math.max(0, least - twice.length))].slice(0, MOST_AT_ONCE);
 }
 
-/** Returns the first indexes that have no pod and are not finished. */
 function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObject[], wanted: number): number[] {
   const taken = new Set<number | undefined>([...count.succeededIndexes, ...(count.failedIndexes ?? [])]);
   for (const pod of count.active) taken.add(indexOf(pod));
@@ -57,7 +51,7 @@ function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObjec
   return free;
 }
 
-/** Returns the wanted number of pods, and the pods to create or delete (`manageJob`). */
+/** See `manageJob` in Kubernetes. */
 export function planPods(
   job: ApiObject,
   count: JobCount,
@@ -84,8 +78,8 @@ export function planPods(
 }
 
 /**
- * Plans pods for a job with a limit per index. Each index has its own delay. Every failure delays the next pod,
- * including a failure that does not count towards the limit.
+ * Each index of a job with a limit per index has its own delay. Every failure delays the next pod, even a failure that
+ * does not count towards the limit.
  */
 function planIndexes(indexes: readonly number[], count: JobCount, now: Date): PodPlan {
   const create: NewPod[] = [];

@@ -8,7 +8,7 @@ import { assessFailure } from './policy.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
-/** The maximum length of the base of a generated name. The base ends with the index. */
+/** The maximum length of the base of a generated name. The base ends with the index of the pod. */
 const LONGEST_BASE = 58;
 
 function generateName(job: string, index: number): string {
@@ -16,7 +16,7 @@ function generateName(job: string, index: number): string {
   return `${job.slice(0, LONGEST_BASE - end.length)}${end}`;
 }
 
-/** Returns the annotations of the next pod with the number of failures of its index. */
+/** The annotations of a pod contain the number of failures of its index. */
 function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<string, string> {
   if (previous === undefined) return { [FAILURE_COUNT]: '0' };
   const { counts } = assessFailure(job, previous);
@@ -26,7 +26,6 @@ function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<str
 }
 
 /**
- * Creates the pod of a job.
  * @param index the index in an indexed job
  * @param previous the failed pod that the new pod replaces
  */

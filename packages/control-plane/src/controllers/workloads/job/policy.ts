@@ -2,18 +2,17 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, number, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { parseIndexes } from './indexes.ts';
 
-/** The decision of the pod failure policy of a job about a failed pod. */
 export interface Verdict {
   /** Whether the failure counts for the limits. */
   readonly counts: boolean;
   readonly action: string | undefined;
-  /** The reason why the job fails because of this pod. `message` is undefined if the pod does not make the job fail. */
+  /** The reason if the pod makes the job fail. */
   readonly message: string | undefined;
 }
 
 const COUNTS: Verdict = { counts: true, action: undefined, message: undefined };
 
-/** Returns the container whose exit code matches the rule. Main containers take precedence over init containers. */
+/** Main containers take precedence over init containers. */
 function endedContainer(pod: ApiObject, rule: unknown): { name: string; code: number } | undefined {
   const operator = text(rule, 'operator');
   const { values } = look({ rule }, 'rule');
@@ -54,7 +53,7 @@ export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   return COUNTS;
 }
 
-/** Returns the reason why the succeeded indexes complete a job, or undefined while no rule matches. */
+/** Returns the reason why the succeeded indexes complete the job, or undefined while no rule matches. */
 export function assessSuccess(job: ApiObject, succeeded: ReadonlySet<number>): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, rule] of items(look(job, 'spec').successPolicy, 'rules').entries()) {

@@ -16,16 +16,15 @@ interface JobEvent {
   readonly message: string;
 }
 
-/** The result of the writes in a sync: the number of created pods, and the active pods that were deleted. */
+/** The number of created pods and the deleted active pods of a sync. */
 export interface Done {
   readonly made: number;
   readonly deleted: readonly ApiObject[];
 }
 
-/** The status after a sync, and the writes that follow. */
 export interface JobReport {
   readonly status: Plain;
-  /** Pods whose finalizer is removed after the status was written. */
+  /** Pods that lose their finalizer after the write of the status. */
   readonly release: readonly ApiObject[];
   readonly events: readonly JobEvent[];
 }
@@ -39,8 +38,8 @@ interface Tracking {
 }
 
 /**
- * Returns whether the finalizer of a finished pod may be removed. The last failed pod of an index keeps its finalizer
- * until its successor exists or the Job ends. The pod contains the number of failures.
+ * The last failed pod of an index keeps its finalizer until its successor exists or the Job ends. The annotations of
+ * the last failed pod contain the number of failures.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
@@ -48,9 +47,7 @@ const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiOb
   phaseOf(pod) === 'Succeeded' ||
   (hasFailed(job, pod) && count.lastFailed.get(indexOf(pod) ?? -1) !== pod);
 
-/**
- * Returns the ended pods for the status, and the pods to release after the write (`trackJobStatusAndRemoveFinalizers`).
- */
+/** See `trackJobStatusAndRemoveFinalizers` in Kubernetes. */
 function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end: End | undefined): Tracking {
   const release: ApiObject[] = [];
   const succeeded = [...count.uncounted.succeeded];
@@ -62,11 +59,11 @@ function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end:
     release.push(pod);
     const uid = uidOf(pod);
     if (phaseOf(pod) === 'Succeeded' && !failed.includes(uid)) {
-      // The index is already in the list of succeeded indexes, so the status does not need the UID of the pod.
+      // The list of succeeded indexes contains the index, so the status does not need the UID of the pod.
       if (isIndexed(job)) newIndexes++;
       else if (!succeeded.includes(uid)) succeeded.push(uid);
     } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {
-      // In a failing job, every pod that did not succeed counts as failed.
+      // While a job fails, every pod that did not succeed counts as failed.
       if (!failed.includes(uid) && hasPlace(job, pod) && assessFailure(job, pod).counts) failed.push(uid);
     }
     if (newIndexes + succeeded.length + failed.length >= MOST_NOTED)
@@ -82,10 +79,7 @@ interface Facts {
   readonly message: string;
 }
 
-/**
- * Sets a condition. The list stays unchanged if the condition already has the value, or if a missing condition would
- * become False.
- */
+/** Sets a condition. A missing condition is not added with the status False. */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   const at = formatTime(now);
@@ -105,9 +99,8 @@ function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, suc
 }
 
 /**
- * Returns the status of a Job after a sync (`syncJob`).
- * - `known`: the result of the Job before the sync created or deleted pods, or undefined if the sync could not delete
- *   some pods
+ * See `syncJob` in Kubernetes.
+ * - `known`: the result of the Job at the start of the sync, or undefined if the sync could not delete some pods
  * - `isManaged`: whether the sync created or deleted pods of a Job without a result
  */
 export function reportJob(

@@ -6,8 +6,8 @@ const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;
 
 /**
- * The number of failures since the last success, and the time of the last failure in milliseconds. The delay of the
- * next pod depends on both values.
+ * The delay of the next pod depends on the number of failures since the last success, and on the time of the last
+ * failure.
  */
 export interface Backoff {
   readonly failures: number;
@@ -16,14 +16,10 @@ export interface Backoff {
 
 export const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
 
-/** Returns the delay of the next pod after a number of failures. */
 export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
-/**
- * Returns the time at which the last container or sidecar of a pod ended. If a container or sidecar still runs, the
- * result is undefined.
- */
+/** The result is undefined while a container or sidecar runs. */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
   const names = new Set(sidecars.map(({ name }) => name));
@@ -38,7 +34,7 @@ function containersEndedAt(pod: ApiObject): number | undefined {
 }
 
 /**
- * Returns the end of a pod in milliseconds (`getFinishedTime`). The result is the first existing time of this list:
+ * The time is in milliseconds (`getFinishedTime`). The result is the first existing time of this list:
  *
  * - the end of its containers,
  * - the time at which the pod became unready,
@@ -57,10 +53,7 @@ export function finishedAt(pod: ApiObject): number {
   return new Date(deletionTimestamp).getTime() - (number(pod.metadata, 'deletionGracePeriodSeconds') ?? 0) * 1000;
 }
 
-/**
- * Returns the backoff after these pods have ended. The backoff counts failures since the last success
- * (`newBackoffRecord`).
- */
+/** The backoff counts failures since the last success (`newBackoffRecord`). */
 export function nextBackoff(backoff: Backoff, succeeded: readonly ApiObject[], failed: readonly ApiObject[]): Backoff {
   const ends = failed.map(finishedAt);
   if (succeeded.length === 0) {

@@ -11,14 +11,13 @@ const withoutTracking = (pod: ApiObject): ApiObject => ({
   metadata: { ...pod.metadata, finalizers: (pod.metadata.finalizers ?? []).filter((one) => one !== TRACKING) },
 });
 
-/** Pods with the finalizer of the job controller, and the backoff of their jobs. */
 export class TrackedPods {
   readonly #api: Api;
   readonly #pods: Informer;
   readonly #backoffs = new Map<string, Backoff>();
-  /** Tracked pods whose end is already part of the backoff, by job. */
+  /** Tracked pods that the backoff already includes, by job. */
   readonly #known = new Map<string, Set<string>>();
-  /** Pods that have lost the finalizer on the server, but not yet in the cache. */
+  /** Pods without the finalizer on the server that still have the finalizer in the cache. */
   readonly #released = new Set<string>();
 
   constructor(api: Api, pods: Informer) {
@@ -34,12 +33,12 @@ export class TrackedPods {
     if (cached?.metadata.uid === uid && isTracked(cached)) this.#released.add(uid);
   }
 
-  /** Returns the pod as the server stores it. On the server, a released pod has no finalizer. */
+  /** Returns the pod without the finalizer that the server has already removed. */
   current(pod: ApiObject): ApiObject {
     return this.#released.has(uidOf(pod)) ? withoutTracking(pod) : pod;
   }
 
-  /** Adds the pods that ended since the last call to the backoff of a job, and returns the backoff. */
+  /** Adds the pods that ended since the last call to the backoff of the job. */
   backoffOf({ metadata: { uid = '' } }: ApiObject, count: JobCount): Backoff {
     const seen = this.#known.get(uid) ?? new Set<string>();
     this.#known.set(uid, seen);
@@ -51,7 +50,6 @@ export class TrackedPods {
     return backoff;
   }
 
-  /** Removes the record of a pod that has no finalizer. */
   forgetPod(pod: ApiObject): void {
     this.#released.delete(uidOf(pod));
     this.#known.get(controllerOf(pod)?.uid ?? '')?.delete(uidOf(pod));

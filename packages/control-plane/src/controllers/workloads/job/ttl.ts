@@ -27,5 +27,5 @@ function setupTtl({ api, clock, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Deletes finished jobs whose time to live is over. @see kubernetes pkg/controller/ttlafterfinished */
+/** @see kubernetes pkg/controller/ttlafterfinished */
 export const ttlAfterFinished: Controller = { name: 'ttl-after-finished', setup: setupTtl };

@@ -11,12 +11,9 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/**
- * Returns whether a call had an effect. If the server refused the call with an allowed code, the call had no effect.
- */
+/** A call that the server refused with an allowed code had no effect. */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
-/** Applies the plans of stateful sets. */
 export class StatefulWriter {
   readonly #api: Api;
   readonly #owned: OwnedPods;
@@ -32,7 +29,7 @@ export class StatefulWriter {
     this.#tell = parts.tell;
   }
 
-  /** Creates and deletes pods one after another. */
+  /** Each creation or deletion waits for the previous one. */
   async carryOut(set: ApiObject, plan: StatefulPlan): Promise<void> {
     for (const { ordinal, revision } of plan.create) await this.#create(set, ordinal, revision);
     for (const pod of plan.delete) {
@@ -56,14 +53,14 @@ export class StatefulWriter {
     }
   }
 
-  /** Deletes the oldest revisions beyond the limit of the set. Revisions that a pod or the status uses stay. */
+  /** Revisions that a pod or the status uses are kept. */
   async cleanUp(set: ApiObject, { old }: Revisions, live: SetRevisions): Promise<void> {
     const used = new Set(this.#owned.all(set).map(revisionOfPod)).add(live.current).add(live.update);
     const idle = old.filter(({ metadata }) => !used.has(metadata.name ?? ''));
     await this.#history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
   }
 
-  /** Writes the status. The result is the time at which the status changes without an event, or undefined. */
+  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
     const old = look(set, 'status');
@@ -78,13 +75,12 @@ export class StatefulWriter {
     await this.#claims.keepOwners(set, ordinal, undefined);
     const template = this.#history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // If a pod of another owner has the wanted name, the creation fails. The deletion of the other pod triggers the
-    // next sync.
+    // The creation fails if another owner has a pod with this name. The deletion of that pod triggers the next sync.
     const creation = allowing(this.#owned.create(set, pod), 409);
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }
 
-  /** Reports the result of a call as an event. A call that returns false had no effect and is not reported. */
+  /** A call that returns false had no effect, so no event reports the call. */
   async #reported(
     verb: 'Create' | 'Update' | 'Delete',
     set: ApiObject,

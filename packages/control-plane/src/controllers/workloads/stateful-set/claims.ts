@@ -8,16 +8,13 @@ import { controllerOf, isDying, namespaceOf, ownerReference } from '../../runtim
 import { CLAIMS } from '../../runtime/resources.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
-/**
- * Returns the owner references of a claim that the retention policy requires. The garbage collector deletes the claim
- * together with its owner.
- */
+/** The garbage collector deletes a claim together with its owner, so the retention policy determines the owners. */
 function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined, claim: ApiObject): OwnerReference[] {
   const isOurs = ({ uid, kind, name }: OwnerReference): boolean =>
     uid === set.metadata.uid || (kind === 'Pod' && name === `${set.metadata.name}-${ordinal}`);
   const others = (claim.metadata.ownerReferences ?? []).filter((reference) => !isOurs(reference));
   const controller = controllerOf(claim);
-  // If another controller owns the claim, its owners do not change.
+  // A claim with another controller keeps its owners.
   if (controller !== undefined && !isOurs(controller)) return others;
   const { whenDeleted, whenScaled } = look(set, 'spec', 'persistentVolumeClaimRetentionPolicy');
   const isCondemned = !inRange(set, ordinal);
@@ -27,10 +24,7 @@ function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined
   return whenDeleted === 'Delete' ? [...others, ownerReference(set)] : others;
 }
 
-/**
- * The claims of a set's pods. Claims are created before their pod. The retention policy of the set decides whether
- * claims are kept or deleted.
- */
+/** Claims are created before their pod. The retention policy of the set decides whether claims are kept or deleted. */
 export class StatefulClaims {
   readonly #api: Api;
   readonly #claims: Informer;
@@ -42,10 +36,7 @@ export class StatefulClaims {
     this.#tell = tell;
   }
 
-  /**
-   * Creates the missing claims of the pod with this ordinal. If a claim is terminating, the result is false, and the
-   * pod waits for a new claim.
-   */
+  /** The result is false if a claim is terminating, so the pod waits for a new claim. */
   async ensure(set: ApiObject, ordinal: number): Promise<boolean> {
     for (const template of claimTemplates(set)) {
       const name = claimName(template, set, ordinal);
@@ -75,8 +66,7 @@ export class StatefulClaims {
   }
 
   /**
-   * Writes the owner references that the policy of the set requires to the claims of an ordinal. @param pod the pod with the
-   * ordinal, if it exists
+   * @param pod the pod with the ordinal, if it exists
    */
   async keepOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined): Promise<void> {
     for (const template of claimTemplates(set)) {

@@ -17,7 +17,6 @@ export function ordinalOf(set: ApiObject, pod: ApiObject): number {
 
 export const firstOrdinal = (set: ApiObject): number => number(look(set, 'spec', 'ordinals'), 'start') ?? 0;
 
-/** Returns whether the set currently needs a pod with this ordinal. */
 export const inRange = (set: ApiObject, ordinal: number): boolean =>
   ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + replicasOf(set);
 
@@ -28,7 +27,6 @@ export const claimTemplates = (set: ApiObject): Plain[] => items(look(set, 'spec
 export const claimName = (template: Plain, set: ApiObject, ordinal: number): string =>
   `${text(look(template, 'metadata'), 'name')}-${set.metadata.name}-${ordinal}`;
 
-/** Creates the pod of a set with this ordinal from the template of a revision. */
 export function statefulPod(set: ApiObject, ordinal: number, template: Plain, revision: string): Plain {
   const pod = copyJson(podOf(set, template));
   const name = `${set.metadata.name}-${ordinal}`;
@@ -62,9 +60,7 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
   };
 }
 
-/**
- * Returns the missing identity labels of the pod with this ordinal. The label of the revision is not an identity label.
- */
+/** The label of the revision is not an identity label. */
 export function missingIdentity(set: ApiObject, pod: ApiObject): Record<string, string> {
   const { name = '', labels = {} } = pod.metadata;
   const wanted = { [POD_NAME_LABEL]: name, [INDEX_LABEL]: String(ordinalOf(set, pod)) };

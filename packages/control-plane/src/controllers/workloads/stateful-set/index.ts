@@ -77,7 +77,6 @@ function follow(of: {
 }
 
 /**
- * Keeps the pods and claims of StatefulSets.
  * @see kubernetes pkg/controller/statefulset
  */
 export const statefulSetController: Controller = { name: 'statefulset', setup };

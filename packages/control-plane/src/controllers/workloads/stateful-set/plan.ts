@@ -9,7 +9,6 @@ export interface StatefulPlan {
   readonly delete: readonly ApiObject[];
 }
 
-/** A set with its pods, its current revision and its update revision. */
 export interface StatefulView {
   readonly set: ApiObject;
   readonly pods: readonly ApiObject[];
@@ -18,14 +17,11 @@ export interface StatefulView {
   readonly now: Date;
 }
 
-/** Returns the partition of the update. Pods with an ordinal of at least the partition get the update revision. */
+/** Pods with an ordinal of at least the partition get the update revision. */
 const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
-/**
- * Returns the revision for the new pod with this ordinal. If a pod is deleted before its update, the new pod has the
- * old revision.
- */
+/** If a pod is deleted before its update, its successor has the old revision. */
 function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const start = firstOrdinal(set);
@@ -37,9 +33,9 @@ function revisionFor({ set, current, update }: StatefulView, ordinal: number): s
 export const isRunningAndReady = (pod: ApiObject): boolean => phaseOf(pod) === 'Running' && isReady(pod);
 
 /**
- * Plans the pods of a set. The plan creates pods in ascending order, and deletes and updates pods in descending order.
- * With `OrderedReady`, each pod waits until the previous pod is available. With `Parallel`, all pods change at the same
- * time. Scaling comes before updates.
+ * The plan creates pods in ascending order, and deletes and updates pods in descending order. With `OrderedReady`, each
+ * pod waits until the previous pod is available. With `Parallel`, all pods change at the same time. Scaling comes
+ * before updates.
  */
 export function planStatefulSet(view: StatefulView): StatefulPlan {
   const { set, pods, update, now } = view;
@@ -56,7 +52,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   for (let ordinal = start; ordinal < end; ordinal++) {
     const pod = byOrdinal.get(ordinal);
     if (pod !== undefined && isTerminal(pod)) {
-      // A finished pod is deleted, and created again later.
+      // A finished pod is deleted now, and created again later.
       if (!isDying(pod)) gone.push(pod);
       waits = true;
       if (inOrder) break;

@@ -6,24 +6,18 @@ import { countPods, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { revisionOfPod } from './identity.ts';
 import { isRunningAndReady } from './plan.ts';
 
-/** The names of a set's current revision and update revision. */
 export interface SetRevisions {
   readonly current: string;
   readonly update: string;
 }
 
-/**
- * Returns the names in the status of a set. A terminating set gets no new revision, so the names in its status remain.
- */
+/** A terminating set gets no new revision, so the names in its status remain. */
 export const namesIn = (set: ApiObject): SetRevisions => ({
   current: text(look(set, 'status'), 'currentRevision'),
   update: text(look(set, 'status'), 'updateRevision'),
 });
 
-/**
- * Returns the names of the revisions. If the status has no current revision, or the template of the current revision is
- * missing, the update revision is also the current revision.
- */
+/** If the current revision or its template is missing, the update revision is also the current revision. */
 export function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revisions): SetRevisions {
   const known = new Set([update, ...duplicates, ...old].map(({ metadata }) => metadata.name ?? ''));
   const name = update.metadata.name ?? '';
@@ -31,7 +25,7 @@ export function revisionsOf(set: ApiObject, { current: update, duplicates, old }
   return { current: known.has(current) ? current : name, update: name };
 }
 
-/** Returns the status of a set with these pods (`updateStatus`, `completeRollingUpdate`). */
+/** See `updateStatus` and `completeRollingUpdate` in Kubernetes. */
 export function statefulStatus(
   set: ApiObject,
   { current, update }: SetRevisions,
