@@ -9,8 +9,8 @@ import { labelProblems } from './schema/words.ts';
 const KNOWN_REVIEWS = ['v1', 'v1beta1'];
 
 /**
- * Validates `spec.conversion`. Errors use the field names of the server's internal type. In the internal type, the
- * fields of the webhook are one level higher than in the API.
+ * Validates `spec.conversion`. Errors use the internal type of kube-apiserver, in which the fields of the webhook are
+ * one level higher than in the API.
  */
 export function validateConversion(conversion: Fields, path: string): StatusCause[] {
   const strategy = text(conversion.strategy);

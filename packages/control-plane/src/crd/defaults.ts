@@ -28,8 +28,8 @@ export function defaultCrd(crd: ApiObject): void {
 }
 
 /**
- * Removes a conversion webhook without contents. The stored form of an empty webhook has two fields without values.
- * Mutates the CRD.
+ * Removes a conversion webhook without contents, which kube-apiserver stores as two fields without values. Mutates the
+ * CRD.
  */
 export function dropEmptyWebhook(crd: ApiObject): void {
   const conversion = record(record(crd.spec).conversion);

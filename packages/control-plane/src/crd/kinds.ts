@@ -52,17 +52,16 @@ function subresourcesOf(version: Fields): KindDefinition['subresources'] {
   return result;
 }
 
-/** The kind that one version of a CRD defines. The additional properties exist only in custom kinds. */
+/** Custom kinds have additional properties. */
 export interface CustomKindDefinition extends KindDefinition {
   /** The warning in every response of a deprecated version. */
   readonly deprecationWarning?: string;
-  /** Whether the server stores objects in this version. */
   readonly storage: boolean;
 }
 
 /**
- * Compares two versions, and returns a positive number if `a` comes first. Stable versions come first, then beta, then
- * alpha, then other names. Among versions of equal stability, the higher number comes first.
+ * Stable versions come first, then beta, then alpha, then other names. Among versions of equal stability, the higher
+ * number comes first.
  */
 function compareVersions(a: string, b: string): number {
   const rank = (name: string): readonly number[] => {
@@ -92,7 +91,7 @@ function deprecation(spec: Fields, version: Fields, names: Fields): string | und
   return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
-/** Returns the accepted names of a CRD, or the requested names if the status contains no accepted names. */
+/** The requested names replace missing accepted names. */
 function namesOf(crd: ApiObject): Fields {
   const accepted = record(record(crd.status).acceptedNames);
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;
@@ -131,7 +130,6 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   };
 }
 
-/** Returns the kinds of the served versions of a CRD. */
 export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
   const versions = records(record(crd.spec).versions);
   const kinds = versions.map((version) => kindOfVersion(crd, version));
@@ -146,7 +144,7 @@ export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
   return kinds.length === 1 ? served : served.map(related);
 }
 
-/** Returns the kind in which the objects of a CRD are stored. The server may not serve the version of this kind. */
+/** The server may not serve the storage version. */
 export function storedKindOfCrd(crd: ApiObject): CustomKindDefinition | undefined {
   const version = records(record(crd.spec).versions).find(({ storage }) => storage === true);
   return version === undefined ? undefined : kindOfVersion(crd, version);

@@ -3,13 +3,13 @@ import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { type Fields, text, texts } from './schema/fields.ts';
 import { labelProblems } from './schema/words.ts';
 
-/** Returns the error of a name that is not a DNS-1035 label. An empty name has no error. */
+/** An empty name has no error. */
 function label(field: string, name: string): StatusCause[] {
   const problems = name === '' ? [] : labelProblems(name);
   return problems.length === 0 ? [] : [invalid(field, name, problems.join(','))];
 }
 
-/** Returns the errors of one entry in a list of names. An empty entry is an error. */
+/** An empty entry in a list of names is an error. */
 const entry = (field: string, name: string): StatusCause[] =>
   name === '' ? [invalid(field, name, labelProblems(name).join(','))] : label(field, name);
 

@@ -24,11 +24,11 @@ const goType = (value: unknown): string =>
 
 interface Found {
   readonly value?: unknown;
-  /** The reason why the value is missing, with the error text of Go's accessors for unstructured objects. */
+  /** The error text of Go's accessors for unstructured objects, if the value is missing. */
   readonly problem?: string;
 }
 
-/** Reads the value at a simple JSON path (`.spec.replicas`). An existing value must have the given type. */
+/** The path is a simple JSON path (`.spec.replicas`). An existing value must have the given type. */
 function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Found {
   const fields = path.replace(/^\./, '').split('.');
   let value: unknown = object;
@@ -58,8 +58,8 @@ function replicasCauses(object: ApiObject, path: string): StatusCause[] {
 }
 
 /**
- * Validates the fields that the scale subresource of a custom object reads. The replicas must be numbers, and the
- * selector must be a string. A write of the status does not check the replicas in the spec.
+ * The replicas must be numbers, and the selector must be a string. A write of the status does not check the replicas in
+ * the spec.
  */
 export function scaleCauses(
   scale: NonNullable<KindDefinition['subresources']>['scale'],

@@ -10,7 +10,6 @@ type CrdCondition = {
   message: string;
 };
 
-/** The `status` of a CustomResourceDefinition. */
 export interface CrdStatus {
   conditions: Fields[] | null;
   acceptedNames: Fields;
@@ -46,10 +45,7 @@ interface NameVerdict {
   readonly message: string;
 }
 
-/**
- * Accepts each name that no other CRD of the group uses. As in the naming controller, the reason of the condition
- * describes the last conflict.
- */
+/** The reason of the condition describes the last name conflict, as in the naming controller. */
 function assessNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
   const names = record(record(crd.spec).names);
   const inUse = taken(crd, others);
@@ -91,7 +87,7 @@ const ordered = (names: Fields): Fields => {
   return result;
 };
 
-/** Sets a condition. The transition time changes only when the status changes. */
+/** Sets a condition. The transition time changes only with the status of the condition. */
 function put(conditions: Fields[], next: CrdCondition): void {
   const at = conditions.findIndex((condition) => condition.type === next.type);
   const old = conditions[at];
@@ -99,19 +95,15 @@ function put(conditions: Fields[], next: CrdCondition): void {
   else conditions[at] = old.status === next.status ? { ...next, lastTransitionTime: old.lastTransitionTime } : next;
 }
 
-/** Formats a time to the second, as Kubernetes does. */
 const timeOf = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
 const isTrue = (crd: ApiObject, wanted: string): boolean =>
   records(record(crd.status).conditions).some(({ type, status }) => type === wanted && status === 'True');
 
-/** Returns whether the server serves the kinds of a CRD. */
 export const isEstablished = (crd: ApiObject): boolean => isTrue(crd, 'Established');
 
-/** Returns whether the objects of a CRD are being deleted. */
 export const isTerminating = (crd: ApiObject): boolean => isTrue(crd, 'Terminating');
 
-/** The messages of the condition `Terminating` during the deletion of a CRD. */
 const TERMINATION = {
   InstanceDeletionPending: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
   InstanceDeletionInProgress: 'CustomResource deletion is in progress',
@@ -119,7 +111,6 @@ const TERMINATION = {
   NeverEstablished: 'resource was never established',
 } as const;
 
-/** Returns the status of a CRD that is being deleted, with its condition `Terminating`. */
 export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATION, now: Date): CrdStatus {
   const old = record(crd.status) as CrdStatus;
   const conditions = records(old.conditions).map((condition) => ({ ...condition }));
@@ -141,15 +132,14 @@ function storedVersions(crd: ApiObject): string[] {
   return storage === undefined || stored.includes(name) ? stored : [...stored, name];
 }
 
-/** Returns the status of a new CRD. The status contains the storage version, but no accepted names yet. */
+/** The status of a new CRD contains the storage version, but no accepted names yet. */
 export function initialCrdStatus(crd: ApiObject): CrdStatus {
   return { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: storedVersions(crd) };
 }
 
 /**
- * Computes the status of a CRD as the naming and establishing controllers do. The status contains the accepted names,
- * the conditions NamesAccepted and Established, and the stored versions. If nothing changes, the result equals the old
- * status.
+ * Computes the status like the naming and establishing controllers. The result equals the old status if nothing
+ * changes.
  * @param others all CRDs of the server
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {

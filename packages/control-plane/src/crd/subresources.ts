@@ -44,7 +44,6 @@ export function validateSubresources(subresources: Fields, path: string): Status
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
-/** Validates `additionalPrinterColumns` of a version. */
 export function validateColumns(columns: unknown, path: string): StatusCause[] {
   return records(columns).flatMap((column, at) => {
     const field = `${path}[${at}]`;
@@ -69,15 +68,12 @@ export function validateColumns(columns: unknown, path: string): StatusCause[] {
 
 const MAX_SELECTABLE = 8;
 
-/**
- * Validates `selectableFields`. Each entry must select a different field of the schema, and the field must have a
- * scalar type.
- */
+/** Validates `selectableFields`. Each entry must select a different field with a scalar type. */
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
   if (list.length === 0) return [];
   if (!isRecord(schema)) {
-    // The text comes from the real server, although the text states the opposite of the rule.
+    // kube-apiserver has this text, although the text states the opposite of the rule.
     const why =
       path === 'spec.selectableFields'
         ? 'validations.schema is included'
@@ -99,7 +95,6 @@ export function validateSelectableFields(fields: unknown, schema: unknown, path:
 const SELECTABLE_WORDS =
   'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
 
-/** Validates a selectable field, and adds its path to `seen`. */
 function validateSelectablePath(jsonPath: string, schema: Fields, field: string, seen: Set<string>): StatusCause[] {
   const found = readFieldPath(jsonPath, schema, false);
   if (typeof found === 'string') return [invalid(field, jsonPath, `is an invalid path: ${found}`)];

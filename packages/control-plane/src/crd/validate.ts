@@ -16,22 +16,17 @@ import { validateColumns, validateSelectableFields, validateSubresources } from 
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/**
- * Fields of a version. If all versions have equal values for a field, the internal type stores the field once, in the
- * spec.
- */
+/** If all versions have equal values for such a field, the internal type stores the field once, in the spec. */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * Returns whether error paths of this field start in the spec (`spec.validation.openAPIV3Schema…`), because all
- * versions have equal values.
+ * If all versions have equal values, error paths of the field start in the spec (`spec.validation.openAPIV3Schema…`).
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
   return first !== undefined && versions.every((version) => equalJson(version[word], first[word]));
 }
 
-/** Formats a version as Go does. */
 function dumpVersion(version: Fields, shared: ReadonlySet<string>): string {
   const own = (word: string): string => (shared.has(word) ? 'null' : goJson(version[word] ?? null));
   return [
@@ -60,10 +55,7 @@ function validateScope(scope: string): StatusCause[] {
   return scopes.includes(scope) ? [] : [notSupported('spec.scope', scope, scopes)];
 }
 
-/**
- * Fields that must be absent from the root of a schema with a status subresource, including `type`. The list has the
- * order of the Go structure.
- */
+/** Fields that the root of a schema with a status subresource must not contain, in the order of the Go structure. */
 const ROOT_FIELDS = [
   ...['id', '$schema', '$ref', 'type', 'nullable', 'default', 'enum', 'maxProperties', 'minProperties', 'allOf'],
   ...['oneOf', 'anyOf', 'not', 'additionalProperties', 'patternProperties', 'dependencies', 'additionalItems'],
@@ -74,8 +66,8 @@ const ALLOWED_AT_ROOT =
   '[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]';
 
 /**
- * Validates the root of a schema with a status subresource. The schema of the status must not depend on fields of the
- * root. As in the real server, only the first forbidden field is reported.
+ * The schema of the status must not depend on fields of the root. As in kube-apiserver, only the first forbidden field
+ * is reported.
  */
 function validateRoot(schema: Fields, path: string): StatusCause[] {
   const isSet = (field: string): boolean => {
@@ -92,9 +84,8 @@ function validateRoot(schema: Fields, path: string): StatusCause[] {
 }
 
 /**
- * Validates the fields of one version, or the fields that all versions share. `hasSchema` means that the internal type
- * stores the schema next to these fields. kube-apiserver refuses selectable fields that have no schema at this
- * position.
+ * `hasSchema` means that the internal type stores the schema next to these fields. Without a schema at this position,
+ * kube-apiserver refuses selectable fields.
  */
 function validateContents(
   version: Fields,
@@ -124,10 +115,10 @@ function validateContents(
   return causes;
 }
 
-/** Matches a character that Go does not regard as printable. Of the spaces, only U+0020 is printable. */
+/** Matches characters that are not printable in Go. U+0020 is the only printable space. */
 const NOT_PRINTABLE = /(?! )[\p{C}\p{Z}]/u;
 
-/** Returns the errors of a deprecation warning (`validateDeprecationWarning`). */
+/** See `validateDeprecationWarning` in Kubernetes. */
 function warningProblems(warning: string, isDeprecated: boolean): readonly string[] {
   if (!isDeprecated) return ['can only be set for deprecated versions'];
   const odd = NOT_PRINTABLE.exec(warning);
@@ -162,13 +153,16 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
 }
 
 /**
- * The maximum number of cached valid versions. Clients often send a CRD again, and the compilation of patterns and
- * rules takes most of the time of a request.
+ * The number of cached valid versions. Clients often send a CRD again, and the compilation of patterns and rules is
+ * slow.
  */
 const MAX_VALID = 256;
 const validVersions = new Set<string>();
 
-/** Validates `spec.versions`. Versions that were valid in an earlier request are not validated again. */
+/**
+ * Validates `spec.versions`. Versions that were valid in an earlier request are cached, so they need no second
+ * validation.
+ */
 function validateVersions(list: unknown): StatusCause[] {
   const hash = createHash('sha256')
     .update(stringifyJson(list ?? null))
@@ -204,7 +198,7 @@ function findVersionCauses(list: unknown): StatusCause[] {
   }
   const [first] = versions;
   if (first === undefined) return causes;
-  // Early CRDs had one version, so the internal type contains the name of the first version in the spec.
+  // The internal type contains the name of the first version in the spec, because early CRDs had only one version.
   const name = text(first.name);
   const nameProblems = name === '' ? [] : labelProblems(name);
   if (nameProblems.length > 0) causes.push(invalid('spec.version', name, nameProblems.join(',')));
@@ -241,7 +235,7 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
 
 const isProtected = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group);
 
-/** Validates the approval. A CRD in a group of the Kubernetes project needs an annotation about the review of its API. */
+/** Validates the approval. A CRD in an API group of the Kubernetes project needs an annotation about its API review. */
 function validateApproval(crd: ApiObject, group: string): StatusCause[] {
   if (!isProtected(group)) return [];
   const field = `metadata.annotations[${APPROVAL}]`;
@@ -261,8 +255,8 @@ function isEstablished(crd: ApiObject): boolean {
 }
 
 /**
- * Validates immutable fields. The group and the plural must never change. The scope and the kind must not change after
- * the CRD is established.
+ * Validates immutable fields. The group and the plural are immutable. After the CRD is established, the scope and the
+ * kind are immutable.
  */
 function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): StatusCause[] {
   const before = record(old.spec);
@@ -278,7 +272,7 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
     : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
 }
 
-/** Validates a write of the status. As in the real server, the stored versions are not checked. */
+/** Validates a write of the status. As in kube-apiserver, the stored versions are not checked. */
 export const validateCrdStatus = (crd: ApiObject): StatusCause[] =>
   validateGivenNames(record(record(crd.status).acceptedNames), 'status.acceptedNames');
 
@@ -311,8 +305,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // An update later adds a new storage version to `storedVersions`, so the check of an update does not require the
-    // new version.
+    // An update adds a new storage version to `storedVersions` after this check.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

@@ -5,8 +5,8 @@ import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 /**
- * The verbs in discovery for a custom kind whose CRD is being deleted. The server still accepts updates, but discovery
- * omits the verb.
+ * The verbs in discovery of a custom kind whose CRD is being deleted. The server accepts updates, but discovery omits
+ * the verb.
  */
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
@@ -17,11 +17,10 @@ interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** A subresource in the documents of discovery. */
 export interface SubresourceFacts {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** The kind of the bodies of the subresource, if it differs from the kind of the resource. */
+  /** The kind of the request bodies, if it differs from the kind of the resource. */
   readonly kind?: GroupVersionKind;
 }
 
@@ -35,7 +34,7 @@ const connect = (kind: string): Omit<SubresourceFacts, 'name'> => ({
 });
 const ALL_METHODS = ['create', 'delete', 'get', 'patch', 'update'];
 
-/** The verbs and kinds of subresources whose bodies have a different kind than the resource. */
+/** Subresources whose bodies have another kind than the resource. */
 const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
   'pods/attach': connect('PodAttachOptions'),
   'pods/binding': { verbs: ['create'], kind: { group: '', version: 'v1', kind: 'Binding' } },
@@ -56,10 +55,7 @@ const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
 
 const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 
-/**
- * Returns the subresources of a kind. For a built-in kind, the subresources are sorted by name. For a custom kind, the
- * status comes first.
- */
+/** The subresources of a built-in kind are sorted by name. The status subresource of a custom kind comes first. */
 export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   const facts: SubresourceFacts[] = [];
   if (kind.subresources?.status === true) facts.push({ name: 'status', verbs: PART_VERBS });
@@ -70,13 +66,13 @@ export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   return kind.custom ? facts : facts.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Returns the verbs of the main resource, in the order in which the real server lists them. */
+/** The order of the verbs is the order in kube-apiserver. */
 export function verbsOf(kind: KindDefinition): readonly string[] {
   if (kind.terminating === true) return TERMINATING_VERBS;
   return kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
 }
 
-/** Built-in resources whose storage version in kube-apiserver 1.36 differs from the first served version. */
+/** Built-in resources that kube-apiserver 1.36 does not store in the first served version. */
 const STORED_IN: ReadonlyMap<string, string> = new Map([
   ['admissionregistration.k8s.io/mutatingadmissionpolicies', 'v1beta1'],
   ['admissionregistration.k8s.io/mutatingadmissionpolicybindings', 'v1beta1'],
@@ -91,8 +87,8 @@ function storageGroupVersion(kind: KindDefinition): string {
 }
 
 /**
- * Returns a short hash of the group, version and kind in which a resource is stored. With this hash, clients detect a
- * change of the stored form.
+ * Returns a short hash of the group, version and kind in which a resource is stored. A client uses the hash to detect a
+ * change of the storage version.
  */
 export const storageVersionHash = (kind: KindDefinition): string =>
   createHash('sha256')
@@ -106,14 +102,14 @@ const groupOf = (group: ServedGroup): Record<string, unknown> => {
   return { name: group.name, versions, preferredVersion: versions[0] };
 };
 
-/** Returns the document of `/api`. */
+/** The document of `/api`. */
 export const apiVersions = (serverAddress: string): Record<string, unknown> => ({
   kind: 'APIVersions',
   versions: ['v1'],
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
 });
 
-/** Returns the document of `/apis`. */
+/** The document of `/apis`. */
 export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
@@ -123,7 +119,7 @@ export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
     .map(groupOf),
 });
 
-/** Returns the document of `/apis/GROUP`, or undefined if the server does not serve the group. */
+/** The document of `/apis/GROUP`, or undefined if the server does not serve the group. */
 export function apiGroup(kinds: KindRegistry, name: string): Record<string, unknown> | undefined {
   const group = name === '' ? undefined : kinds.group(name);
   return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) };
@@ -138,7 +134,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     verbs: verbsOf(kind),
     ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
     ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
-    // The server does not store objects of a kind without the verb `watch`, so the kind has no hash.
+    // A kind without the verb `watch` has no stored objects, so the kind has no hash.
     ...(verbsOf(kind).includes('watch') ? { storageVersionHash: storageVersionHash(kind) } : {}),
   };
   const parts = subresourcesOf(kind).map((part) => ({
@@ -154,7 +150,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
   return [main, ...parts];
 }
 
-/** Returns the document of `/api/v1` or `/apis/GROUP/VERSION`, or undefined if the server does not serve the version. */
+/** The document of `/api/v1` or `/apis/GROUP/VERSION`, or undefined if the server does not serve the version. */
 export function apiResourceList(
   kinds: KindRegistry,
   group: string,
@@ -165,20 +161,17 @@ export function apiResourceList(
   if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
   return {
     kind: 'APIResourceList',
-    // The real server omits the apiVersion in the list of the core group.
+    // kube-apiserver omits the apiVersion in the list of the core group.
     ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: apiVersionOf({ group, version }),
     resources: served.flatMap(({ kind }) => legacyEntries(kind)),
   };
 }
 
-/** The media type of the aggregated documents. The server no longer serves the version v2beta1. */
+/** The media type of the aggregated documents. The version v2beta1 is not served. */
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/**
- * Returns whether an Accept header contains the media type of the aggregated document. This media type takes precedence
- * at any position of the Accept header.
- */
+/** The media type of the aggregated document takes precedence at any position of the Accept header. */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {
     const parameters = new Set(clause.split(';').map((part) => part.trim()));
@@ -214,8 +207,8 @@ export function aggregatedVersion(kinds: KindRegistry, group: string, version: s
 }
 
 /**
- * Returns the text of the aggregated document for `/api` (core group) or `/apis` (all other groups).
- * @param versionText Returns the text of `aggregatedVersion`. The text changes only when the kinds of the version change.
+ * Returns the aggregated document for `/api` (core group) or `/apis` (all other groups) as text.
+ * @param versionText The text of `aggregatedVersion`, which changes only when the kinds of the version change
  */
 export function aggregatedDiscovery(
   kinds: KindRegistry,

@@ -3,7 +3,6 @@ import { defaultFlows, FLOW_MANAGER } from './cluster/default-flows.ts';
 import { SYSTEM_PRIORITIES } from './cluster/storage.ts';
 import { SERVICE_RANGE } from './core/service-ports.ts';
 
-/** An initial object, and its field manager. */
 export interface SystemObject {
   readonly object: ApiObject;
   readonly fieldManager: string;
@@ -33,7 +32,6 @@ const RANGE: ApiObject = {
 const by = (fieldManager: string, objects: readonly ApiObject[]): SystemObject[] =>
   objects.map((object) => ({ object, fieldManager }));
 
-/** The initial objects of a cluster, except namespaces and RBAC objects. */
 export const systemObjects: readonly SystemObject[] = [
   ...by('kube-apiserver', [...PRIORITIES, RANGE]),
   ...by(FLOW_MANAGER, defaultFlows),

@@ -48,13 +48,13 @@ const PACKAGES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the package of a group: `policy` → `io.k8s.api.policy.v1`, `coordination.k8s.io` →
- * `io.k8s.api.coordination.v1`.
+ * Package names are, for example, `io.k8s.api.policy.v1` for `policy`, and `io.k8s.api.coordination.v1` for
+ * `coordination.k8s.io`.
  */
 const packageOf = (group: string, version: string): string =>
   PACKAGES[group] ?? `io.k8s.api.${group.replace(/\..*$/, '')}.${version}`;
 
-/** Returns the name of a model without its version: `V1PodSpec` → `PodSpec`, `CoreV1Event` → `Event`. */
+/** Removes the version from the name of a model: `V1PodSpec` → `PodSpec`, `CoreV1Event` → `Event`. */
 const plainName = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
 const SCALARS: Readonly<Record<string, string>> = {
@@ -64,10 +64,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   V1MicroTime: 'date-time-micro',
 };
 
-/**
- * Converts a TypeScript type to the short form of `definitions.json`: `[]` for lists, `{}` for maps, then a scalar or the
- * name of a model.
- */
+/** The short form has `[]` for lists and `{}` for maps, followed by a scalar or the name of a model. */
 function shortType(type: string, format: string): string {
   const list = /^Array<(.*)>$/.exec(type)?.[1];
   if (list !== undefined) return `[]${shortType(list, format)}`;
@@ -81,7 +78,6 @@ function shortType(type: string, format: string): string {
 
 const modelIn = (type: string): string | undefined => /^(?:\[\]|\{\})*([A-Z].*)$/.exec(type)?.[1];
 
-/** Returns the required fields, from the declaration of a class. */
 const readRequired = (source: string): string[] =>
   [...source.matchAll(/^ {4}'(.+?)': /gm)].map(([, name = '']) => name);
 
@@ -94,7 +90,7 @@ const definitions: Record<string, { id: string; required?: string[]; fields: Rec
 const descriptions: Record<string, { text: string; fields: Readonly<Record<string, string>> }> = {};
 const enums: Record<string, Readonly<Record<string, readonly string[]>>> = {};
 
-/** Adds a model and all models that it refers to. New models belong to the API package of the referring model. */
+/** Adds a model and all models to which it refers. New models belong to the API package of the referring model. */
 async function take(name: string, apiPackage: string): Promise<void> {
   if (definitions[name] !== undefined) return;
   const module: Record<string, Model> = await import(pathToFileURL(join(models, `${name}.js`)).href);

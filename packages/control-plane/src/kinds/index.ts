@@ -22,7 +22,7 @@ const scaleKind: KindDefinition = {
   columns: SCALE_COLUMNS,
 };
 
-/** The Scale of a custom kind. In a Table, these Scales have the columns of custom kinds. */
+/** The Scale of a custom kind. The Scales of custom kinds have the columns of custom kinds in a Table. */
 export const customScaleKind: KindDefinition = { ...scaleKind, custom: true, columns: CUSTOM_SCALE_COLUMNS };
 
 /** Kinds without a resource: bodies and responses of subresources, and options of requests. */

@@ -11,7 +11,6 @@ const kindOf = (name: string): KindDefinition => {
 
 const context = { now: new Date('2024-01-01T00:00:00Z'), subresource: '', userName: 'someone', newUid: () => 'uid' };
 
-/** Creates an object, and returns the object, or the errors of the creation. */
 function create(name: string, body: Record<string, unknown>): { object: ApiObject; causes: string[] } {
   const kind = kindOf(name);
   const object: ApiObject = {
@@ -28,7 +27,6 @@ function create(name: string, body: Record<string, unknown>): { object: ApiObjec
   };
 }
 
-/** Updates an object, and returns the errors of the update. */
 function update(name: string, before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   const kind = kindOf(name);
   const old = create(name, before).object;

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/**
- * Each body in this test has one field that differs from a valid body. The expected errors come from kube-apiserver
- * 1.36.
- */
+/** Each body in this test differs from a valid body in one field. The expected errors come from kube-apiserver 1.36. */
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -22,7 +19,7 @@ async function send(path: string, body: Json): Promise<{ code: number; body: Jso
   return { code: answer.status, body: (await answer.json()) as Json };
 }
 
-/** Returns the body with a new value at a dotted path. The value undefined removes the field. */
+/** The value undefined removes the field. */
 function changed(body: Json, path: string, value: unknown): Json {
   const copy = structuredClone(body);
   const steps = path.split('.');

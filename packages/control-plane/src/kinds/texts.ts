@@ -1,13 +1,10 @@
 /**
- * Reads the OpenAPI definitions of Kubernetes. The definitions contain the texts of all fields with their line breaks, and
- * the allowed values. `generate.ts` uses this file.
+ * The OpenAPI definitions of Kubernetes contain the texts of all fields with their line breaks, and the allowed values.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * The texts and allowed values of one model, by field. The key `name[]` means the items of a list or the values of a map.
- */
+/** The key `name[]` means the items of a list or the values of a map. */
 export interface ModelTexts {
   readonly text: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -33,8 +30,8 @@ function readFields(part: string): Omit<ModelTexts, 'text'> {
 }
 
 /**
- * Reads the definitions in a source folder of Kubernetes (`k8s.io/kubernetes` of the Go module cache), and returns a
- * function. The function finds a definition by its name, for example `io.k8s.api.core.v1.Container`.
+ * Reads the definitions in a source folder of Kubernetes (`k8s.io/kubernetes` of the Go module cache). The returned
+ * function finds a definition by its name, for example `io.k8s.api.core.v1.Container`.
  * @throws Error unless exactly one definition has the name
  */
 export function readTexts(folder: string): (id: string) => ModelTexts {

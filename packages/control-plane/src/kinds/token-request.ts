@@ -1,7 +1,7 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import { defineReview } from './base/define.ts';
 
-/** The kind of the body of `serviceaccounts/NAME/token`. */
+/** The body of `serviceaccounts/NAME/token`. */
 export const tokenRequestKind: KindDefinition = defineReview({
   group: 'authentication.k8s.io',
   kind: 'TokenRequest',

@@ -21,7 +21,6 @@ async function send(method: string, path: string, body: Json): Promise<{ code: n
   return { code: answer.status, body: (await answer.json()) as Json };
 }
 
-/** Returns the fields and reasons of the errors, without the printed values. */
 const causesOf = (body: Json): string[] => {
   const { causes = [] } = (body.details ?? {}) as { causes?: { field: string; reason: string }[] };
   return causes.map(({ field, reason }) => `${reason.replace('FieldValue', '')} ${field}`);

@@ -45,7 +45,6 @@ const FIELD_TEXTS: Readonly<Record<string, string>> = {
 
 const GVK = 'x-kubernetes-group-version-kind';
 
-/** The format of references in a document. */
 export interface Dialect {
   readonly prefix: '#/components/schemas/' | '#/definitions/';
 }
@@ -53,9 +52,7 @@ export interface Dialect {
 export const V3: Dialect = { prefix: '#/components/schemas/' };
 export const V2: Dialect = { prefix: '#/definitions/' };
 
-/**
- * Collects the schemas of a document: kinds, and all definitions to which the kinds refer. Each definition occurs once.
- */
+/** Collects the schemas of kinds, and all definitions to which the kinds refer. Each definition occurs once. */
 export class Components {
   readonly schemas: JsonObject = {};
   private readonly dialect: Dialect;
@@ -100,7 +97,6 @@ export class Components {
     });
   }
 
-  /** Returns a reference to a definition, and adds the definition to the document. */
   reference(name: string): JsonObject {
     const $ref = `${this.dialect.prefix}${name}`;
     return this.dialect === V2 ? { $ref } : { allOf: [{ $ref }] };
@@ -140,10 +136,7 @@ export class Components {
     return made;
   }
 
-  /**
-   * Returns the schema of a property. Instead of a shared definition, the result has a reference and the description of
-   * the property.
-   */
+  /** Instead of a shared definition, the schema has a reference and the description of the property. */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;
     if ($id !== undefined && SCALARS.has($id)) {
@@ -201,7 +194,7 @@ export class Components {
       metadata: { description: FIELD_TEXTS.metadata ?? '', ...this.reference(META) },
     });
     const given = kind.schema === undefined ? { type: 'object' as Json } : this.body(kind.schema, true);
-    // If a schema has properties, kubectl refuses all fields outside of these properties.
+    // If a schema has properties, kubectl refuses all other fields.
     if (isV2 && isOpen(given)) return { type: 'object' };
     this.need(META);
     const embedded = { isV2, resourceFields: resourceFields(EMBEDDED_TEXTS) };
@@ -226,7 +219,7 @@ const EMBEDDED_TEXTS = {
   kind: `kind is a string value representing the type of this object. In CamelCase. ${CONVENTIONS}#types-kinds`,
 };
 
-/** Adds the allowed values to fields. The key `name[]` means the items of a list or the values of a map. */
+/** The key `name[]` means the items of a list or the values of a map. */
 function addEnums(properties: JsonObject, enums: ReturnType<typeof enumsOf>): void {
   for (const [name, values] of Object.entries(enums)) {
     const field = properties[name.replace('[]', '')];

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
 
-/** Keywords with a boolean value. The document omits a keyword with the value false. */
+/** The document omits these keywords if their value is false. */
 const FLAGS = [
   'nullable',
   'uniqueItems',
@@ -14,9 +14,9 @@ const FLAGS = [
   'x-kubernetes-preserve-unknown-fields',
 ] as const;
 
-/** The inputs for the published schema of a custom kind that its CRD does not contain. */
+/** The data for a published schema that the CRD does not contain. */
 export interface Published {
-  /** Whether the document is OpenAPI v2. OpenAPI v2 omits keywords that its clients misinterpret. */
+  /** OpenAPI v2 omits keywords that clients of v2 misinterpret. */
   readonly isV2: boolean;
   /** The fields that every whole object has. */
   readonly resourceFields: JsonObject;
@@ -24,7 +24,6 @@ export interface Published {
 
 const isTrue = (schema: JsonObject, word: string): boolean => schema[word] === true;
 
-/** Returns whether objects with this schema keep unknown fields. */
 export const isOpen = (schema: JsonObject): boolean => isTrue(schema, 'x-kubernetes-preserve-unknown-fields');
 
 function saysEither(schema: JsonObject): boolean {
@@ -32,7 +31,6 @@ function saysEither(schema: JsonObject): boolean {
   return Array.isArray(schema.allOf) && schema.allOf.some((one) => isRecord(one) && Array.isArray(one.anyOf));
 }
 
-/** Applies `change` to a property and to all schemas in it. */
 function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): Json {
   if (!isRecord(schema)) return schema;
   const made: JsonObject = { ...(schema as JsonObject) };
@@ -49,18 +47,16 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
   return change(made);
 }
 
-/**
- * Completes a schema. An int-or-string gets both types, and an embedded resource gets the fields of every resource.
- */
+/** Completes a schema. An int-or-string gets both types, and an embedded resource gets the fields of every resource. */
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
-    // Clients that write protobuf send every boolean of a CRD, including false. Like the real server, this server
-    // publishes only true.
+    // Clients that write protobuf send every boolean of a CRD, even if it is false. Like kube-apiserver, this server
+    // publishes a boolean only if it is true.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
-    // kubectl refuses unknown fields of an object with known fields. For kubectl, an object that keeps unknown fields
-    // therefore gets no known fields in OpenAPI v2.
+    // If a schema has properties, kubectl refuses all other fields. An object that keeps unknown fields therefore gets
+    // no properties in OpenAPI v2.
     if (!isTrue(made, 'x-kubernetes-embedded-resource') || (isV2 && isOpen(made))) return made;
     made.properties = { ...(isRecord(made.properties) ? made.properties : {}), ...structuredClone(resourceFields) };
     const required = Array.isArray(made.required) ? made.required : [];
@@ -68,25 +64,25 @@ export const publishedSchema = (schema: Json, { isV2, resourceFields }: Publishe
     return made;
   });
 
-/** Keywords that OpenAPI v2 does not support, or that its clients misinterpret. */
+/** Keywords that OpenAPI v2 does not support, or that clients of v2 misinterpret. */
 const V3_WORDS = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default']);
 
 const isNullable = (schema: unknown): boolean => isRecord(schema) && schema.nullable === true;
 
-/** Returns the required fields of a schema in OpenAPI v2. Fields that may be null are not required. */
+/** Fields that may be null are not required in OpenAPI v2. */
 function requiredInV2({ required, properties, additionalProperties }: JsonObject): Json[] {
   if (!Array.isArray(required) || isNullable(additionalProperties)) return [];
   const fields = isRecord(properties) ? properties : {};
   return required.filter((name) => !isNullable(fields[String(name)]));
 }
 
-/** Converts the schema of a custom kind to OpenAPI v2 (`ToStructuralOpenAPIV2`). */
+/** Converts a custom schema to OpenAPI v2 (`ToStructuralOpenAPIV2`). */
 export function schemaInV2(schema: Json): Json {
   if (!isRecord(schema)) return schema;
   const made: JsonObject = {};
   const open = isOpen(schema);
   for (const word of Object.keys(schema)) if (!V3_WORDS.has(word)) made[word] = schema[word] as Json;
-  // For kubectl, an open or untyped value has no properties and no items, and a list without items has no type.
+  // For kubectl, an open or untyped value has no properties and no items. A list without items has no type.
   if (schema.nullable === true || open) {
     delete made.items;
     delete made.properties;

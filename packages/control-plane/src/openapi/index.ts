@@ -14,10 +14,7 @@ const SECURITY: JsonObject = {
   BearerToken: { type: 'apiKey', description: 'Bearer Token authentication', name: 'authorization', in: 'header' },
 };
 
-/**
- * Returns a hash of the kinds in a document. Built-in schemas do not change while the server runs, so the hash does not
- * include built-in schemas.
- */
+/** Built-in schemas do not change while the server runs, so the hash does not include built-in schemas. */
 export function fingerprint(kinds: readonly KindDefinition[]): string {
   const hash = createHash('sha512');
   for (const kind of kinds) {
@@ -27,16 +24,14 @@ export function fingerprint(kinds: readonly KindDefinition[]): string {
   return hash.digest('hex').toUpperCase();
 }
 
-/** A group version in the index of `/openapi/v3`. */
 export interface GroupVersionEntry {
   readonly group: string;
   readonly version: string;
-  /** A hash of the document. */
   readonly hash: string;
 }
 
 /**
- * Returns the index at `/openapi/v3`. Each group version has one document. The URL of a document contains a hash for
+ * The index at `/openapi/v3` contains one document for each group version. The URL of a document contains a hash for
  * the caches of clients.
  */
 export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
@@ -66,18 +61,14 @@ export function openApiV3(kinds: readonly KindDefinition[]): Json {
 
 /** The text of a group version in the OpenAPI v2 document. */
 export interface V2Piece {
-  /** The members of `paths`, without the braces of the object. */
+  /** The JSON members of `paths`, without braces. */
   readonly paths: string;
-  /**
-   * The definitions of the kinds in this group version, by name. Each definition contains the group, the version and
-   * the kind.
-   */
+  /** The definitions of the kinds, by name. Each definition contains the group, the version and the kind. */
   readonly own: ReadonlyMap<string, string>;
   /** Shared definitions to which the definitions of this group version refer, by name. */
   readonly shared: ReadonlyMap<string, string>;
 }
 
-/** Returns the part of one group version in the OpenAPI v2 document. */
 export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   const { paths, schemas } = build(kinds, V2);
   const names = new Set(kinds.map(schemaName));
@@ -90,8 +81,8 @@ export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
 }
 
 /**
- * Returns the text of the OpenAPI v2 document, from the texts of all group versions. A shared definition is equal in
- * each text.
+ * Joins the texts of all group versions to the OpenAPI v2 document. A shared definition is equal in the texts of all
+ * group versions.
  */
 export function openApiV2(pieces: readonly V2Piece[]): string {
   const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));

@@ -1,8 +1,8 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 
 /**
- * Returns the name of a kind's schema in the documents. A built-in kind has the name of its definition. The name of a
- * custom kind starts with the reversed group.
+ * The schema of a built-in kind has the name of its definition. The schema name of a custom kind starts with the
+ * reversed group.
  */
 export function schemaName(kind: KindDefinition): string {
   const id = kind.schema?.$id;
@@ -14,26 +14,26 @@ export function schemaName(kind: KindDefinition): string {
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /**
- * Returns the group and version as one word: `battery.example.dev/v1` → `BatteryExampleDevV1`. For groups of
- * Kubernetes, `.k8s.io` is omitted.
+ * Joins group and version to one word: `battery.example.dev/v1` → `BatteryExampleDevV1`. The suffix `.k8s.io` of a
+ * group is omitted.
  */
 function groupWord(kind: KindDefinition): string {
   const group = kind.group === '' ? 'core' : kind.custom ? kind.group : kind.group.replace(/\.k8s\.io$/, '');
   return `${group.split(/[.-]/).map(capital).join('')}${capital(kind.version)}`;
 }
 
-/** Returns the ID of an operation, such as `readCoreV1NamespacedPodStatus`. */
+/** Operation IDs have the form `readCoreV1NamespacedPodStatus`. */
 export function operationId(verb: string, kind: KindDefinition, scope: '' | 'Namespaced', suffix = ''): string {
   return `${verb}${groupWord(kind)}${scope}${kind.kind}${suffix}`;
 }
 
-/** Returns the tag of all operations in a group version, for example `apps_v1`. */
+/** The operations of a group version have one tag, for example `apps_v1`. */
 export function tagOf(kind: KindDefinition): string {
   const word = groupWord(kind);
   const group = word.slice(0, word.length - kind.version.length);
   return `${group.charAt(0).toLowerCase()}${group.slice(1)}_${kind.version}`;
 }
 
-/** Returns the root of a group version: `/api/v1` or `/apis/group/version`. */
+/** The root path is `/api/v1` or `/apis/group/version`. */
 export const rootPath = (group: string, version: string): string =>
   group === '' ? `/api/${version}` : `/apis/${group}/${version}`;

@@ -20,10 +20,7 @@ const path = (dialect: Dialect, name: string, description: string): JsonObject =
   ...(dialect === V2 ? { type: 'string', uniqueItems: true } : { schema: { type: 'string', uniqueItems: true } }),
 });
 
-/**
- * Returns the parameters of writes. kubectl reads these parameters to detect the support of dry runs and field
- * validation.
- */
+/** kubectl reads these parameters of writes to detect the support of dry runs and field validation. */
 const writeParameters = (dialect: Dialect): JsonObject[] => [
   query(dialect, 'dryRun', 'string', 'When present, indicates that modifications should not be persisted.'),
   query(
@@ -77,7 +74,6 @@ const deleteParameters = (dialect: Dialect): JsonObject[] => [
 
 const PATCH_TYPES = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json'];
 
-/** Adds the paths of one kind to a document. */
 export class Operations {
   readonly paths: JsonObject = {};
   private readonly dialect: Dialect;
@@ -178,7 +174,7 @@ export class Operations {
   }
 
   private content(kind: KindDefinition): JsonObject {
-    // The schema of Scale is only in documents that contain autoscaling/v1.
+    // Only documents with autoscaling/v1 contain the schema of Scale.
     if (kind.kind === 'Scale' || kind.schema === undefined) return { schema: { type: 'object' } };
     return { schema: { $ref: `${this.dialect.prefix}${schemaName(kind)}` } };
   }
@@ -224,7 +220,6 @@ export class Operations {
     };
   }
 
-  /** The schemas to which the operations refer. */
   get schemas(): JsonObject {
     return this.components.schemas;
   }

@@ -1,37 +1,31 @@
-/** The encoding of a field value: a scalar, `any` (YAML text), or the name of a message. */
+/** The encoding of a value: a scalar, `any` (YAML text), or the name of a message. */
 export type FieldType = 'string' | 'bool' | 'double' | 'int64' | 'any' | MessageName;
 
-/** A field of a message: its number, its type, and whether it is repeated. */
+/** The number and the type of a message field, and whether it is repeated. */
 export interface Field {
   readonly number: number;
   readonly type: FieldType;
   readonly repeated: boolean;
 }
 
-/**
- * An object with known members, by JSON name. Members with a name that starts with `x-` are written to the field
- * `extensions`.
- */
+/** Members whose names start with `x-` are written to the field `extensions`. */
 export interface Struct {
   readonly fields: Readonly<Record<string, Field>>;
   readonly extensions?: number;
 }
 
-/**
- * An object with arbitrary members. With `extensions`, members with a name that starts with `x-` are written to the
- * field `extensions`.
- */
+/** With `extensions`, members whose names start with `x-` are written to the field `extensions`. */
 interface Pairs {
   readonly pairs: Field;
   readonly extensions?: number;
 }
 
-/** One of several messages. The value determines the message. */
+/** The value determines which of the messages is used. */
 interface OneOf {
   readonly pick: (value: unknown) => Field;
 }
 
-/** A message around one value or a list of values. JSON has no name for this message. */
+/** A message around one value or a list of values, without a name in JSON. */
 interface Wrapper {
   readonly wraps: Field;
 }
@@ -46,7 +40,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** Returns the fields of a simple value. Several messages have these fields, each with different numbers. */
+/** Several messages have the fields of a simple value, each with other numbers. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',
@@ -80,7 +74,7 @@ const PARAMETER = {
   name: one(4, 'string'),
 };
 const parameter: Struct = { fields: { ...PARAMETER, ...primitive(5) }, extensions: 22 };
-/** A parameter in a query or a form. The parameter may have a name without a value. */
+/** A parameter in a query or a form, which may have a name without a value. */
 const emptyParameter: Struct = {
   fields: { ...PARAMETER, allowEmptyValue: one(5, 'bool'), ...primitive(6) },
   extensions: 23,
@@ -98,7 +92,7 @@ const FLOWS: Readonly<Record<string, Field>> = {
   application: one(5, 'Oauth2ApplicationSecurity'),
 };
 
-/** OAuth security definitions. The fields of each flow have consecutive numbers. */
+/** OAuth security definitions. Each flow has consecutive field numbers. */
 function oauth2(...urls: readonly string[]): Struct {
   const named = [...urls, 'description'].map((name, at) => [name, one(4 + at, 'string')] as const);
   return {
@@ -168,7 +162,7 @@ export type MessageName =
   | 'TypeItem'
   | 'Xml';
 
-/** The messages of `openapi.v2`, with the names and field numbers of `OpenAPIv2.proto` in gnostic. */
+/** The names and field numbers come from `OpenAPIv2.proto` in gnostic. */
 export const MESSAGES: Readonly<Record<MessageName, Message>> = {
   AdditionalPropertiesItem: {
     pick: (value) => (typeof value === 'boolean' ? one(2, 'bool') : one(1, 'Schema')),

@@ -4,7 +4,7 @@ import { WireReader } from '../protobuf/reader.ts';
 import { openApiV2, openApiV2Piece } from './index.ts';
 import { encodeOpenApiV2 } from './v2-protobuf.ts';
 
-/** The fields of a message by their numbers. */
+/** Maps the numbers of fields to their values. */
 type Decoded = ReadonlyMap<number, readonly (Uint8Array | bigint)[]>;
 
 function decode(bytes: Uint8Array): Decoded {
@@ -23,7 +23,6 @@ const texts = (message: Decoded, number: number): string[] =>
   all(message, number).map((bytes) => Buffer.from(bytes).toString());
 const doubles = (message: Decoded, number: number): number[] =>
   all(message, number).map((bytes) => Buffer.from(bytes).readDoubleLE());
-/** Reads pairs of a name and a value. */
 const named = (message: Decoded, number: number): Map<string, Decoded> =>
   new Map(all(message, number).map((bytes) => [texts(decode(bytes), 1)[0] ?? '', at(decode(bytes), 2)]));
 const yaml = (message: Decoded | undefined): unknown => JSON.parse(texts(message ?? new Map(), 2)[0] ?? 'null');
@@ -45,7 +44,7 @@ describe('the document of the built-in kinds', () => {
     expect([...named(at(document, PATHS), 2).keys()]).toEqual(Object.keys(expected.paths));
     expect([...named(at(document, DEFINITIONS), 1).keys()]).toEqual(Object.keys(expected.definitions));
     expect(bytes.length).toBeLessThan(json.length);
-    // The document is cached, so its buffer must not have spare capacity.
+    // A cached document must have no spare capacity in its buffer.
     expect(bytes.buffer.byteLength).toBe(bytes.length);
   });
 

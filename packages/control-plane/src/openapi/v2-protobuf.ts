@@ -3,25 +3,25 @@ import { isNumber, isRecord } from '../apimachinery/objects/json-value.ts';
 import { WireWriter } from '../protobuf/writer.ts';
 import { type Field, type FieldType, MESSAGES, type Message, type MessageName, type Struct } from './v2-messages.ts';
 
-/** Media types in the order of preference. kubectl and other users of client-go request the older name. */
+/** The order is the order of preference. Users of client-go, such as kubectl, request the older name. */
 export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** The media type of the response, for both requested media types. */
+/** Both requested media types get this media type. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;
 
 /**
- * Converts the text of an OpenAPI v2 document to `openapi.v2.Document` of gnostic. Keywords that the messages cannot
- * represent are omitted. A value of a wrong type counts as absent.
+ * Converts an OpenAPI v2 document to `openapi.v2.Document` of gnostic. Keywords without a field in the messages are
+ * omitted. A value of a wrong type counts as absent.
  */
 export function encodeOpenApiV2(document: string): Uint8Array {
   const writer = new WireWriter();
   writeMessage(writer, MESSAGES.Document, parseJson(document));
-  // The bytes are copied, because the buffer of the writer has spare capacity.
+  // The bytes are copied, because the writer's buffer has spare capacity.
   return new Uint8Array(writer.finish());
 }
 
@@ -54,9 +54,7 @@ function writeStruct(
 
 const SCALARS: ReadonlySet<FieldType> = new Set(['string', 'bool', 'double', 'int64']);
 
-/**
- * Returns whether a value is the zero value of a scalar. The encoder writes a zero value only if its presence matters.
- */
+/** A zero value is written only if its presence matters. */
 const isZero = (type: FieldType, value: unknown): boolean =>
   SCALARS.has(type) && (value === '' || value === 0 || value === false);
 
@@ -69,7 +67,7 @@ function writeExtensions(writer: WireWriter, number: number, value: Readonly<Rec
   writeNamed(writer, number, 'any', value, (name) => EXTENSION.test(name));
 }
 
-/** Writes members as messages with a name (1) and a value (2). */
+/** Each member becomes a message with a name (1) and a value (2). */
 function writeNamed(
   writer: WireWriter,
   number: number,

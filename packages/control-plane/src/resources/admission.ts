@@ -10,7 +10,6 @@ export interface CarriedKind {
   readonly kind: string;
 }
 
-/** A request in admission. */
 export interface AdmissionAttributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
   readonly served: ServedKind;
@@ -23,34 +22,30 @@ export interface AdmissionAttributes {
    */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
-  /**
-   * The kind of `object` and `old`, if they are not objects of the resource: a Scale, a Binding, or the options of a
-   * connection.
-   */
+  /** The kind of `object` and `old`, if they are a Scale, a Binding, or the options of a connection. */
   readonly carries?: CarriedKind | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** The options of the client, without kind and version. */
+  /** The options from the client, without kind and version. */
   readonly options?: JsonObject | undefined;
-  /** Adds a warning to the response of the request. */
   readonly warn: (message: string) => void;
   /**
-   * The state that mutating plugins keep between the two rounds. `reinvocation` is absent if a plugin is called alone.
+   * The state that mutating plugins keep between the two rounds. `reinvocation` is undefined if a plugin is called
+   * alone.
    */
   readonly reinvocation?: Reinvocation;
 }
 
 /**
- * The second round of mutating admission. A plugin requests the second round after a change that may affect other
- * plugins. In this round, each mutating plugin decides which webhooks or policies it calls again.
+ * A plugin requests a second round of mutating admission after a change that may affect other plugins. In the second
+ * round, each mutating plugin decides which webhooks or policies it calls again.
  */
 export class Reinvocation {
-  /** The number of the round: 0 for the first round, 1 for the second round. */
+  /** The first round is 0, and the second round is 1. */
   round = 0;
   wanted = false;
   readonly #kept = new Map<object, Repeats>();
 
-  /** Returns the stored state of the plugin `owner`. */
   of(owner: object): Repeats {
     let kept = this.#kept.get(owner);
     if (kept === undefined) {
@@ -62,8 +57,8 @@ export class Reinvocation {
 }
 
 /**
- * The webhooks or policies that a plugin calls again. The plugin repeats a webhook or policy with a reinvocation policy
- * if the object changed after its call.
+ * The webhooks or policies that a plugin calls again in the second round. A webhook or policy with a reinvocation
+ * policy runs again if the object changed after its call.
  */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
@@ -75,23 +70,16 @@ export class Repeats {
     this.#reinvocation = reinvocation;
   }
 
-  /**
-   * Records the start of the plugin. If other plugins changed the object, the second round calls all webhooks with a
-   * reinvocation policy again.
-   */
+  /** If other plugins changed the object, the second round calls all webhooks with a reinvocation policy. */
   begin(object: ApiObject | undefined): void {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }
 
-  /**
-   * Returns whether a webhook or policy is skipped. In the second round, only the webhooks and policies selected for
-   * reinvocation run.
-   */
+  /** The second round runs only the webhooks and policies that were selected for reinvocation. */
   isSkipped(one: object): boolean {
     return this.#reinvocation.round > 0 && !this.#again.has(one);
   }
 
-  /** Records that a webhook or policy has run. */
   ran(one: object, wantsAgain: boolean, changed: boolean): void {
     if (changed) {
       this.#repeatAll();
@@ -111,14 +99,14 @@ export class Repeats {
 }
 
 /**
- * A step between a request and the store. `admit` may change the object, and `validate` may only refuse the object. A
- * StatusError refuses the request. A plugin may return a promise. If the stored object changes before the promise
- * resolves, the server retries the write.
+ * `admit` may change the object, and `validate` may only refuse the object. A plugin throws a StatusError to refuse the
+ * request. A plugin may return a promise. If the stored object changes before the promise resolves, the server retries
+ * the write.
  */
 export interface AdmissionPlugin {
   readonly name: string;
   readonly admit?: (attributes: AdmissionAttributes) => undefined | ApiObject | Promise<ApiObject | undefined>;
-  /** Checks the object after all mutating plugins and before the validation of its fields. */
+  /** Checks the object after all mutating plugins, and before the validation of its fields. */
   readonly check?: (attributes: AdmissionAttributes) => undefined;
   readonly validate?: (attributes: AdmissionAttributes) => undefined | Promise<undefined>;
 }

@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module';
-// This import provides the types, and includes the data files in the build.
+// The import provides the types, and includes the data files in the build.
 import type descriptionData from '../kinds/generated/descriptions.json';
 import type enumData from '../kinds/generated/enums.json';
 
-/** The texts of one model. */
 export interface Description {
   readonly text: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -15,27 +14,21 @@ const load = createRequire(import.meta.url);
 let descriptions: Readonly<Record<string, Description>> | undefined;
 let enums: Readonly<Record<string, Enums>> | undefined;
 
-/**
- * Returns the texts of a model. The file with the texts has half a megabyte and is rarely needed, so the first call
- * loads the file.
- */
+/** The file with the texts has half a megabyte and is rarely needed, so the first call loads the file. */
 export function descriptionOf(model: string): Description | undefined {
   descriptions ??= load('../kinds/generated/descriptions.json') as typeof descriptionData;
   return descriptions[model];
 }
 
-/**
- * Returns the allowed values of the fields of a model. The key `name[]` means the items of a list or the values of a
- * map.
- */
+/** The key `name[]` means the items of a list or the values of a map. */
 export function enumsOf(model: string): Enums {
   enums ??= load('../kinds/generated/enums.json') as typeof enumData;
   return enums[model] ?? {};
 }
 
-/** Returns the API documentation of a model, such as `V1Pod`, or '' if there is no documentation. */
+/** Returns the API documentation of a model, or '' without documentation. */
 export const modelDoc = (model: string): string => descriptionOf(model)?.text ?? '';
 
-/** Returns the documentation of a field. The list of allowed values is removed from the text. */
+/** The text omits the list of allowed values. */
 export const fieldDoc = (model: string, field: string): string =>
   (descriptionOf(model)?.fields[field] ?? '').replace(/\n\nPossible enum values:\n.*$/s, '');

@@ -1,9 +1,9 @@
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
 
 /**
- * Properties of built-in fields that are missing in the models of the client library: merge rules of lists, strings
- * that are quantities, and atomic structures. Sources are the marks `+listType`, `patchStrategy` and `+structType` of
- * the types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
+ * Properties of built-in fields that the models of the client library lack: merge rules of lists, quantities, and
+ * atomic structures. Sources: the marks `+listType`, `patchStrategy` and `+structType` in k8s.io/api v0.36, and the
+ * schemas under /openapi/v3 of kube-apiserver.
  *
  * A row is `owner: field=keys`, or `owner: field=set` for a set.
  * - `~` before the field: a strategic merge patch replaces the list
@@ -87,7 +87,7 @@ function listFact(mark: string, keys: string): JsonSchema {
   };
 }
 
-/** List type, keys and patch strategy by `owner.field`. Lists without an entry are atomic. */
+/** The list type, the keys and the patch strategy, by `owner.field`. Lists without an entry are atomic. */
 export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(LISTS)].map(([owner, field, keys]): [string, JsonSchema] => {
     const mark = /^[~+]/.exec(field)?.[0] ?? '';
@@ -114,7 +114,6 @@ export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
 
 const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
 
-/** Fields with atomic maps or structures, and the patch strategies of structures. */
 export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
   // Raw JSON is replaced as a whole.
   ['apps.v1.ControllerRevision.data', atomicMap],
@@ -191,8 +190,8 @@ const typed = (table: string, scalar: string): [string, string][] =>
   );
 
 /**
- * Fields with a wrong type in the models, with their actual type in the short form of `definitions.json`. Most of these
- * fields are plain strings in the models.
+ * The actual types of fields with a wrong type in the models, in the short form of `definitions.json`. In the models,
+ * most of these fields are plain strings.
  */
 export const quantityFields: ReadonlyMap<string, string> = new Map([
   ...typed(QUANTITIES, 'quantity'),
@@ -202,7 +201,10 @@ export const quantityFields: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);
 
-/** Fields with an encoding that the models do not describe. Most of these fields have a special JSON decoder in Go. */
+/**
+ * Fields with a special encoding, which the models do not describe. Most of these fields have a special JSON decoder in
+ * Go.
+ */
 export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.additionalItems', 'schema-or-bool'],
   ['apiextensions.v1.JSONSchemaProps.additionalProperties', 'schema-or-bool'],
@@ -210,7 +212,7 @@ export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 
-/** Defaults in the published schema that the keys of lists need. */
+/** The keys of lists need these defaults of the published schema. */
 export const scalarDefaults: ReadonlyMap<string, string | number> = new Map([
   ['core.v1.ContainerPort.protocol', 'TCP'],
   ['core.v1.ServicePort.protocol', 'TCP'],

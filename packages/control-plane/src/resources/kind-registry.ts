@@ -9,7 +9,7 @@ import type { StoredRecord } from '../store/record.ts';
 export class ServedKind {
   readonly kind: KindDefinition;
   readonly apiVersion: string;
-  /** The key of the resource in the store. All versions share the key. */
+  /** The key of the resource in the store, for all versions. */
   readonly resource: string;
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
@@ -18,7 +18,7 @@ export class ServedKind {
    * The first revision with the current schema. A read prunes an object from an earlier revision and sets its defaults.
    */
   readonly #since: number;
-  /** The stored version, if its schema differs from the schema of this version. */
+  /** The stored version, if its schema differs. */
   readonly #stored: ServedKind | undefined;
 
   constructor(kind: KindDefinition, since = 0) {
@@ -29,7 +29,7 @@ export class ServedKind {
     this.resource = kind.storedAs?.resource ?? resourceId(kind);
   }
 
-  /** The schema is compiled at its first use, because most kinds are never used. */
+  /** Most kinds are never used, so the schema is compiled at its first use. */
   get schema(): CompiledSchema | undefined {
     if (this.kind.schema === undefined) return undefined;
     this.#schema ??= compileSchema(this.kind.schema, { celRules: true });
@@ -45,15 +45,15 @@ export class ServedKind {
     return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
 
-  /** Returns the text of an object in this version, in the form of a response. */
+  /** Returns the response form of an object in this version. */
   textOf(record: StoredRecord, subresource = ''): string {
     const text = this.storedTextOf(record);
     return subresource === '' ? (this.kind.shownAs?.(text) ?? text) : text;
   }
 
   /**
-   * Returns the stored text in this version. With the conversion strategy `None`, only the apiVersion differs. Fields that
-   * this version does not have are pruned.
+   * Returns the stored form of an object in this version. With the conversion strategy `None`, only the apiVersion
+   * differs. Fields outside of this version are pruned.
    */
   storedTextOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
@@ -76,7 +76,7 @@ export class ServedKind {
   }
 }
 
-/** One API group and its versions. The best version of the group is the first. */
+/** The versions of an API group, the best version first. */
 export interface ServedGroup {
   readonly name: string;
   readonly versions: readonly string[];
@@ -94,19 +94,16 @@ function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Called with the kinds that were added, changed or removed. */
+/** Reports the added, changed and removed kinds. */
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/**
- * All served kinds: the built-in kinds and the kinds of CRDs. The kinds of CRDs change when CRDs are created, changed
- * or deleted.
- */
+/** The kinds of CRDs change when CRDs are created, changed or deleted. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();
   readonly #byVersion = new Map<string, Map<string, ServedKind>>();
   readonly #byResource = new Map<string, ServedKind[]>();
-  /** The versions of a group, with the number of their kinds. */
+  /** The number of kinds, by group and version. */
   readonly #byGroup = new Map<string, Map<string, number>>();
   readonly #builtinGroups: ReadonlySet<string>;
   readonly #custom = new Map<string, readonly ServedKind[]>();
@@ -123,7 +120,7 @@ export class KindRegistry {
     return this.#served.get(`${group}/${version}/${plural}`);
   }
 
-  /** Finds a kind by its apiVersion and name, for example for an owner reference. */
+  /** Owner references contain an apiVersion and a kind. */
   byKind(apiVersion: string, kind: string): ServedKind | undefined {
     return this.#byKind.get(`${apiVersion}/${kind}`);
   }
@@ -148,7 +145,6 @@ export class KindRegistry {
     return this.#byResource.get(`${group}/${plural}`) ?? [];
   }
 
-  /** Returns a group, or undefined if the group is not served. */
   group(name: string): ServedGroup | undefined {
     const versions = this.#byGroup.get(name);
     if (versions === undefined) return undefined;
@@ -171,8 +167,9 @@ export class KindRegistry {
   }
 
   /**
-   * Replaces the served kinds of a CRD. An empty list removes the kinds of the CRD. @param since the revision of the
-   * CRD. Objects from earlier revisions were written with another schema
+   * An empty list removes the kinds of the CRD.
+   * @param since the revision of the CRD. Objects from earlier revisions
+   * may have another schema.
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
     const before = this.#custom.get(crdName) ?? [];
@@ -185,7 +182,7 @@ export class KindRegistry {
     for (const listener of [...this.#listeners]) listener(touched);
   }
 
-  /** Calls `listener` when the served kinds change. Returns a function that removes the listener. */
+  /** Returns a function that removes the listener. */
   onChange(listener: KindListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -194,7 +191,7 @@ export class KindRegistry {
   #add(served: ServedKind): void {
     const { kind, apiVersion } = served;
     this.#served.set(keyOf(kind), served);
-    // If several kinds share a name, the first kind is used.
+    // If several kinds have one name, the first kind is used.
     const named = `${apiVersion}/${kind.kind}`;
     if (!this.#byKind.has(named)) this.#byKind.set(named, served);
     const place = `${kind.group}/${kind.version}`;

@@ -26,7 +26,7 @@ const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
 const MANAGER_LIMIT = 128;
 const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
-/** Returns the errors about unprintable characters in a manager name. As in Go, a position is a number of bytes. */
+/** As in Go, the position of an unprintable character in a manager name is a number of bytes. */
 function unprintableCauses(manager: string): StatusCause[] {
   const causes: StatusCause[] = [];
   let position = 0;
@@ -44,10 +44,10 @@ function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
 
-/** Parses a boolean in the query. In a query, only `0`, `false` and an absent value are false. */
+/** In a query, only `0`, `false` and an absent value are false. */
 export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
 
-/** Parses an integer in the query. @throws StatusError 400 with the error text of Go's package `strconv` */
+/** @throws StatusError 400 with the error text of Go's package `strconv` */
 export function parseInteger(value: string | null): number | undefined {
   if (value === null || value === '') return undefined;
   const digits = /^[-+]?\d+$/.test(value);
@@ -57,7 +57,7 @@ export function parseInteger(value: string | null): number | undefined {
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
 }
 
-/** Returns the part of the user agent that is the default field manager of a write. */
+/** The default field manager of a write is a part of the user agent. */
 const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
@@ -115,7 +115,6 @@ export function parseWriteOptions(
   };
 }
 
-/** The options of a list or a watch. */
 export interface ListOptions {
   readonly labelSelector: string;
   readonly fieldSelector: string;
@@ -129,7 +128,7 @@ export interface ListOptions {
   readonly watch: boolean;
 }
 
-/** Parses the query of a list or a watch. @throws StatusError 400 for invalid numbers. */
+/** @throws StatusError 400 for invalid numbers. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const sendInitialEvents = query.get('sendInitialEvents');
   return {
@@ -152,7 +151,10 @@ const forbiddenCause = (field: string, message: string): StatusCause => ({
   field,
 });
 
-/** Refuses invalid combinations of list options, as `ValidateListOptions` does. @throws StatusError 422 */
+/**
+ * Refuses invalid combinations, like `ValidateListOptions` in Kubernetes.
+ * @throws StatusError 422
+ */
 export function checkListOptions(options: ListOptions): void {
   const { resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
   const causes: StatusCause[] = options.watch ? watchCauses(options) : [];
@@ -205,14 +207,14 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   if (match !== '' && match !== 'NotOlderThan') {
     causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
   }
-  // The real server reports this error with a wrong field name.
+  // kube-apiserver reports this error with a wrong field name.
   if (options.continue !== '') {
     causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }
   return causes;
 }
 
-/** The options of a delete, from its body and its query. */
+/** The body and the query contain options of a delete. */
 export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds: number | undefined;
@@ -233,7 +235,10 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
   return given;
 }
 
-/** Returns the preconditions of a delete without a body. For a collection, the version also applies to the list. */
+/**
+ * Returns the preconditions of a delete without a body. The version in the query of a collection applies to the list
+ * too.
+ */
 function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
   if (!uid && !resourceVersion) return undefined;
@@ -241,7 +246,7 @@ function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
 }
 
 /**
- * Parses delete options. If there is a body, the query is ignored.
+ * Parses delete options. With a body, the query is ignored.
  * @throws StatusError 422 for invalid values.
  */
 export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {
@@ -252,7 +257,8 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
 
 /**
  * Parses the delete options of an eviction. The caller validates the options later with the returned function `check`,
- * which throws StatusError 422. @throws StatusError 400 for values of a wrong type
+ * which throws StatusError 422.
+ * @throws StatusError 400 for values of a wrong type
  */
 export function readDeleteOptions(
   query: URLSearchParams,
@@ -306,7 +312,7 @@ const TYPES_OF_DELETE: readonly (readonly [field: string, type: string, is: (val
 const PRECONDITIONS = ['uid', 'resourceVersion'];
 
 /**
- * Checks the Go types of the fields in a body. @throws StatusError 400
+ * @throws StatusError 400
  * @param within the prefixes of the error text and the path, for options inside another body, such as `{ text:
  *   'Eviction in …: ',
  * path: 'deleteOptions.' }`

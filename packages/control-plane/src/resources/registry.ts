@@ -13,45 +13,40 @@ import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 
-/** The maximum size of a request to etcd in bytes. The request contains the object and some other data. */
+/** The maximum size of a request to etcd in bytes. A request to etcd contains the object and some other data. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
 
-/** The user of a request, and the receiver of its warnings. */
 export interface Call {
   readonly user: UserInfo;
   readonly userAgent: string;
-  /** Adds a warning to the response. */
   readonly warn: (message: string) => void;
 }
 
-/** One object of a served kind, or a collection if the name is absent. */
+/** A target without a name is a collection. */
 export interface Target {
   readonly served: ServedKind;
-  /** The namespace; '' for cluster-scoped kinds and for all namespaces. */
+  /** The namespace is '' for cluster-scoped kinds and for all namespaces. */
   readonly namespace: string;
   readonly name: string;
-  /** The subresource; '' for the main resource. */
+  /** The subresource is '' for the main resource. */
   readonly subresource: string;
 }
 
-/** The result of a write. The text of a written object has the requested version. */
+/** The text of a written object has the requested version. */
 export interface Written {
   readonly text: string;
   readonly created: boolean;
 }
 
-/**
- * The object to which a service account token is bound. When the bound object is deleted, the token becomes invalid.
- */
+/** A token becomes invalid when its bound object is deleted. */
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret' | 'Node';
   readonly name: string;
   readonly uid: string;
-  /** The node of the pod, for a token that is bound to a pod. */
+  /** The node of the bound pod. */
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
-/** The claims of a service account token. */
 export interface TokenFacts {
   readonly account: ApiObject;
   readonly audiences: readonly string[];
@@ -59,12 +54,11 @@ export interface TokenFacts {
   readonly bound?: BoundObject;
 }
 
-/** Signs tokens of service accounts. */
 export interface TokenSigner {
   issue(facts: TokenFacts): string;
 }
 
-/** A create request for a kind whose objects are not stored. `object` is decoded, and contains its managedFields. */
+/** `object` is decoded, and contains its managedFields. */
 export interface ReviewRequest {
   readonly object: ApiObject;
   readonly call: Call;
@@ -73,7 +67,10 @@ export interface ReviewRequest {
   readonly attributes: AdmissionAttributes;
 }
 
-/** Handles a review. Returns the object with its status. @throws StatusError */
+/**
+ * Handles a review. Adds the status to the object.
+ * @throws StatusError
+ */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
 export interface RegistryParts {
@@ -92,7 +89,7 @@ export class Registry {
   readonly clock: Clock;
   readonly random: () => number;
   readonly admission = new AdmissionChain();
-  /** Handlers of kinds whose objects are not stored, by `group/plural`. */
+  /** Handlers of kinds that are not stored, by `group/plural`. */
   readonly reviews = new Map<string, ReviewHandler>();
   readonly tokens: TokenSigner;
   /** Decides about requests, and about permission checks in CEL expressions. */
@@ -114,12 +111,15 @@ export class Registry {
     return this.clock.now();
   }
 
-  /** Returns the stored object of a record in the version of `served`. The caller may change the returned object. */
+  /** The caller may change the returned object. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
     return parseJson(served.storedTextOf(record)) as ApiObject;
   }
 
-  /** Writes an object. @throws StatusError 500 if the object exceeds the limit of the store */
+  /**
+   * Writes an object.
+   * @throws StatusError 500 if the object exceeds the limit of the store
+   */
   put(served: ServedKind, given: ApiObject): StoredRecord {
     const { object, gained } = this.#inStorageVersion(served, given);
     const { metadata } = object;
@@ -135,25 +135,21 @@ export class Registry {
     return record;
   }
 
-  /**
-   * Returns the response text of a dry run. As in a real write, the object is converted to the stored version and back.
-   */
+  /** The object is converted to the stored version and back, as in a real write. */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
     return subresource === '' ? (served.kind.shownAs?.(text) ?? text) : text;
   }
 
-  /**
-   * Marks an object that the real server stores without a default. The default is added each time the object is read.
-   */
+  /** Marks an object that kube-apiserver stores without a default. Each read of the object adds the default. */
   lacksDefaults(record: StoredRecord): void {
     this.#lacking.add(record);
   }
 
   /**
-   * Returns whether a write without changes creates a new version, because the write adds defaults to the stored
-   * object. A conversion from another version can also change the object.
+   * A write without changes creates a new version if the write adds defaults to the stored object. A conversion from
+   * another version can change the object too.
    */
   isWrittenAnyway(served: ServedKind, record: StoredRecord): boolean {
     const { storedAs } = served.kind;
@@ -196,7 +192,7 @@ export class Registry {
     });
   }
 
-  /** Returns the revision up to which the listeners have received all changes. */
+  /** The listeners have received all changes up to this revision. */
   deliveredRevision(): number {
     return this.store.deliveredRevision();
   }
@@ -219,8 +215,7 @@ export class Registry {
 }
 
 function limited(text: string): string {
-  // A UTF-16 code unit has at most three bytes in UTF-8, so only a long text can exceed the limit. Counting the bytes
-  // of a short text is not necessary.
+  // A UTF-16 code unit has at most three bytes in UTF-8, so only the bytes of a long text are counted.
   if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
     throw internal('etcdserver: request is too large');
   }

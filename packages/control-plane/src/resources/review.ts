@@ -1,10 +1,7 @@
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry, ReviewHandler, ReviewRequest } from './registry.ts';
 
-/**
- * Runs admission for a review, and returns the response. A Binding is an exception: its admission runs before its
- * validation.
- */
+/** Admission of a Binding runs before its validation, unlike admission of all other reviews. */
 export async function answerReview(
   registry: Registry,
   review: ReviewHandler,

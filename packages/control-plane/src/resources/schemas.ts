@@ -12,7 +12,7 @@ interface Definition {
 const definitions: Readonly<Record<string, Definition>> = definitionData;
 const built = new Map<string, JsonSchema>();
 
-/** Scalar types that have a separate definition in API documents. */
+/** Scalar types with their own definition in API documents. */
 export const SHARED_SCALARS = {
   time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
   microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
@@ -22,7 +22,7 @@ export const SHARED_SCALARS = {
   raw: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 } as const;
 
-/** Fields whose type is missing in the models, with their actual types. */
+/** Fields without a type in the models, with their actual types. */
 const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
   ['apps.v1.ControllerRevision.data', 'raw'],
@@ -56,7 +56,7 @@ function schemaOfType(type: string): JsonSchema {
   return scalars[type] ?? definitionSchema(type);
 }
 
-/** Returns the name of a definition in `facts.ts`: `io.k8s.api.core.v1.Container` → `core.v1.Container`. */
+/** For example, `io.k8s.api.core.v1.Container` has the name `core.v1.Container` in `facts.ts`. */
 export const factName = (id: string): string => id.split('.').slice(-3).join('.');
 
 function fieldSchema(model: string, owner: string, field: string, type: string): JsonSchema {
@@ -71,7 +71,7 @@ function fieldSchema(model: string, owner: string, field: string, type: string):
   const value = scalarDefaults.get(path);
   if (value !== undefined) facts.default = value;
   defineLazily(facts, 'description', () => fieldDoc(model, field));
-  // A shared definition must not change, so a copy gets the properties of this field.
+  // A shared definition must not change, so the properties of this field are added to a copy.
   return Object.defineProperties({}, descriptorsOf(schema, facts));
 }
 
@@ -79,7 +79,7 @@ function descriptorsOf(schema: JsonSchema, facts: JsonSchema): PropertyDescripto
   return { ...Object.getOwnPropertyDescriptors(schema), ...Object.getOwnPropertyDescriptors(facts) };
 }
 
-/** Defines a property that is computed when it is first read. */
+/** The property is computed when it is first read. */
 function defineLazily<T>(target: object, name: string, make: () => T): void {
   let value: T | undefined;
   Object.defineProperty(target, name, {
@@ -110,10 +110,7 @@ function buildDefinition(model: string): JsonSchema {
   return schema;
 }
 
-/**
- * Returns the schema of a model such as `V1PodSpec`. The schema is created at the first call. All calls, and all
- * references from other definitions, use the same object.
- */
+/** All calls, and all references from other definitions, use one schema object, which the first call creates. */
 export function definitionSchema(model: string): JsonSchema {
   const known = built.get(model);
   if (known !== undefined) return known;
@@ -122,10 +119,7 @@ export function definitionSchema(model: string): JsonSchema {
   return schema;
 }
 
-/**
- * Returns two values: the fields of a model with their types in the short form of `definitions.json`, and the name of
- * the model in `facts.ts`.
- */
+/** Returns the field types in the short form of `definitions.json`, and the name of the model in `facts.ts`. */
 export function fieldsOfModel(model: string): { owner: string; fields: Readonly<Record<string, string>> } {
   const definition = definitions[model];
   if (definition === undefined) throw new Error(`no definition of the model ${model}: run kinds/generate.ts again`);

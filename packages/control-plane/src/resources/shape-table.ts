@@ -1,17 +1,16 @@
 /**
- * Defines how the Go types of the server encode their fields. A row describes a structure:
- * `owner: dropped|structures|kept|omitted|nulls`.
+ * The Go types of Kubernetes encode fields in these ways. A row describes a structure: `owner:
+ * dropped|structures|kept|omitted|nulls`.
  *
  * - dropped: omitted when zero (`""`, 0, false, empty list or map)
  * - structures: always present, as `{}` when nothing is set
  * - kept: always present, as the zero value when nothing is set (null for lists, maps and times)
- * - omitted: structures and times that are omitted when nothing in them is set
+ * - omitted: structures and times that are absent when nothing in them is set
  * - nulls: always present, as null when not set
  *
- * A structure with many fields has several rows.
+ * A structure with many fields has several rows. All other fields are present if they are set.
  *
- * All other fields are present if they are set. Source: field types and `omitempty` / `omitzero` marks of k8s.io/api
- * and k8s.io/apimachinery v0.36.
+ * Source: field types and `omitempty` / `omitzero` marks of k8s.io/api and k8s.io/apimachinery v0.36.
  */
 export const SHAPES = `
 admissionregistration.v1.ApplyConfiguration: expression

@@ -9,14 +9,12 @@ import { factName, fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
 /**
- * The error for a body that does not match the types of the server. The response has the code 400 (Bad Request). The
- * error of a patch is different: `why` contains Go's text.
+ * The response to a body that does not match the Go types has the code 400 (Bad Request). For a patch, `why` contains
+ * the error text of Go.
  */
 export class DecodeError extends StatusError {
   readonly why: string;
-  /**
-   * The error text of Go's converter from untyped objects. The converter decodes the result of a strategic merge patch.
-   */
+  /** Go's converter from untyped objects decodes the result of a strategic merge patch, with this error text. */
   readonly converterWhy: string;
 
   constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
@@ -31,7 +29,7 @@ export class DecodeError extends StatusError {
   }
 }
 
-/** The error of a reader during decoding. The top level converts a Mismatch to a DecodeError with the object. */
+/** The top level converts a Mismatch to a DecodeError with the object. */
 class Mismatch extends Error {
   readonly converterMessage: string;
 
@@ -62,7 +60,7 @@ const goKind = (value: unknown): string => {
   return typeof value === 'bigint' ? 'number' : typeof value;
 };
 
-/** Returns the text of a number, with only the digits that a double can represent. */
+/** The text has only the digits that a double can represent. */
 const numberText = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
@@ -74,7 +72,7 @@ function untypedKind(value: unknown): string {
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
 }
 
-/** Returns the error text of Go's converter from untyped objects for a value of a wrong type. */
+/** The error text is the text of Go's converter from untyped objects. */
 export function converterProblem(value: unknown, type: string): string {
   if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
   if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
@@ -91,7 +89,7 @@ const mismatch = (value: unknown, owner: string, path: string, type: string, fou
 
 const plainModel = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
-/** Converts a type of `definitions.json` to the name of the Go type. */
+/** Converts a type of `definitions.json` to a Go type name. */
 function goType(type: string): string {
   if (type.startsWith('[]')) return `[]${goType(type.slice(2))}`;
   if (type.startsWith('{}')) return `map[string]${goType(type.slice(2))}`;
@@ -113,15 +111,12 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'bool');
 }
 
-/**
- * Whether values come from an untyped Go object. Go's converter truncates large integers in untyped objects. Go's
- * decoder refuses large integers in JSON.
- */
+/** Go's converter truncates large integers in untyped objects, but Go's decoder refuses large integers in JSON. */
 let isConverting = false;
 
 /**
- * Decodes objects like `FromUnstructured` of apimachinery. The function is used for server-side apply and strategic
- * merge patches. `read` must be synchronous.
+ * Decodes objects like `FromUnstructured` of apimachinery, for server-side apply and strategic merge patches. `read`
+ * must be synchronous.
  */
 export function convertUntyped<T>(read: () => T): T {
   isConverting = true;
@@ -133,16 +128,14 @@ export function convertUntyped<T>(read: () => T): T {
 }
 
 /**
- * The numbers in the current body that are mathematically integers but are not written as integers, such as `1e3`. The
- * map contains the texts of the odd numbers by path and value.
+ * The numbers of the current body that are integers but not written as integers, such as `1e3`. The map contains the
+ * texts of the numbers by path and value.
  */
 let oddNumbers: ReadonlyMap<string, string> = new Map();
 
 const EMBEDDED_NAMES = /\.(?:VolumeSource|ProbeHandler)(?=\.)/g;
 
-/**
- * Decodes a body with numbers such as `1e3`. Go does not read these numbers as integers. `read` must be synchronous.
- */
+/** Go does not read numbers such as `1e3` as integers. `read` must be synchronous. */
 export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: () => T): T {
   oddNumbers = numbers;
   try {
@@ -152,14 +145,11 @@ export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: ()
   }
 }
 
-/** Returns the text of a number in the current body if the number is not written as an integer. */
+/** Returns the text of a number in the current body that is not written as an integer. */
 export const oddNumber = (value: unknown, path: string): string | undefined =>
   oddNumbers.size === 0 ? undefined : oddNumbers.get(`${path.replace(EMBEDDED_NAMES, '')} ${String(value)}`);
 
-/**
- * Decodes an integer as Go's decoder does. For types with a special JSON decoder (int-or-string), Go's converter has
- * these rules too.
- */
+/** Go's converter has these rules for types with a special JSON decoder (int-or-string) too. */
 const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
@@ -172,10 +162,7 @@ const decodeInteger =
     return value;
   };
 
-/**
- * Converts an integer as Go's converter does. An integer of more than 64 bits is a float in Go, and becomes the
- * smallest integer.
- */
+/** As in Go's converter, an integer of more than 64 bits is a float and becomes the smallest integer. */
 function convertedInteger(value: unknown): bigint | undefined {
   if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
   const whole = BigInt(value as number | bigint);
@@ -199,7 +186,7 @@ function readNumber(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'float64');
 }
 
-/** Converts a list of bytes to base64. Go's decoder accepts base64 and a list of bytes. */
+/** Go's decoder accepts base64 and a list of bytes. */
 function readByteList(list: readonly unknown[], owner: string, path: string): string {
   const bytes = list.map((item) => {
     const value = item ?? 0;
@@ -211,7 +198,7 @@ function readByteList(list: readonly unknown[], owner: string, path: string): st
   return Buffer.from(bytes).toString('base64');
 }
 
-/** Decodes base64, with Go's error for the first invalid byte. */
+/** Go's error names the first invalid byte. */
 function readBytes(text: unknown, owner: string, path: string): unknown {
   // Null becomes an empty byte slice.
   if (text === null) return '';
@@ -228,10 +215,7 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
 /** The zero time of Go, which is encoded as null. */
 const ZERO_TIME = '0001-01-01T00:00:00';
 
-/**
- * Removes fields that are not in the model of a structure, including fields of nested structures, and returns the paths
- * of the removed fields. Mutates the value.
- */
+/** Returns the paths of fields outside of the model, including fields of nested structures. Mutates the value. */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
   if (Array.isArray(value)) {
     const item = type.replace(/^\[\]/, '');
@@ -255,8 +239,7 @@ function dropUnknown(value: unknown, type: string, path: string): string[] {
 }
 
 /**
- * Converts the metadata of an embedded object to the type of the server. The result contains the metadata and the paths
- * of unknown fields.
+ * Converts the metadata of an embedded object to Go types, and returns the paths of unknown fields.
  * @throws RangeError with the error text of Go's decoder if a value has a wrong type
  */
 export function readMeta(given: unknown): { meta: Record<string, unknown>; unknown: string[] } {
@@ -274,17 +257,10 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   }
 }
 
-/**
- * Removes unknown fields from the items of a list in the metadata, and returns the paths of these fields. Mutates the
- * metadata.
- */
+/** Returns the paths of the removed fields. Mutates the metadata. */
 export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerReferences' | 'managedFields'): string[] =>
   dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
 
-/**
- * Returns the error for a value of a wrong type in the metadata of a custom object, or undefined if all types are
- * right.
- */
 export function metaFieldProblem(field: string, value: unknown): string | undefined {
   try {
     structureReader('V1ObjectMeta')({ [field]: structuredClone(value) }, '', '');
@@ -295,7 +271,10 @@ export function metaFieldProblem(field: string, value: unknown): string | undefi
   }
 }
 
-/** Checks a time. @throws DecodeError when the text is not an RFC 3339 time */
+/**
+ * Checks a time.
+ * @throws DecodeError when the text is not an RFC 3339 time
+ */
 export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>): void {
   try {
     parseGoTime(text, false);
@@ -306,13 +285,13 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
 }
 
 /**
- * Returns the error for a time that is not a string. For untyped objects, Go's converter calls the JSON decoder of
- * times.
+ * The error text is for a time that is not a string. Go's converter calls the JSON decoder of times even for untyped
+ * objects.
  */
 export const noTime = (value: unknown): string =>
   `json: cannot unmarshal ${goKind(value)} into Go value of type string`;
 
-/** Decodes a time in UTC, with seconds or (micro times) with microseconds. */
+/** Times are in UTC, with seconds or (micro times) with microseconds. */
 const readTime =
   (micro: boolean): Reader =>
   (value, owner, path) => {
@@ -332,7 +311,7 @@ const readTime =
 const SPACES =
   /^[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+|[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+$/g;
 
-/** Returns all digits of a number. A large double has more digits than the shortest text of JavaScript. */
+/** Returns all digits of a number, because a large double has more digits than its JavaScript text. */
 const digitsOf = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
@@ -362,10 +341,7 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 
 const SCHEMA = 'V1JSONSchemaProps';
 
-/**
- * Decodes a nested schema. As in Go's special decoder, paths in errors start at the nested schema, and unknown fields
- * are not reported.
- */
+/** As in Go's special decoder, error paths start at the nested schema, and unknown fields are not reported. */
 function readSchema(value: unknown): unknown {
   dropUnknown(value, SCHEMA, '');
   return readerOf(SCHEMA)(value, '', '');
@@ -377,13 +353,13 @@ function readSchemaOrBool(value: unknown): unknown {
   throw new Mismatch('boolean or JSON schema expected');
 }
 
-/** Decodes one schema or a list of schemas. Any other value is accepted unchanged. */
+/** Any value except a schema or a list is accepted unchanged. */
 function readSchemaOrArray(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
   return Array.isArray(value) ? value.map((item) => readSchema(item ?? {})) : value;
 }
 
-/** Decodes a structure without fields. The only structure without fields is the status subresource in a CRD. */
+/** The only structure without fields is the status subresource in a CRD. */
 function readEmpty(value: unknown, owner: string, path: string): unknown {
   if (isRecord(value)) return value;
   throw mismatch(value, owner, path, 'v1.CustomResourceSubresourceStatus');
@@ -474,7 +450,7 @@ function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
   return shapes.get(owner);
 }
 
-/** Returns whether a field of a structure, such as `io.k8s.api.core.v1.Container`, is a pointer. */
+/** The structure has a name such as `io.k8s.api.core.v1.Container`. */
 export const isPointer = (structure: string, field: string): boolean =>
   (shapeOf(factName(structure))?.get(field) ?? 'optional') === 'optional';
 
@@ -496,7 +472,7 @@ function compileFields(model: string): readonly Field[] {
     });
 }
 
-/** Structures that Go embeds in other structures. The paths of Go's decoder contain the names of these structures. */
+/** Go embeds these structures, and the paths of Go's decoder contain their names. */
 const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
   Volume: ['VolumeSource', new Set(['name'])],
   Probe: [
@@ -553,8 +529,8 @@ function structureReader(model: string): Reader {
 }
 
 /**
- * Converts a value as the Go types of the server do in a round trip. Quantities become canonical, times become UTC,
- * zero fields are omitted or set, and nulls are removed. Fields outside of the Go type stay. Mutates the value.
+ * Converts a value as in a round trip through the Go types. Quantities become canonical, times become UTC, zero fields
+ * are omitted or set, and nulls are removed. Fields outside of the Go type stay. Mutates the value.
  * @throws DecodeError when a value has a wrong type
  */
 export function roundTrip(object: ApiObject, model: string): void {

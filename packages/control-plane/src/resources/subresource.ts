@@ -2,7 +2,7 @@ import type { Json } from '../apimachinery/objects/object.ts';
 import type { WriteOptions, WriteOptionsKind } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 
-/** A request to a subresource. The body or the response is not the object itself. */
+/** The body or the response is not the requested object. */
 export interface SubresourceRequest {
   readonly registry: Registry;
   readonly target: Target;
@@ -11,20 +11,20 @@ export interface SubresourceRequest {
   readonly query: URLSearchParams;
   /** The path segments after the subresource. */
   readonly rest: readonly string[];
-  /** The media type of the body, without parameters. */
+  /** The media type without parameters. */
   readonly contentType: string;
   body(): Promise<Uint8Array>;
-  /** Reads the body as plain JSON. @param kindName the expected kind, for error messages */
+  /** @param kindName the expected kind, for error messages */
   readBody(kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }>;
   options(kind: WriteOptionsKind, applying?: boolean): WriteOptions;
 }
 
-/** The response: JSON text, or a value that is converted to JSON. */
+/** JSON text, or a value that is converted to JSON. */
 export interface SubresourceAnswer {
   readonly status: number;
   readonly text?: string;
   readonly body?: Json;
 }
 
-/** Handles requests to a subresource. @throws StatusError, for example 405 for an unsupported method */
+/** @throws StatusError, for example 405 for an unsupported method */
 export type SubresourceHandler = (request: SubresourceRequest) => Promise<SubresourceAnswer>;

@@ -9,27 +9,25 @@ import { pruneValue } from './prune.ts';
 import { validateRules } from './rules.ts';
 import { validateValue } from './validate.ts';
 
-/** A compiled schema with its operations on whole objects. */
 export interface CompiledSchema {
-  /** The parsed schema. */
   readonly node: SchemaNode;
   /**
-   * Removes fields that the schema does not contain, and returns their sorted paths, for example `spec.foo`.
-   * `x-kubernetes-preserve-unknown-fields` and embedded resources are respected. The fields apiVersion, kind and
+   * Removes fields outside of the schema, and returns their sorted paths, for example `spec.foo`.
+   * Fields below `x-kubernetes-preserve-unknown-fields` stay. In an embedded resource, the fields apiVersion, kind and
    * metadata stay. Mutates the object.
    */
   prune(object: ApiObject): string[];
   /** Returns the paths that {@link prune} would remove, for strict field validation. Does not mutate. */
   unknownFields(object: ApiObject): string[];
   /**
-   * Sets the defaults of the schema. If a field does not allow null, the default replaces a null. Without a default,
-   * the null is removed. With `keepNulls` (server-side apply), nulls remain. Mutates the object.
+   * If a field does not allow null, its default replaces a null. A null without a default is removed. With `keepNulls`
+   * (server-side apply), nulls remain. Mutates the object.
    */
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
-   * Returns the errors of an object in the order of kube-apiserver: types, formats, limits, required fields and enums,
-   * then `scale`, list keys and CEL rules. With `old`, transition rules are evaluated, and rule errors of an unchanged
-   * value go to `warn`.
+   * The order of the errors is the order of kube-apiserver: types, formats, limits, required fields and enums, then
+   * `scale`, list keys and CEL rules. With `old`, transition rules are evaluated, and rule errors of an unchanged value
+   * go to `warn`.
    */
   validate(
     object: ApiObject,
@@ -66,17 +64,16 @@ function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[]
   return found.sort();
 }
 
-/** Compiles a schema once, so that the operations on objects are fast. CEL rules are compiled at their first use. */
+/** A schema is compiled once, so that the operations on objects are fast. CEL rules are compiled at their first use. */
 export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
   const node = nodeOf(schema);
   const rulesAfter: CompiledSchema['validateRules'] = (earlier, object, old, warn) => {
     const causes = [...earlier];
     const lists = validateLists(object, node, '', []);
-    // A list with errors may be stored again if the old list has errors too (ratcheting of kube-apiserver).
+    // An invalid list may be stored again if the old list is invalid too (ratcheting of kube-apiserver).
     if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
     if (options.celRules === false || !node.rulesBelow) return causes;
-    // A separate check reports a missing name. Rules are not evaluated for an object with a missing name or another
-    // missing required field.
+    // A separate check reports a missing name. Rules are not evaluated for an object without its required fields.
     const isNameless = (object.metadata.name ?? '') === '';
     if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
       causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));

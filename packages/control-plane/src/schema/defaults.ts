@@ -4,8 +4,8 @@ import type { SchemaNode } from './model/node.ts';
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 
 /**
- * Sets the defaults of a schema in a value. The function visits parents first, because the fields of a default object
- * may have defaults. If the schema does not allow null, a null counts as absent.
+ * The defaults of parents are set first, because the fields of a default object may have defaults. If the schema does
+ * not allow null, a null counts as absent.
  */
 export function setDefaults(value: unknown, node: SchemaNode): void {
   if (!node.defaultsBelow) return;

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /**
- * A host name: one label with letters and symbols of any script, or several labels. The last of several labels has at least
- * two letters.
+ * A host name has one label with letters and symbols of any script, or several labels. The last of several labels has
+ * at least two letters.
  */
 const HOSTNAME =
   /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
@@ -88,7 +88,7 @@ const isbn13 = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** The string formats that kube-apiserver checks, with their check functions. All other formats are ignored. */
+/** The check functions of the string formats. All other formats are ignored, as in kube-apiserver. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
   ['datetime', isDateTime],
   ['date', isDate],
@@ -121,7 +121,7 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
 /** Go ignores hyphens in the names of formats. */
 const checkOf = (format: string): ((text: string) => boolean) | undefined => FORMATS.get(format.replaceAll('-', ''));
 
-/** Returns whether a text has a format. The result is true for a format that the server does not check. */
+/** A format that the server does not check counts as valid. */
 export const hasFormat = (format: string, text: string): boolean => checkOf(format)?.(text) ?? true;
 
 const NUMERIC_FORMATS: Readonly<Record<string, readonly string[]>> = {
@@ -129,7 +129,7 @@ const NUMERIC_FORMATS: Readonly<Record<string, readonly string[]>> = {
   number: ['float', 'double'],
 };
 
-/** Returns whether the server checks the format for values of this type. If the schema has no type, `type` is ''. */
+/** `type` is '' for a schema without a type. */
 export function isKnownFormat(format: string, type: string): boolean {
   if (type === '' || type === 'string') return checkOf(format) !== undefined;
   return NUMERIC_FORMATS[type]?.includes(format) ?? false;

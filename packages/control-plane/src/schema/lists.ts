@@ -24,7 +24,6 @@ function checkList(value: unknown[], node: SchemaNode, path: string, causes: Sta
   }
 }
 
-/** Returns the errors about duplicates in sets and in lists with keys. */
 export function validateLists(value: unknown, node: SchemaNode, path: string, causes: StatusCause[]): StatusCause[] {
   if (!node.listsBelow) return causes;
   if (Array.isArray(value)) {
@@ -46,7 +45,7 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
   return causes;
 }
 
-/** Returns the old items of a list by their keys. For a list without keys, the result is empty. */
+/** A list without keys has no result. */
 export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(old) || node.listType !== 'map') return undefined;
   return new Map(old.map((item) => [itemKey(item, node), item]));

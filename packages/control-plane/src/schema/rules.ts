@@ -15,12 +15,11 @@ import { isExposed, optionalOf, typeOfNode } from './cel/types/types.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { RuleSpec, SchemaNode } from './model/node.ts';
 
-/** A compiled rule of a schema. */
 interface Rule {
   readonly spec: RuleSpec;
   /**
-   * The compiled rule, or an error text if the rule does not compile. Only a CRD from a version without validation of
-   * rules can contain a rule that does not compile.
+   * The error text if the rule does not compile. Only a CRD from a version without validation of rules can contain a
+   * rule that does not compile.
    */
   readonly program: Program | string;
   readonly usesOld: boolean;
@@ -58,8 +57,8 @@ function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Prog
   try {
     return compileCel(spec.messageExpression, variables);
   } catch (error) {
-    // The server refuses a CRD with an invalid message expression. A CRD that was stored before this check existed uses
-    // its plain message.
+    // The server refuses an invalid message expression now. A CRD that was stored before this check existed uses its
+    // plain message.
     if (error instanceof CelCompileError) return undefined;
     throw error;
   }
@@ -99,7 +98,7 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** Returns the error for a failed rule. The error contains the value, unless the value is an object or a list. */
+/** The error contains the value, except for an object or a list. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
   const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
@@ -116,12 +115,12 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
   }
 }
 
-/** Returns the type of the value, for the error about a rule without a result. */
+/** The error about a rule without a result contains the type of the value. */
 const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
 /**
- * Converts the path `.spec.a['b c']` to the field of an error. A property of the schema follows a dot, even if the path
- * has brackets such as `['b-c']`. Keys of maps are in brackets.
+ * In an error, a dot precedes a property of the schema, even if the path has brackets such as `['b-c']`. Keys of maps
+ * are in brackets.
  */
 function fieldOfPath(path: string, relative: string | undefined, from: SchemaNode): string {
   if (relative === undefined || relative === '') return path;
@@ -157,7 +156,7 @@ function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaN
 
 interface Walk {
   readonly causes: StatusCause[];
-  /** The errors of rules for values that have not changed. */
+  /** Rule errors of unchanged values. */
   readonly warnings: string[];
 }
 
@@ -190,7 +189,7 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // If an unchanged value violates a rule, the violation is only a warning (ratcheting).
+      // An unchanged value that violates a rule causes only a warning (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {
@@ -201,8 +200,8 @@ function checkRules(
 }
 
 /**
- * Evaluates the rules of a node and of the nodes below. @param parent whether the parent is unchanged. `parent` counts
- * only for a value without an old value, such as an item of a list without keys
+ * @param parent whether the parent is unchanged, for a value without an old value, such as an item of a list without
+ * keys
  */
 function visit(
   value: unknown,
@@ -239,8 +238,8 @@ function visit(
 }
 
 /**
- * Evaluates the CEL rules of a schema for an object. With an old value, transition rules are evaluated too, and rule
- * errors of unchanged values go to `warn`. `isResource` means that the value is a whole object with metadata.
+ * With an old value, transition rules are evaluated too, and rule errors of unchanged values go to `warn`. `isResource`
+ * means that the value is a whole object with metadata.
  */
 export function validateRules(
   value: unknown,

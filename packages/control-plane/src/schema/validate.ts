@@ -16,10 +16,7 @@ import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './model/node.ts';
 import { RegExpError } from './model/regexp.ts';
 
-/**
- * The errors of a value for one schema. `matches` is the number of successful checks. The alternative with the most
- * matches is the best alternative.
- */
+/** The number of successful checks. The best alternative has the highest number. */
 interface Verdict {
   readonly causes: StatusCause[];
   matches: number;
@@ -34,10 +31,7 @@ interface GoType {
   readonly format: string;
 }
 
-/**
- * Returns the JSON type and format of a value in Go's decoder. An integer of 64 bits is an int64, and every other
- * number is a float64.
- */
+/** In Go's decoder, an integer of 64 bits is an int64, and every other number is a float64. */
 function goTypeOf(value: unknown): GoType {
   if (value === null || value === undefined) return { type: 'null', format: '' };
   if (typeof value === 'boolean') return { type: 'boolean', format: '' };
@@ -48,7 +42,7 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    // If a number is not a safe integer, its text had a fraction or an exponent. Go reads such a text as a float.
+    // The text of a number that is not a safe integer had a fraction or an exponent, so Go reads a float.
     return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };
@@ -88,7 +82,7 @@ function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verd
     mismatch(node.types.join(','), actual.type);
 }
 
-/** Returns the error for a string that does not match the pattern. An older CRD may contain an invalid pattern. */
+/** An older CRD may contain an invalid pattern. */
 function patternProblem({ pattern, patternText }: SchemaNode, value: string): string | undefined {
   if (pattern === undefined) return undefined;
   if (!(pattern instanceof RegExpError)) return pattern.test(value) ? undefined : patternText;
@@ -117,8 +111,8 @@ function checkString(value: string, node: SchemaNode, path: string, verdict: Ver
 }
 
 /**
- * Returns the error about a number that does not fit the type and the format of the schema. @param what the number in
- * the error
+ * The number must fit the type and the format of the schema.
+ * @param what the number in the error
  */
 function rangeProblem(what: string, value: number | bigint, node: SchemaNode, path: string): string | undefined {
   const type = node.types.length === 1 ? node.types[0] : undefined;
@@ -140,23 +134,19 @@ function rangeProblem(what: string, value: number | bigint, node: SchemaNode, pa
   return `${what} value must be of type ${type} ${format} in ${path}`;
 }
 
-/** Returns the limit as the error prints it. If the value is an integer, the limit is truncated to an integer. */
+/** If the value is an integer, the error truncates the limit to an integer. */
 const shownLimit = (limit: number, isInteger: boolean): string =>
   isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
 
 const EPSILON = 1e-9;
 
-/**
- * Returns whether a number is an integer, with the tolerance of the validator of the real server
- * (`IsFloat64AJSONInteger`).
- */
+/** Uses the tolerance of kube-apiserver's validator (`IsFloat64AJSONInteger`). */
 function isWhole(value: number): boolean {
   const whole = Math.trunc(value);
   if (Math.abs(value) > MAX_SAFE) return false;
   return whole === value || (whole > 0 && (value - whole) / (value + whole) < EPSILON);
 }
 
-/** Returns the error text for a value beyond a limit, or undefined if the value is within the limits. */
 function boundProblem(
   value: number | bigint,
   limit: number,
@@ -182,10 +172,7 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
   const range = rangeProblem('Checked', value, node, path);
   if (range !== undefined) verdict.causes.push(invalid(NO_FIELD, '', range));
   const isWholeValue = goTypeOf(value).type === 'integer';
-  /**
-   * Reports a limit that does not fit the type, and returns whether the limit fits. If the limit does not fit,
-   * kube-apiserver compares floats.
-   */
+  /** Reports a limit that does not fit the type. In this case, kube-apiserver compares floats. */
   const isNative = (what: string, limit: number): boolean => {
     const problem = rangeProblem(what, limit, node, path);
     if (problem !== undefined) verdict.causes.push(invalid(NO_FIELD, '', problem));
@@ -309,7 +296,7 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
 }
 
 /**
- * Validates a value with a schema. @param old the old value. An unchanged value is not validated again (ratcheting)
+ * @param old the old value, because an unchanged value is not validated again (ratcheting)
  */
 function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
@@ -331,10 +318,7 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
   if (verdict.causes.length === before) verdict.matches++;
 }
 
-/**
- * Validates a value with a schema: types, limits, formats, required fields, enums and combinations. CEL rules and list
- * keys are checked by separate functions.
- */
+/** Checks types, limits, formats, required fields, enums and combinations, but not CEL rules and list keys. */
 export function validateValue(value: unknown, node: SchemaNode, path = '', old?: unknown): StatusCause[] {
   const verdict: Verdict = { causes: [], matches: 0 };
   checkValue(value, node, path, verdict, old);

@@ -10,8 +10,8 @@ import { embeddedTypeCauses } from './embedded-type.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
- * Evaluates the CEL rules for a default value twice: as a new value, and as an update of an equal value. Errors that
- * occur twice are reported once.
+ * Evaluates the CEL rules of a default value for a creation, and for an update without a change. An error in both
+ * evaluations is reported once.
  */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);
@@ -21,7 +21,6 @@ function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): Stat
   return [...fresh, ...kept.filter((cause) => !isReported(cause))];
 }
 
-/** Returns the errors about apiVersion and kind of the embedded resources in a default. */
 function embeddedCauses(value: unknown, node: SchemaNode, path: string): StatusCause[] {
   if (Array.isArray(value)) {
     const { items } = node;
@@ -58,8 +57,7 @@ function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusC
 }
 
 /**
- * Validates the defaults in a structural schema, including the defaults of items and properties. Errors are unknown
- * fields, wrong types, and violations of CEL rules at and below the default.
+ * A default must have no unknown fields, wrong types, or violations of CEL rules.
  * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go
  */
 export function validateDefaults(schema: Fields, path: string, isRoot = true): StatusCause[] {

@@ -2,7 +2,6 @@ import { invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { labelProblems } from './words.ts';
 
-/** Returns the errors of the apiVersion and the kind of an embedded resource. */
 export function embeddedTypeCauses(resource: Record<string, unknown>, path: string): StatusCause[] {
   const { apiVersion, kind } = resource;
   const causes: StatusCause[] = [];

@@ -1,16 +1,15 @@
 import { isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import { type Fields, record } from './fields.ts';
 
-/** A path that refers to a field of a schema. */
 export interface FieldPath {
   /** The path as Go prints it, for example `spec.a[key]`. */
   readonly path: string;
   readonly root: string;
-  /** The schema of the field. For a value in a map without a schema, `schema` is undefined. */
+  /** The schema is undefined for a value in a map without a schema. */
   readonly schema: Fields | undefined;
 }
 
-/** Returns the length of the first token: a delimiter, a quoted text, or a name. A quoted text may contain delimiters. */
+/** A token is a delimiter, a quoted text, or a name. A quoted text may contain delimiters. */
 function tokenLength(path: string): number {
   if (path.startsWith("'")) {
     let end = path.indexOf("'", 1);
@@ -82,7 +81,7 @@ class Reader {
     return this.#tokens[this.#at++];
   }
 
-  /** Reads one part of the path, and returns the problem of this part, or undefined. */
+  /** Reads one token, and returns its problem. */
   #step(token: string): string | undefined {
     if (token === '.') {
       const name = this.#next();
@@ -121,8 +120,7 @@ class Reader {
 }
 
 /**
- * Parses a path such as `.a.b['c d']`. The result is the field that the path selects in the schema, or the problem of
- * the path.
+ * The result is the schema field at a path such as `.a.b['c d']`, or the problem of the path.
  * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go
  */
 export const readFieldPath = (path: string, schema: Fields, allowsBrackets = true): FieldPath | string =>

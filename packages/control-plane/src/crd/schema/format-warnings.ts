@@ -22,10 +22,7 @@ function unknownFormats(crd: ApiObject | undefined): ReadonlySet<string> {
   return found;
 }
 
-/**
- * Returns a warning for each format that the server does not check. In an update, formats of the old schema cause no
- * warnings.
- */
+/** Returns a warning for each format that the server does not check, except formats of the old schema. */
 export function formatWarnings(crd: ApiObject, old: ApiObject | undefined): string[] {
   const known = unknownFormats(old);
   return [...unknownFormats(crd)]

@@ -8,12 +8,11 @@ import { junctorsOf, MAX_DEPTH, type Place, propertiesOf } from './walk.ts';
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const META_FIELDS = ['apiVersion', 'kind', 'metadata'];
 
-/** Properties of a schema's parents that affect its keywords. */
 interface Context {
   readonly isRoot: boolean;
   /** Whether the schema is below apiVersion, kind or metadata of a resource. */
   readonly insideMeta: boolean;
-  /** The reason why the schema must have no default, or undefined if a default is permitted. */
+  /** The reason why a default is not permitted. */
   readonly noDefault: string | undefined;
 }
 
@@ -34,7 +33,6 @@ function validateUnsupported(schema: Fields, path: string, causes: StatusCause[]
   forbid('$ref', isThere(schema, '$ref'));
 }
 
-/** Validates the keywords of OpenAPI v3. */
 function validateStandard(schema: Fields, path: string, context: Context, causes: StatusCause[]): void {
   const type = text(schema.type);
   if (type !== '' && !TYPES.includes(type)) causes.push(notSupported(`${path}.type`, type, TYPES));
@@ -56,7 +54,7 @@ function validateStandard(schema: Fields, path: string, context: Context, causes
   causes.push(forbidden(`${path}.uniqueItems`, words));
 }
 
-/** Validates the extensions of a schema. The schema does not need to be structural. */
+/** The schema does not need to be structural. */
 function validateExtensions(schema: Fields, path: string, causes: StatusCause[]): void {
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
     causes.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
@@ -77,7 +75,7 @@ function propertyContext(schema: Fields, name: string, context: Context): Contex
   return { isRoot: false, insideMeta: true, noDefault: context.isRoot ? `in top-level ${name}` : context.noDefault };
 }
 
-/** Returns the child schemas under keywords that the server does not support. */
+/** Child schemas under keywords that the server does not support. */
 function unsupportedOf(schema: Fields, path: string): Place[] {
   const found: Place[] = [];
   for (const word of ['definitions', 'dependencies']) {
@@ -91,10 +89,9 @@ function unsupportedOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/** The path of the schema that caused an error, by error. The field in the error can be below this path. */
+/** The path of the schema that caused an error. The field in the error can be below this path. */
 const levels = new WeakMap<StatusCause, string>();
 
-/** Returns the path of the schema with the keyword that caused an error. */
 export const levelOf = (cause: StatusCause): string => levels.get(cause) ?? cause.field ?? '';
 
 function validate(schema: Fields, path: string, context: Context, causes: StatusCause[], depth: number): void {
@@ -127,7 +124,7 @@ function validate(schema: Fields, path: string, context: Context, causes: Status
   causes.push(...own);
 }
 
-/** Validates the JSON schema keywords that kube-apiserver supports. The schema does not need to be structural. */
+/** Validates the JSON schema keywords that kube-apiserver supports, even in a schema that is not structural. */
 export function validateKeywords(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   validate(schema, path, { isRoot: true, insideMeta: false, noDefault: undefined }, causes, 0);

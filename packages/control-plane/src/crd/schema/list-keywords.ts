@@ -3,7 +3,7 @@ import { isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { type Fields, record, text, texts } from './fields.ts';
 
-/** Returns the error for a missing or wrong type of a schema. Some extensions require a specific type. */
+/** Some extensions require a specific type of the schema. */
 export function wantType(type: string, wanted: string, path: string, extension: string): StatusCause[] {
   if (type === wanted) return [];
   const words = `must be ${wanted} if ${extension}`;
@@ -15,7 +15,7 @@ const ITEM_WORDS = 'must be atomic as item of a list with x-kubernetes-list-type
 function validateSet(items: Fields, path: string): StatusCause[] {
   const listType = items['x-kubernetes-list-type'] ?? undefined;
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    // For an invalid map type of the items, the error of the real server contains the list type.
+    // As in kube-apiserver, the error for an invalid map type of the items contains the list type.
     return [invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, ITEM_WORDS)];
   }
   if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {
@@ -59,9 +59,7 @@ function validateMap(schema: Fields, path: string, keys: readonly string[]): Sta
   return causes;
 }
 
-/**
- * Validates the items of a set or a map. Items must not be nullable, and items of a map must have all keys of the list.
- */
+/** The items of a set or map must not be nullable, and the items of a map must have all keys of the list. */
 function validateItems(schema: Fields, path: string, listType: string, keys: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   const items = record(schema.items);
@@ -84,7 +82,6 @@ function validateItems(schema: Fields, path: string, listType: string, keys: rea
   return causes;
 }
 
-/** Validates the extensions of lists: the list type and the keys of its items. */
 export function validateListKeywords(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   const listType = schema['x-kubernetes-list-type'] ?? undefined;

@@ -5,7 +5,7 @@ import { RegExpError, readRegExp } from '../../schema/model/regexp.ts';
 import { type Fields, record, text } from './fields.ts';
 import { isZero, junctorsOf, propertiesOf } from './walk.ts';
 
-/** The errors for keywords and extensions that allOf, anyOf, oneOf and not must not contain. */
+/** Keywords and extensions that allOf, anyOf, oneOf and not must not contain, with the error texts. */
 const STRUCTURE_ONLY: readonly (readonly [word: string, detail: string])[] = [
   ['type', 'must be empty to be structural'],
   ['default', 'must be undefined to be structural'],
@@ -21,7 +21,7 @@ const STRUCTURE_ONLY: readonly (readonly [word: string, detail: string])[] = [
   ['x-kubernetes-validations', 'must be empty to be structural'],
 ];
 
-/** Fields that are pointers in Go. In a pointer field, an empty string differs from an absent value. */
+/** Fields that are pointers in Go, so an empty string differs from an absent value. */
 const POINTERS = new Set(['default', 'x-kubernetes-list-type', 'x-kubernetes-map-type']);
 
 const isSet = (schema: Fields, word: string): boolean =>
@@ -35,10 +35,7 @@ function isOnlyType(entry: unknown, type: string): boolean {
   );
 }
 
-/**
- * Returns whether the list is `[{type: integer}, {type: string}]`. This list describes a value that is an integer or a
- * string.
- */
+/** Returns whether the list is `[{type: integer}, {type: string}]`, which describes an integer or a string. */
 const isIntOrString = (anyOf: unknown): boolean =>
   Array.isArray(anyOf) && anyOf.length === 2 && isOnlyType(anyOf[0], 'integer') && isOnlyType(anyOf[1], 'string');
 
@@ -64,7 +61,7 @@ function validateValues(schema: Fields, path: string, skipped: Skipped, causes: 
   causes.push(invalid(`${path}.pattern`, pattern, why));
 }
 
-/** Validates a schema in allOf, anyOf, oneOf or not. A nested schema may only restrict values. */
+/** A schema in allOf, anyOf, oneOf or not may only restrict values. */
 function validateNested(schema: Fields, path: string, skipped: Skipped, causes: StatusCause[]): void {
   validateValues(schema, path, skipped, causes);
   if (isRecord(schema.items)) validateNested(schema.items, `${path}.items`, NOTHING, causes);
@@ -81,7 +78,7 @@ function validateNested(schema: Fields, path: string, skipped: Skipped, causes: 
   }
 }
 
-/** Validates the pattern, allOf, anyOf, oneOf and not of a schema in the structural part. */
+/** Validates the keywords `pattern`, `allOf`, `anyOf`, `oneOf` and `not`. */
 export function validateValueKeywords(schema: Fields, path: string, causes: StatusCause[]): void {
   const first = Array.isArray(schema.allOf) ? record(schema.allOf[0]) : {};
   validateValues(schema, path, { anyOf: isIntOrString(schema.anyOf), firstAllOf: isIntOrString(first.anyOf) }, causes);
@@ -107,7 +104,7 @@ function validateCounterpart(nested: Fields, structure: unknown, paths: Paths, c
   }
 }
 
-/** Checks that the structural part contains each field and each list item of allOf, anyOf, oneOf and not. */
+/** Each field and list item of allOf, anyOf, oneOf and not must exist in the structural part. */
 export function validateComplete(schema: Fields, structure: Fields, paths: Paths, causes: StatusCause[]): void {
   for (const { schema: inner, path } of junctorsOf(schema, paths.nested)) {
     validateCounterpart(inner, structure, { structure: paths.structure, nested: path }, causes);

@@ -19,27 +19,21 @@ import { childrenOf, unreadableWord } from './walk.ts';
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /**
- * The maximum number of expensive rules in the error about the total cost. Each listed rule uses at least the share
- * `CONTRIBUTION` of the cost limit.
+ * The maximum number of expensive rules in the error about the total cost. An expensive rule uses at least the share
+ * `CONTRIBUTION` of the limit.
  */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
 
-/** The error about rules for values that rules cannot read. */
+/** The error of a rule for a value that rules cannot read. */
 const NO_DECLARATION =
   'Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations';
 
 interface Place {
   readonly path: string;
-  /**
-   * The maximum number of values for this schema in an object. `cardinality` is undefined if a list or map around the
-   * values has no limit.
-   */
+  /** The maximum number of values for this schema in an object, or undefined for an unlimited number. */
   readonly cardinality: number | undefined;
-  /**
-   * The path of the list or map around the values if the server cannot match its items with old items. If the server
-   * can match all items, `uncorrelatable` is undefined.
-   */
+  /** The path of the enclosing list or map whose items the server cannot match with the old items. */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
 }
@@ -49,7 +43,6 @@ interface Total {
   readonly contributors: { readonly field: string; readonly cost: number }[];
 }
 
-/** Formats a rule as Go does. */
 function dump(spec: RuleSpec): string {
   const quote = (value: unknown): string =>
     stringifyJson(value).replace(/[<>&]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -79,12 +72,9 @@ const isFieldPath = (path: string, schema: Fields): boolean =>
 
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
-/**
- * Returns the errors of a rule and of its message. As in the real server, the result contains only the first error of a
- * message, but all errors of an expression.
- */
+/** As in kube-apiserver, the result contains all errors of an expression, but only the first error of a message. */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  // An earlier validation of the CRD already reports fields of rules with a wrong type.
+  // The errors already contain fields of rules with a wrong type.
   const message = text(spec.message);
   const rule = text(spec.rule).trim();
   const at = `${field}.message`;
@@ -131,7 +121,7 @@ function addCost(cost: number, field: string, what: string, total: Total): Statu
   return cost > RULE_COST_LIMIT ? [forbidden(field, costMessage(what, cost, RULE_COST_LIMIT))] : [];
 }
 
-/** Returns the errors about `oldSelf` in a rule. A rule that does not compile counts as a rule without `oldSelf`. */
+/** A rule that does not compile counts as a rule without `oldSelf`. */
 function validateOldSelf(spec: RuleSpec, field: string, place: Place, usesOld: boolean): StatusCause[] {
   if (usesOld && place.uncorrelatable !== undefined) {
     const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
@@ -153,7 +143,7 @@ function validateProgram(spec: RuleSpec, schema: Fields, field: string, place: P
   if (program.type.kind !== 'bool' && program.type.kind !== 'dyn') {
     return refuse('cel expression must evaluate to a bool');
   }
-  // Without limits, the size of a request limits the number of values.
+  // If lists have no limits, the size of a request limits the number of values.
   const count = place.cardinality ?? maxCount(nodeOf(schema as JsonSchema), place.isResource);
   return [
     ...addCost(times(program.cost, count), at, 'estimated rule cost', total),
@@ -191,10 +181,7 @@ function validateMessageExpression(
   return addCost(program.cost, at, 'estimated messageExpression cost', total);
 }
 
-/**
- * Returns the maximum number of child values of all values with this schema. Only declared limits of lists and maps
- * count.
- */
+/** Only declared limits of lists and maps count. */
 function childCardinality(schema: Fields, cardinality: number | undefined): number | undefined {
   const isMap = schema.type === 'object' && (schema.additionalProperties ?? undefined) !== undefined;
   if (cardinality === undefined || (!isMap && schema.type !== 'array')) return cardinality;
@@ -220,7 +207,6 @@ function childPlace(
   };
 }
 
-/** The errors of the rules at and below a schema, in two groups: errors of the form and errors of the expressions. */
 interface RuleCauses {
   readonly form: StatusCause[];
   readonly expressions: StatusCause[];
@@ -241,8 +227,8 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   specs.forEach((spec, at) => {
     causes.form.push(...validateSpec(spec, schema, field(at)));
   });
-  // If the schema has errors, its rules are not compiled, because the errors of the rules would be misleading. Errors
-  // in expressions of other schemas do not prevent the compilation.
+  // The rules of an invalid schema are not compiled, because the errors of the rules would be misleading. An invalid
+  // expression of another schema does not prevent the compilation.
   const isInvalid = !found.isStructural || found.words.some((cause) => levelOf(cause).startsWith(path));
   if (isInvalid || causes.form.length > 0) return causes;
   if (!isExposed(nodeOf(schema as JsonSchema))) {
@@ -261,8 +247,7 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
 }
 
 /**
- * Validates the CEL rules of a schema: their form, their compilation, and their cost. `found` contains the known errors
- * of the schema.
+ * @param found the known errors of the schema
  */
 export function validateRuleSpecs(schema: Fields, path: string, found: SchemaCauses): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };

@@ -36,10 +36,7 @@ function validateType(schema: Fields, path: string, level: Level, causes: Status
   }
 }
 
-/**
- * Returns whether a schema of `metadata` contains nothing but a type, a default, and limits for the name and
- * generateName.
- */
+/** Returns whether a schema of `metadata` contains only a type, a default, and limits for the name and generateName. */
 function isPlainMetadata(metadata: Fields): boolean {
   const names = propertiesOf(metadata).map(([name]) => name);
   if (names.some((name) => name !== 'name' && name !== 'generateName')) return false;
@@ -48,7 +45,7 @@ function isPlainMetadata(metadata: Fields): boolean {
   );
 }
 
-/** Validates the schemas of apiVersion, kind and metadata in the root, and in embedded resources. */
+/** Root and embedded resources have rules for apiVersion, kind and metadata. */
 function validateMetadata(schema: Fields, path: string, level: Level, causes: StatusCause[]): void {
   const properties = record(schema.properties);
   for (const name of ['kind', 'apiVersion']) {
@@ -77,7 +74,6 @@ function validateEmbedded(schema: Fields, path: string, causes: StatusCause[]): 
   causes.push(required(`${path}.properties`, words));
 }
 
-/** Validates a schema in the structural part: its type, extensions and metadata, allOf, anyOf, oneOf and not. */
 function validateStructure(schema: Fields, path: string, level: Level, causes: StatusCause[]): void {
   validateType(schema, path, level, causes);
   if (schema.type === 'array' && !isRecord(schema.items)) {
@@ -102,24 +98,22 @@ function structuralCauses(schema: Fields, path: string): StatusCause[] {
   return causes.sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
 }
 
-/** The errors of a schema, except the errors of its CEL rules. */
 export interface SchemaCauses {
-  /** Whether the structure and the defaults are valid. */
+  /** Whether the structure and the defaults of the schema are valid. */
   readonly isStructural: boolean;
   readonly structure: readonly StatusCause[];
-  /** The errors of keywords and extensions. */
   readonly words: readonly StatusCause[];
 }
 
 /**
- * Validates a schema: its structure, its keywords and its extensions. The defaults of a structural schema are also
- * validated. If the server cannot convert the schema to a structural schema, structural errors are not reported.
+ * Only the defaults of a structural schema are validated. Structural errors are reported only if the server can convert
+ * the schema to a structural schema.
  */
 export function validateSchema(schema: Fields, path: string): SchemaCauses {
   const words = validateKeywords(schema, path);
   const unreadable = unreadableWord(schema);
   if (unreadable !== undefined) {
-    // The keyword errors already contain this error, except for the keyword `$schema`.
+    // The errors of keywords already contain this error, except for the keyword `$schema`.
     const why = invalid(path, '', `OpenAPIV3Schema '${unreadable}' is not supported`);
     return { isStructural: false, structure: words.length === 0 ? [why] : [], words };
   }

@@ -16,7 +16,6 @@ export interface Child extends Place {
 export const propertiesOf = (schema: Fields): [name: string, property: Fields][] =>
   Object.entries(record(schema.properties)).map(([name, property]) => [name, record(property)]);
 
-/** Returns the child schemas in the structural part: properties, additionalProperties and items. */
 export function childrenOf(schema: Fields, path: string): Child[] {
   const children: Child[] = propertiesOf(schema).map(([name, property]) => ({
     schema: property,
@@ -44,10 +43,7 @@ export function junctorsOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/**
- * Returns whether a field has the zero value of its Go type. Limits are pointers in Go, so the number 0 is not a zero
- * value.
- */
+/** Limits are pointers in Go, so the number 0 is not a zero value. */
 export const isZero = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -57,10 +53,7 @@ export const isZero = (value: unknown): boolean =>
 
 const isFull = (value: unknown): boolean => isRecord(value) && Object.keys(value).length > 0;
 
-/**
- * Returns the keyword that prevents a conversion to a structural schema, in the schema or a child. If the conversion
- * succeeds, the result is undefined.
- */
+/** Returns the keyword that prevents the conversion of the schema or a child to a structural schema. */
 export function unreadableWord(schema: Fields, depth = 0): string | undefined {
   if (depth > MAX_DEPTH) return 'depth';
   if (text(schema.id) !== '') return 'id';

@@ -79,10 +79,7 @@ const bindingCauses =
     return findings.causes;
   };
 
-/**
- * Sets the default API groups of subjects: the RBAC group for users and groups, and the core group for service
- * accounts.
- */
+/** The default group of users and groups is the RBAC group. The default group of service accounts is the core group. */
 function defaultBinding(binding: ApiObject): void {
   preset(look(binding, 'roleRef'), 'apiGroup', GROUP);
   for (const subject of items(binding, 'subjects')) {

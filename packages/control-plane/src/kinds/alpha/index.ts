@@ -5,11 +5,10 @@ export { LIFECYCLE } from './lifecycle.ts';
 
 const ALPHA: ReadonlyMap<string, readonly KindDefinition[]> = new Map([[LIFECYCLE, lifecycleKinds]]);
 
-/** The alpha API versions that can be served. */
 export const alphaVersions: readonly string[] = [...ALPHA.keys()];
 
 /**
- * Returns the kinds of these alpha API versions. As in kube-apiserver, alpha versions are not served by default.
+ * kube-apiserver does not serve alpha versions by default.
  * @throws Error for an unknown version
  */
 export const alphaKinds = (versions: Iterable<string>): readonly KindDefinition[] =>

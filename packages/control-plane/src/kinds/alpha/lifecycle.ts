@@ -1,9 +1,8 @@
 import type { JsonSchema, KindDefinition, PrinterColumn } from '../../apimachinery/objects/kind.ts';
 
-/** The API version of the kinds in this file. */
 export const LIFECYCLE = 'lifecycle.k8s.io/v1alpha1';
 
-/** A key with a domain, such as `acme.io/foo`. The key is also a valid label key. */
+/** A key with a domain, such as `acme.io/foo`, which is also a valid label key. */
 const KEY: JsonSchema = {
   type: 'string',
   maxLength: 317,
@@ -163,8 +162,8 @@ function kind(
 }
 
 /**
- * Alpha kinds of Kubernetes 1.37 for requests to evict pods, see KEP-4563. The client library does not contain these
- * kinds yet, so their schemas are in this file.
+ * Alpha kinds of Kubernetes 1.37 that request the eviction of pods (KEP-4563). The client library does not contain
+ * these alpha kinds yet, so their schemas are in this file.
  */
 export const lifecycleKinds: readonly KindDefinition[] = [
   kind(

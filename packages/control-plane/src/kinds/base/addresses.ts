@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
 
-/** An address as bytes. IPv4 has 4 bytes, and IPv6 has 16 bytes. */
+/** An IPv4 address has 4 bytes, and an IPv6 address has 16 bytes. */
 interface Address {
   readonly bytes: readonly number[];
-  /** Whether the text meets the strict rules that apply to newer API fields. */
+  /** Whether the text meets the strict rules for newer API fields. */
   readonly strict: boolean;
 }
 
 const INVALID_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const INVALID_CIDR = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
-/** Parses an IPv4 address. Older rules accept numbers with leading zeros. */
+/** Older rules accept numbers with leading zeros. */
 function parseFour(text: string): Address | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255)) return undefined;
@@ -33,7 +33,7 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/** Parses an address with the older rules of the real server. For an invalid address, the result is undefined. */
+/** Parses an address with the older rules of kube-apiserver, or returns undefined. */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
@@ -53,16 +53,13 @@ function formatSix(bytes: readonly number[]): string {
   return start === -1 ? text(groups) : `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
 }
 
-/** Returns the canonical text of an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
+/** An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function format(address: Address): string {
   if (address.bytes.length === 4) return address.bytes.join('.');
   return isMapped(address) ? address.bytes.slice(12).join('.') : formatSix(address.bytes);
 }
 
-/**
- * Returns the errors of an address in a field with the older rules. In these fields, Kubernetes 1.36 applies the strict
- * rules only to new values.
- */
+/** Kubernetes 1.36 applies the strict rules only to new values of older fields. */
 export function ipProblems(text: string): string[] {
   const address = parseAddress(text);
   if (address === undefined) return [INVALID_IP];
@@ -70,7 +67,7 @@ export function ipProblems(text: string): string[] {
   return isMapped(address) ? ['must not be an IPv4-mapped IPv6 address'] : [];
 }
 
-/** Returns the warning about a valid address that is not in canonical form. */
+/** Warns about a valid address that is not in canonical form. */
 export function ipWarnings(field: string, text: string): string[] {
   const address = parseAddress(text);
   if (address === undefined) return [];
@@ -81,7 +78,6 @@ export function ipWarnings(field: string, text: string): string[] {
   return [`${field}: IPv6 address "${text}" should be in RFC 5952 canonical format ("${format(address)}")`];
 }
 
-/** A range of addresses. */
 export interface Range {
   readonly address: Address;
   readonly bits: number;
@@ -103,19 +99,19 @@ const network = ({ address, bits }: Range): Address => ({ ...address, bytes: mas
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.join() === b.join();
 
-/** Returns whether the range `inner` is inside the range `outer` and smaller. */
+/** Returns whether `inner` is a smaller range inside of `outer`. */
 export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
-/** Returns whether the range `outer` contains or equals the range `inner`. */
+/** Returns whether `outer` contains or equals `inner`. */
 export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits >= outer.bits &&
   same(masked(inner.address.bytes, outer.bits), network(outer).bytes);
 
-/** Returns the errors of a range in a field with the older rules. */
+/** Applies the rules of older API fields. */
 export function cidrProblems(text: string): string[] {
   const range = parseCidr(text);
   if (range === undefined) return [INVALID_CIDR];
@@ -124,7 +120,7 @@ export function cidrProblems(text: string): string[] {
   return same(network(range).bytes, range.address.bytes) ? [] : ['must not have bits set beyond the prefix length'];
 }
 
-/** Returns the errors of a range in a field that requires the canonical form. */
+/** Applies the rules of fields that require the canonical form. */
 export function strictCidrProblems(text: string): string[] {
   const problems = cidrProblems(text);
   const range = parseCidr(text);
@@ -133,7 +129,7 @@ export function strictCidrProblems(text: string): string[] {
   return canonical === text ? [] : [`must be in canonical form ("${canonical}")`];
 }
 
-/** Returns the errors of an address in a field that requires the canonical form. */
+/** Applies the rules of fields that require the canonical form. */
 export function strictIpProblems(text: string): string[] {
   const problems = ipProblems(text);
   const address = parseAddress(text);
@@ -143,7 +139,7 @@ export function strictIpProblems(text: string): string[] {
 
 const formatCidr = (range: Range): string => `${format(network(range))}/${range.bits}`;
 
-/** Returns the warning about a valid range that is not in canonical form. */
+/** Warns about a valid range that is not in canonical form. */
 export function cidrWarnings(field: string, text: string): string[] {
   const range = parseCidr(text);
   if (range === undefined) return [];

@@ -15,7 +15,7 @@ function typeFindings(findings: Findings, type: string, field: string, seen: Set
   seen.add(type);
 }
 
-/** Validates conditions of the type `metav1.Condition` in a status (`ValidateConditions`). */
+/** Validates conditions of the type `metav1.Condition` (`ValidateConditions`). */
 export function conditionsCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();
@@ -39,7 +39,7 @@ export function conditionsCauses(status: unknown, at = 'status.conditions'): Sta
   return findings.causes;
 }
 
-/** Validates the conditions of flow control. Each condition must have a different type. */
+/** Each condition of flow control must have a different type. */
 export function conditionTypesCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

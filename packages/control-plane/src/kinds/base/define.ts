@@ -3,18 +3,17 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { definitionSchema } from '../../resources/schemas.ts';
 import { roundTrip } from '../../resources/shape.ts';
 
-/** The properties of one built-in kind that `defineKind` cannot derive. */
 export interface BuiltinKind
   extends Partial<Omit<KindDefinition, 'group' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'custom'>> {
   readonly group: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** The name of the client model. By default, the name is `V1` followed by the kind. */
+  /** The name of the client model (default: `V1` followed by the kind). */
   readonly model?: string;
 }
 
-/** Defines a built-in kind. The schema of the kind is created when it is first used. */
+/** The schema of a built-in kind is created when the schema is first used. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
   const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
   return {
@@ -34,10 +33,10 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
   };
 };
 
-/** Defines a kind of reviews. The server serves only `create`, and does not store the objects. */
+/** The server serves only `create` for reviews, and does not store reviews. */
 export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });
 
-/** Returns a function that reads the selectable field at a dotted path. The function returns '' for an absent field. */
+/** Returns a function that reads the selectable field at a dotted path, or '' for an absent field. */
 export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   const steps = path.split('.');
   return (object) => {
@@ -50,15 +49,11 @@ export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   };
 };
 
-/**
- * Returns a function that reads a selectable field with a default, for booleans and numbers. In Go, an absent field is
- * `false` or `0`.
- */
+/** In Go, an absent boolean is `false` and an absent number is `0`. */
 export const fieldOr = (path: string, absent: string): ((object: ApiObject) => string) => {
   const read = fieldAt(path);
   return (object) => read(object) || absent;
 };
 
-/** Returns functions that read selectable fields, by path. */
 export const fieldsAt = (...paths: string[]): Record<string, (object: ApiObject) => string> =>
   Object.fromEntries(paths.map((path) => [path, fieldAt(path)]));

@@ -6,7 +6,6 @@ import { selectorForm } from '../internal/form.ts';
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
-/** Validates the keys and values of labels. */
 export function labelFindings(findings: Findings, map: Readonly<Record<string, string>>, at: string): void {
   for (const [key, value] of Object.entries(map)) {
     findings.problems(at, key, qualifiedNameProblems(key));
@@ -14,11 +13,11 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
   }
 }
 
-/** Returns a selector in the form of error messages. */
+/** Formats a selector for an error message. */
 export const shownSelector = (selector: unknown): unknown => (isPlain(selector) ? selectorForm(selector) : null);
 
 /**
- * Returns the errors of a label selector (`ValidateLabelSelector`).
+ * See `ValidateLabelSelector` in Kubernetes.
  * @param anyValue whether the values of expressions are not checked
  */
 export function selectorCauses(selector: unknown, path: string, anyValue = false): StatusCause[] {

@@ -3,7 +3,6 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
-/** The hooks with which a kind extends the generic behavior. */
 export type Strategy = Pick<
   KindDefinition,
   | 'setDefaults'
@@ -22,12 +21,11 @@ export type Strategy = Pick<
 export function strategy(
   rules: Strategy & {
     /**
-     * Returns the errors of an object. @param old the object before an update. An error that the old object already has
-     * may be allowed
+     * @param old the object before an update, which may already have an allowed error
      */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Validates a write of the status. If `statusCauses` is absent, the status is not validated. */
+    /** If `statusCauses` is undefined, the status is not validated. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** Whether errors of the change precede errors of the object. */
     readonly changesFirst?: boolean;
@@ -47,7 +45,6 @@ export function strategy(
 }
 
 /**
- * Returns a function that replaces the status of a new object.
  * @param zero the fields that a status always contains
  */
 export const withStatus =

@@ -61,7 +61,7 @@ function serviceCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Returns the condition of an APIService. The APIs of this server are available immediately. */
+/** The APIs of this server are available immediately. */
 const localCondition = (now: Date): Plain => ({
   type: 'Available',
   status: 'True',
@@ -93,7 +93,7 @@ function leaseCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Removes the fields for coordinated leader election. This feature is off by default. */
+/** Removes the fields for coordinated leader election, which is off by default. */
 function dropElection(object: ApiObject): void {
   const { spec } = object;
   if (!isPlain(spec)) return;

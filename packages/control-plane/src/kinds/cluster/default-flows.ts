@@ -9,12 +9,11 @@ const metadataOf = (name: string): ApiObject['metadata'] => ({
   annotations: { 'apf.kubernetes.io/autoupdate-spec': 'true' },
 });
 
-/** The settings of a priority level with queues. */
 type Queuing = readonly [queues: number, handSize: number, queueLengthLimit: number];
 
 /**
- * The limited priority levels: their shares, the percentage of shares that other levels can borrow, and their queues. A
- * level without queues refuses excess requests.
+ * The limited priority levels: shares, the percentage of shares that other levels can borrow, and queues. A level
+ * without queues refuses excess requests.
  */
 const LEVELS: readonly (readonly [name: string, shares: number, lendable: number, queuing?: Queuing])[] = [
   ['leader-election', 10, 0, [16, 4, 50]],
@@ -76,7 +75,7 @@ const leases = (verbs: readonly string[]): object => resourceRule('coordination.
 interface Flow {
   readonly level: string;
   readonly precedence: number;
-  /** The property by which a flow distinguishes requests. If `by` is absent, all requests belong to one flow. */
+  /** The property that assigns a request to a flow. Without `by`, all requests belong to one flow. */
   readonly by?: 'ByUser' | 'ByNamespace';
   readonly subjects: readonly object[];
   readonly requests: object;
@@ -164,7 +163,7 @@ const flows: readonly ApiObject[] = Object.entries(FLOWS).map(
 );
 
 /**
- * The flow schemas and priority levels of a new cluster, both mandatory and suggested.
+ * Mandatory and suggested flow schemas and priority levels.
  * @see kubernetes staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap
  */
 export const defaultFlows: readonly ApiObject[] = [...levels, ...flows];

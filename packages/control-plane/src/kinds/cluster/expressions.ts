@@ -20,9 +20,7 @@ const KIND = structureOf('group', 'version', 'kind');
 const RESOURCE = structureOf('group', 'version', 'resource');
 const STRINGS: JsonSchema = { type: 'array', items: STRING_FIELD };
 
-/**
- * The type of the variable `request` in expressions: an `AdmissionRequest` without the fields `object` and `oldObject`.
- */
+/** The type of an `AdmissionRequest` without the fields `object` and `oldObject`. */
 const REQUEST = structure({
   kind: KIND,
   resource: RESOURCE,
@@ -57,22 +55,18 @@ const REQUEST_VARIABLES: readonly Declaration[] = [
   { name: 'authorizer.requestResource', type: RESOURCE_CHECK },
 ];
 
-/**
- * Returns the variables for the match conditions of a webhook. The variable for the namespace is declared, but its
- * value is always empty.
- */
+/** The variable for the namespace is declared for webhooks, but its value is always empty. */
 export const webhookVariables = (): Declaration[] => [
   ...REQUEST_VARIABLES,
   declare('namespaceObject', definitionSchema('V1Namespace'), 'kubernetes.Namespace'),
 ];
 
-/** Returns the built-in variables of the expressions of a policy. */
 export const policyVariables = (hasParams: boolean): Declaration[] => [
   ...webhookVariables(),
   ...(hasParams ? [untyped('params')] : []),
 ];
 
-/** The schema of any value. Expressions cannot read a value without a type. */
+/** Expressions cannot read a value without a type, so any value needs a schema. */
 const ANY: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
 /** Returns the schema for the values of a type, or `ANY` if a schema cannot describe the type. */
@@ -101,7 +95,7 @@ function schemaOf(type: CelType): JsonSchema {
   }
 }
 
-/** The allowed types of an expression. An empty list allows any type. */
+/** An empty list allows any type. */
 type Wanted = readonly ('bool' | 'string' | 'null')[];
 
 function typeProblem(type: CelType, wanted: Wanted): string | undefined {
@@ -111,7 +105,6 @@ function typeProblem(type: CelType, wanted: Wanted): string | undefined {
   return `must evaluate to ${list} but got ${printType(type)}`;
 }
 
-/** Returns the errors of an expression, and the type of a valid expression. */
 function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
   try {
     const { type } = compileCel(source, variables);
@@ -138,7 +131,7 @@ export function expressionCauses(
   return check(source.trim(), field, wanted, variables).causes;
 }
 
-/** Returns the errors of an expression for a patch. The result of the expression must have the type `wanted`. */
+/** The result of the expression must have the type `wanted`. */
 export function mutationCauses(
   holder: Plain,
   path: string,
@@ -160,7 +153,6 @@ export function mutationCauses(
   }
 }
 
-/** Returns the errors of the match conditions in `holder`. */
 export function conditionCauses(holder: Plain, path: string, variables: readonly Declaration[]): StatusCause[] {
   const names = new Set<string>();
   return items(holder, 'matchConditions').flatMap((condition, index) => {
@@ -178,10 +170,7 @@ export function conditionCauses(holder: Plain, path: string, variables: readonly
   });
 }
 
-/**
- * Returns the errors of the variables in a policy, and declares the type of `variables`. Each variable may use earlier
- * variables.
- */
+/** Declares the type of `variables`. Each variable of a policy may use earlier variables. */
 export function variableCauses(spec: Plain, declared: Declaration[]): StatusCause[] {
   const known: Record<string, JsonSchema> = {};
   const base = [...declared];
@@ -196,7 +185,7 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // If several expressions use an invalid variable, its error is reported only once.
+    // The error of an invalid variable is reported only once.
     if (name !== '') known[name] = found.type === undefined ? ANY : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

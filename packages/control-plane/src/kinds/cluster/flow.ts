@@ -190,7 +190,7 @@ function levelCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The maximum number of bits of the hash by which requests are assigned to queues. */
+/** The maximum number of hash bits that assign a request to queues. */
 const MOST_BITS = 60;
 const MOST_QUEUES = 10_000_000;
 

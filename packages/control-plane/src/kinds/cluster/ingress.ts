@@ -89,7 +89,7 @@ function ruleFindings(findings: Findings, rule: Plain, at: string): void {
 
 const rulesOf = (ingress: ApiObject): Plain[] => items(look(ingress, 'spec'), 'rules');
 
-/** The checks of an ingress that an update skips, because the old object already fails these checks. */
+/** The checks that an update of an ingress skips, because the old ingress already fails them. */
 interface Leniency {
   readonly secretNames: boolean;
   readonly wildcardRules: boolean;
@@ -186,7 +186,7 @@ export const ingressStrategy = {
   ): StatusCause[] => (subresource === 'status' ? statusCauses(ingress, old) : specCauses(ingress, leniencyOf(old))),
 };
 
-/** Returns warnings about addresses in the status that are not in canonical form. */
+/** Warns about addresses in the status that are not in canonical form. */
 export const ingressStatusWarnings = (ingress: ApiObject): string[] =>
   pointsOf(ingress).flatMap((point, index) =>
     ipWarnings(`status.loadBalancer.ingress[${index}].ip`, text(point, 'ip')),
@@ -211,10 +211,7 @@ function parameterFindings(findings: Findings, parameters: Plain): void {
   } else findings.problems(`${at}.namespace`, namespace, labelProblems(namespace));
 }
 
-/**
- * The strategy for IngressClasses. The controller of a class is immutable, but its parameters are mutable
- * (`ValidateIngressClass`).
- */
+/** The controller of a class is immutable, but its parameters are mutable (`ValidateIngressClass`). */
 export const ingressClassStrategy = strategy({
   setDefaults(object) {
     const { parameters } = look(object, 'spec');

@@ -7,7 +7,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 const MATCHES = ['Equivalent', 'Exact'];
 
-/** If a list contains `*`, checks that `*` is the only value. `*` includes all values. */
+/** The value `*` must be alone in a list, because `*` includes all values. */
 function alone(findings: Findings, values: readonly string[], at: string, field: string): void {
   if (values.length > 1 && values.includes('*')) {
     findings.invalid(`${at}.${field}`, values, `if '*' is present, must not specify other ${WORDS[field] ?? field}`);
@@ -16,10 +16,7 @@ function alone(findings: Findings, values: readonly string[], at: string, field:
 
 const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
 
-/**
- * Validates the resources of a rule. A resource that an entry with `*` already includes is an error
- * (`validateResources`).
- */
+/** A resource that an entry with `*` already includes is an error (`validateResources`). */
 function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
   const withStars = new Set<string>();
   const starred = new Set<string>();
@@ -90,7 +87,6 @@ function nameFindings(findings: Findings, rule: Plain, at: string): void {
   }
 }
 
-/** Validates the constraints of a policy or of a binding. */
 export function constraintFindings(findings: Findings, constraints: Plain, at: string): void {
   matchFindings(findings, constraints, at);
   for (const list of ['resourceRules', 'excludeResourceRules']) {

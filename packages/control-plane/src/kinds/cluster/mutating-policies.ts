@@ -15,13 +15,13 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const REINVOCATION_POLICIES = ['IfNeeded', 'Never'];
 const OBJECT = messageType('Object');
 
-/** For each type of patch: the field that contains the patch, and the type that its expression must return. */
+/** The field that contains a patch, and the result type of its expression, by patch type. */
 const PATCHES: Readonly<Record<string, { readonly field: string; readonly other: string; readonly type: CelType }>> = {
   ApplyConfiguration: { field: 'applyConfiguration', other: 'jsonPatch', type: OBJECT },
   JSONPatch: { field: 'jsonPatch', other: 'applyConfiguration', type: listOf(messageType('JSONPatch')) },
 };
 
-/** Checks the operations of a policy. Only requests that create, update or connect an object can be mutated. */
+/** A policy can mutate only requests that create, update or connect an object. */
 const operationCauses = (match: unknown, path: string): StatusCause[] =>
   items(match as Plain, 'resourceRules')
     .flatMap((rule) => strings(rule, 'operations'))

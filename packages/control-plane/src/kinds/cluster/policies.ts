@@ -29,7 +29,7 @@ const NEEDS_RULES = 'validations or auditAnnotations must contain at least one i
 const FAILURE_POLICIES = ['Fail', 'Ignore'];
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
-/** Validates the kind of the parameters (`validateParamKind`). */
+/** See `validateParamKind` in Kubernetes. */
 function paramKindCauses(paramKind: Plain, at: string): StatusCause[] {
   const findings = new Findings();
   const apiVersion = text(paramKind, 'apiVersion');
@@ -55,7 +55,7 @@ function paramKindCauses(paramKind: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Validates the parts of a policy that the server checks before the expressions. */
+/** kube-apiserver checks these fields of a policy before its expressions. */
 export function formCauses(spec: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const policy = text(spec, 'failurePolicy');
@@ -133,7 +133,7 @@ export const validatingPolicyStrategy = strategy({
   prepareForCreate: withStatus(),
   causes(object) {
     const spec = look(object, 'spec');
-    // The variables come first, because the remaining expressions may use them.
+    // The expressions may use the variables, so the variables are validated first.
     const variables = policyVariables(spec.paramKind !== undefined);
     return [
       ...formCauses(spec),
@@ -156,7 +156,6 @@ function policyStatusCauses({ status }: ApiObject): StatusCause[] {
   return [...findings.causes, ...conditionsCauses(status)];
 }
 
-/** Validates the parameter reference of a binding. */
 export function paramFindings(findings: Findings, ref: unknown): void {
   if (!isPlain(ref)) return;
   const at = 'spec.paramRef';

@@ -23,7 +23,7 @@ const RECLAIM = ['Delete', 'Retain'];
 const BINDING = ['Immediate', 'WaitForFirstConsumer'];
 
 function topologyFindings(findings: Findings, object: ApiObject): void {
-  // The real server always creates an entry for each term, even if the entry stays empty.
+  // kube-apiserver creates an entry for each term, even if the entry stays empty.
   const terms = items(object, 'allowedTopologies').map(() => '[]');
   for (const [index, term] of items(object, 'allowedTopologies').entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;
@@ -71,7 +71,7 @@ export const storageClassStrategy = strategy({
   change: (object, old) => unchanged(object, old, ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode']),
 });
 
-/** Returns the spec of an attachment in the form of a Go structure, for errors. */
+/** Formats the spec of an attachment for errors, like a Go structure. */
 const shownAttachment = (spec: Plain): Plain => {
   const source = look(spec, 'source');
   return {
@@ -97,7 +97,7 @@ function attachmentStatusFindings(findings: Findings, status: Plain): void {
   for (const name of ['attachError', 'detachError']) {
     const { message, errorCode } = look(status, name);
     if (typeof message === 'string' && Buffer.byteLength(message) > LONGEST_ERROR) {
-      // As in the real server, the error about the message contains the limit of the metadata.
+      // As in kube-apiserver, the error about the message contains the limit of the metadata.
       findings.tooLong(`status.${name}.message`, LARGEST_METADATA);
     }
     if (typeof errorCode === 'number' && errorCode < 0) {
@@ -147,7 +147,7 @@ export const volumeAttachmentStrategy = strategy({
       : [invalidValue('spec', shownAttachment(look(object, 'spec')), 'field is immutable')],
 });
 
-/** The maximum length of a node ID in a CSI driver. */
+/** The maximum length of the node ID of a CSI driver. */
 const LONGEST_ID = 256;
 
 const shownDriver = (driver: Plain): Plain => ({
@@ -157,7 +157,7 @@ const shownDriver = (driver: Plain): Plain => ({
   Allocatable: driver.allocatable ?? null,
 });
 
-/** Returns a driver without the number of supported volumes, because this number may change. */
+/** Removes the number of supported volumes, because this number may change. */
 const withoutCount = ({ allocatable: _allocatable, ...driver }: Plain): Plain => driver;
 
 export const csiNodeStrategy = strategy({
@@ -203,7 +203,7 @@ export const capacityStrategy = strategy({
     const name = text(object, 'storageClassName');
     if (object.nodeTopology !== undefined) findings.add(selectorCauses(object.nodeTopology, 'nodeTopology'));
     findings.problems('storageClassName', name, subdomainProblems(name));
-    // The real server does not validate `maximumVolumeSize`.
+    // kube-apiserver does not validate `maximumVolumeSize`.
     const { capacity } = object;
     if (capacity !== undefined && quantityNanos(capacity) < 0n) findings.invalid('capacity', capacity, NOT_NEGATIVE);
     return findings.causes;
@@ -222,11 +222,11 @@ export const csiDriverStrategy = strategy({
     spec.requiresRepublish ??= false;
     spec.seLinuxMount ??= false;
   },
-  // The real server drops this field, because its feature gate is disabled.
+  // kube-apiserver drops this field, because its feature gate is disabled.
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // A new driver has no generation. The first change sets the generation.
+    // The first change of a driver sets its generation.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {
@@ -317,7 +317,7 @@ export const priorityClassStrategy: Strategy = {
     findings.oneOf('preemptionPolicy', object.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
     return [...causes, ...findings.causes];
   },
-  // The value is immutable, so an update does not validate the value again.
+  // The value of a PriorityClass is immutable, so an update does not validate the value again.
   validateUpdate(object, old) {
     const causes: StatusCause[] = [];
     const why = 'may not be changed in an update.';

@@ -27,7 +27,6 @@ function defaultWebhook(webhook: Plain, mutating: boolean): void {
   if (isPlain(service)) service.port ??= 443;
 }
 
-/** Sets the defaults that webhooks and policies have in common. */
 function presets(holder: Plain): void {
   holder.failurePolicy ??= 'Fail';
   holder.matchPolicy ??= 'Equivalent';
@@ -45,7 +44,7 @@ function clientCauses(webhook: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Returns the errors of one webhook, in the order of the real server. */
+/** The order of the errors is the order in kube-apiserver. */
 function webhookCauses(webhook: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   const name = text(webhook, 'name');

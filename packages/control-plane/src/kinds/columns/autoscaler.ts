@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
-/** For each type of metric, the field that contains the value. */
+/** The field with the value of a metric, by metric type. */
 const SOURCES: Readonly<Record<string, string>> = {
   Resource: 'resource',
   ContainerResource: 'containerResource',
@@ -12,7 +12,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   Object: 'object',
 };
 
-/** The types of metrics with a total or an average. The text of the column distinguishes a total from an average. */
+/** For these metric types, the column distinguishes a total from an average. */
 const WITH_TOTAL = ['External', 'Object'];
 
 const UNKNOWN = '<unknown>';
@@ -20,7 +20,6 @@ const UNKNOWN = '<unknown>';
 const percent = (value: number | undefined, otherwise: string): string =>
   value === undefined ? otherwise : `${value}%`;
 
-/** Formats the current and the target value of a metric. */
 function shownMetric(metric: Plain, status: Plain | undefined): string {
   const type = text(metric, 'type');
   const field = SOURCES[type];

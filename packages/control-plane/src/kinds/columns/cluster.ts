@@ -116,10 +116,7 @@ function requestCondition(request: ApiObject): string {
   return words.join(',');
 }
 
-/**
- * The description of the column for the signer name. The real server uses an older text in tables than in the API
- * documentation.
- */
+/** kube-apiserver describes the signer name in tables with an older text than in the API documentation. */
 const SIGNER_DOC =
   'Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it\'s a kubelet client certificate, it is assigned\n    "kubernetes.io/kube-apiserver-client-kubelet".\n 2. If it\'s a kubelet serving certificate, it is assigned\n    "kubernetes.io/kubelet-serving".\n 3. Otherwise, it is assigned "kubernetes.io/legacy-unknown".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`.';
 
@@ -135,7 +132,7 @@ export const certificateRequestColumns: readonly PrinterColumn[] = [
   column('Condition', requestCondition, { doc: 'Conditions applied to the request, such as approval or denial.' }),
 ];
 
-/** Formats seconds in the largest units, as kubectl does: `24h`, `10m`. */
+/** Uses the largest units, as kubectl does: `24h`, `10m`. */
 function shownDuration(request: ApiObject): string {
   const seconds = Number(shownAt(request, 'spec.expirationSeconds', ''));
   if (!(seconds > 0)) return NONE;
@@ -217,7 +214,7 @@ export const mutatingPolicyColumns = policies(
   'Mutation indicates the number of mutations rules defined in this configuration',
 );
 
-/** Formats the parameter reference of a binding as Go formats structures. */
+/** Formats the parameter reference of a binding like a Go structure. */
 function paramRef(binding: ApiObject): string {
   const { paramRef: ref } = look(binding, 'spec');
   if (ref === undefined) return UNSET;

@@ -8,14 +8,13 @@ import { ageOf } from '../../table/age.ts';
 type Cell = NonNullable<PrinterColumn['value']>;
 
 interface Extra {
-  /** The priority of the column. A column with the priority 1 appears only with `-o wide`. */
+  /** A column with the priority 1 appears only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
-  /** The description of the column, or the model field whose documentation is the description. */
+  /** The description, or the model field whose documentation is the description. */
   readonly doc?: string | readonly [model: string, field: string];
 }
 
-/** Returns a column of a built-in kind. */
 export function column(name: string, value: Cell, { priority, type = 'string', doc = '' }: Extra = {}): PrinterColumn {
   return {
     name,
@@ -32,7 +31,7 @@ export function column(name: string, value: Cell, { priority, type = 'string', d
 export const wide = (name: string, value: Cell, extra: Extra = {}): PrinterColumn =>
   column(name, value, { ...extra, priority: 1 });
 
-/** The column with the name of the object. Tables of custom kinds get the name column without a declaration. */
+/** Tables of custom kinds always have this column. */
 export const NAME: PrinterColumn = {
   name: 'Name',
   type: 'string',
@@ -44,7 +43,6 @@ export const AGE: PrinterColumn = column('Age', (object, now) => ageOf(object.me
   doc: ['V1ObjectMeta', 'creationTimestamp'],
 });
 
-/** Returns the time since a timestamp in the object. */
 export const ageAt = (time: unknown, now: Date): string => ageOf(time, now);
 
 export const NONE = '<none>';
@@ -68,7 +66,7 @@ export function countAt(object: ApiObject, path: string): number | bigint {
   return exactInteger(text, Number(text));
 }
 
-/** Formats labels: `a=b,c=d`, or `<none>`. */
+/** Labels are shown as `a=b,c=d` or `<none>`. */
 export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? NONE : pairs.sort().join(',');
@@ -76,7 +74,7 @@ export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
 
 const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' };
 
-/** Formats a label selector. An empty selector is `<none>`. */
+/** An empty selector is shown as `<none>`. */
 export function shownSelector(selector: unknown): string {
   const parts = Object.entries(look(selector, 'matchLabels')).map(([key, value]) => `${key}=${value}`);
   const expressions = look({ selector }, 'selector').matchExpressions;
@@ -89,15 +87,14 @@ export function shownSelector(selector: unknown): string {
   return parts.length === 0 ? NONE : parts.sort().join(',');
 }
 
-/** Formats the first `max` items of a list, and the number of the remaining items. */
+/** Formats the first `max` items, and the number of the remaining items. */
 export function shownFirst(list: readonly string[], max: number, separator = ','): string {
   const head = list.slice(0, max).join(separator);
   return list.length > max ? `${head} + ${list.length - max} more...` : head;
 }
 
 /**
- * Returns the columns of a kind that the server stores as another kind. Each object is converted before its cells are
- * computed.
+ * Returns the columns of a kind that the server stores as another kind. Each object is converted to this kind first.
  */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,

@@ -229,7 +229,7 @@ export const eventColumns: readonly PrinterColumn[] = [
   { ...NAME, priority: 1 },
 ];
 
-/** Formats an address with a port. Go puts an IPv6 address in brackets. */
+/** Go puts an IPv6 address in brackets. */
 const hostPort = (ip: string, port: unknown): string => `${ip.includes(':') ? `[${ip}]` : ip}:${port}`;
 
 export const endpointColumns: readonly PrinterColumn[] = [
@@ -243,7 +243,7 @@ export const endpointColumns: readonly PrinterColumn[] = [
         const ports = items(subset, 'ports');
         return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => hostPort(ip, port)));
       });
-      // Endpoints without a ready address have an empty cell.
+      // The cell of Endpoints without a ready address is empty.
       return subsets.length === 0 ? NONE : shownFirst(addresses, 3);
     },
     { doc: ['V1Endpoints', 'subsets'] },

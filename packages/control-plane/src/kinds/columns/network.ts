@@ -82,7 +82,7 @@ export const serviceCidrColumns: readonly PrinterColumn[] = [
   AGE,
 ];
 
-/** Formats the parent reference of an IPAddress, for example as `services/default/web`. Empty parts are omitted. */
+/** The parent reference has the form `services/default/web`, without empty parts. */
 const parentOf = (object: ApiObject): string => {
   const { parentRef: parent } = look(object, 'spec');
   if (parent === undefined) return NONE;

@@ -19,7 +19,7 @@ function endOf(terminated: Plain): string {
   return signal !== 0 ? `Signal:${signal}` : `ExitCode:${number(terminated, 'exitCode') ?? 0}`;
 }
 
-/** Returns the status of the init container at the index, or undefined if the container does not block the pod. */
+/** Returns the status of the init container, or undefined if the container does not block the pod. */
 function initProgress(status: Plain, index: number, total: number): string | undefined {
   const { terminated, waiting } = look(status, 'state') as { terminated?: Plain; waiting?: Plain };
   if (terminated !== undefined) {
@@ -108,7 +108,7 @@ const ENDS: Readonly<Record<string, string>> = {
   Failed: 'The pod failed.',
 };
 
-/** Returns the conditions of the row of a finished pod. Clients may hide rows of finished pods. */
+/** Clients may hide the rows of finished pods, so these rows have a condition. */
 export function podRowConditions(pod: ApiObject): JsonObject[] {
   const reason = textAt(pod, 'status.phase');
   const message = ENDS[reason];

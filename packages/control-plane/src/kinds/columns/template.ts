@@ -7,7 +7,7 @@ const WORDS = {
   image: 'Images referenced by each container in the template.',
 } as const;
 
-/** Returns a column with the names or images of the containers in the pod template at a path. */
+/** Returns a column with the names or images of the containers at `path`. */
 export const templateColumn = (
   name: string,
   field: 'name' | 'image',
@@ -23,6 +23,5 @@ export const templateColumn = (
     { doc: WORDS[field], ...(priority === undefined ? {} : { priority }) },
   );
 
-/** The containers of a workload, shown with `-o wide`. */
 export const CONTAINERS = templateColumn('Containers', 'name', ['spec', 'template'], 1);
 export const IMAGES = templateColumn('Images', 'image', ['spec', 'template'], 1);

@@ -24,10 +24,7 @@ const JOB_SELECTOR = `A label query over pods that should match the pod count. N
 const selectorColumn = (doc: string, ...path: readonly string[]): PrinterColumn =>
   wide('Selector', (object) => shownSelector(look(object, 'spec', ...path).selector), { doc });
 
-/**
- * Returns the text of the column Suspend. A stored object never has the text `<unset>`, because the field `suspend` has
- * a default.
- */
+/** A stored object never has the text `<unset>`, because the field `suspend` has a default. */
 function suspension(job: ApiObject): string {
   const { suspend } = look(job, 'spec');
   if (suspend === undefined) return '<unset>';

@@ -75,14 +75,14 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** Returns the error for content that is not a JSON object, with the error text of Go's decoder. */
+/** Returns the error text of Go's decoder for content that is not a JSON object. */
 function jsonProblem(content: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(content.toString('utf8'));
     if (value === null || isPlain(value)) return undefined;
     return `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`;
   } catch {
-    // Go prints the bytes of the content as a list of numbers.
+    // Go prints the first bytes of the content as a list of numbers.
     const first = content
       .toString('latin1')
       .replace(/^[ \t\r\n]+/, '')
@@ -115,7 +115,7 @@ function secretCauses(object: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** Encodes `stringData` into `data`, and removes `stringData`. The server stores only `data`. */
+/** The server stores only `data`, so `stringData` is encoded into `data`. */
 function encodeStringData(secret: ApiObject): void {
   const { stringData } = secret;
   if (isPlain(stringData)) {
@@ -126,7 +126,7 @@ function encodeStringData(secret: ApiObject): void {
   delete secret.stringData;
 }
 
-/** Removes all fields except the names from the Secret references of a service account. */
+/** Keeps only the names of the Secrets. */
 function bareSecrets(account: ApiObject): void {
   if (!Array.isArray(account.secrets)) return;
   account.secrets = items(account, 'secrets').map(({ name }) => (name === undefined ? {} : { name }));

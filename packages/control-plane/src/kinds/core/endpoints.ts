@@ -83,7 +83,7 @@ export const endpointsStrategy = strategy({
 
 const TYPES = ['FQDN', 'IPv4', 'IPv6'];
 
-/** Validates a domain name. The name must have at least two labels (`IsFullyQualifiedDomainName`). */
+/** A domain name must have at least two labels (`IsFullyQualifiedDomainName`). */
 function domainFindings(findings: Findings, address: string, at: string): void {
   const name = address.replace(/\.$/, '');
   if (address === '') findings.required(at);
@@ -110,13 +110,13 @@ function sliceAddress(findings: Findings, address: string, type: string, at: str
   if (type === 'IPv6' && isIP(address) !== 6) findings.invalid(at, address, 'must be an IPv6 address');
   const problem = specialProblem(address);
   if (problem !== undefined) findings.invalid(at, address, problem);
-  // The addresses in slices must have the canonical form.
+  // Slices must contain addresses in canonical form.
   findings.problems(at, address, strictIpProblems(address));
 }
 
 const MAX_HINTS = 8;
 
-/** Validates the zones or nodes in the hints of an endpoint. If the list is too long, the result is false. */
+/** The result is false if the list of hints is too long. */
 function hintFindings(
   findings: Findings,
   endpoint: Plain,
@@ -155,8 +155,7 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
 }
 
 /**
- * Returns the errors of an EndpointSlice. @param old the slice before the update. Endpoints of the old slice count as
- * valid
+ * @param old the slice before the update, whose endpoints count as valid
  */
 function sliceCauses(slice: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();

@@ -26,7 +26,7 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
   return { ...renamed, apiVersion, kind: 'Event', metadata: object.metadata };
 };
 
-/** The server stores events of `events.k8s.io` as core events. The field names of core events differ. */
+/** Events of `events.k8s.io` are stored as core events, which have other field names. */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
   encode: (object) => ({ reportingComponent: '', reportingInstance: '', ...rename(object, EVENTS_TO_CORE, 'v1') }),
@@ -39,7 +39,7 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 
 const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/** Returns functions that read the selectable fields of events. Each of the two event APIs has its own field names. */
+/** Each of the two event APIs has its own field names. */
 function readersOf(subject: string, controller: string, source: string) {
   const read = fieldAt(controller);
   const component = fieldAt(`${source}.component`);
@@ -60,7 +60,6 @@ const OF_CORE = readersOf('involvedObject', 'reportingComponent', 'source');
 const OF_EVENTS = readersOf('regarding', 'reportingController', 'deprecatedSource');
 
 export const coreEventFields = { selectableFields: OF_CORE.core, otherFields: OF_CORE.events };
-/** The selectable fields of events of `events.k8s.io`. */
 export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF_EVENTS.core };
 
 const TYPES = ['Normal', 'Warning'];
@@ -68,7 +67,6 @@ const TYPES = ['Normal', 'Warning'];
 /**
  * Returns the errors that both event APIs report (`legacyValidateEvent`). Errors always use the field name
  * `involvedObject` of the core group.
- * @param core whether the event belongs to the core group
  */
 function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
   const namespace = text(look(event, core ? 'involvedObject' : 'regarding'), 'namespace');
@@ -84,10 +82,7 @@ function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
 
 const LONGEST_NOTE = 1024;
 
-/**
- * The fields of an event that describe its reporter and its action. Each row contains the field name, the maximum
- * length, and the field name in the core group.
- */
+/** Each row contains a field name, the maximum length, and the field name in the core group. */
 const DETAILS: readonly (readonly [name: string, limit: number, core: string])[] = [
   ['reportingController', Number.MAX_SAFE_INTEGER, 'reportingComponent'],
   ['reportingInstance', 128, 'reportingInstance'],
@@ -122,7 +117,7 @@ function seriesCauses({ series }: ApiObject): StatusCause[] {
   ];
 }
 
-/** The fields of an event in `events.k8s.io` that have different names in the core group. */
+/** Fields of `events.k8s.io` with other names in the core group. */
 const OLD_FIELDS: readonly (readonly [string, string])[] = [
   ['deprecatedFirstTimestamp', 'firstTimestamp'],
   ['deprecatedLastTimestamp', 'lastTimestamp'],

@@ -12,8 +12,8 @@ function complete(item: Plain, target: string, source: string): void {
 }
 
 /**
- * The strategy for LimitRanges. The default limit of a container is the maximum. The default request is the default
- * limit, or the minimum if there is no default limit.
+ * The default limit of a container is the maximum. The default request is the default limit, or the minimum if there is
+ * no default limit.
  */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {

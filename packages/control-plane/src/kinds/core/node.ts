@@ -21,7 +21,7 @@ const FEATURE_RULE = [
   'and contain only alphanumeric characters and slashes',
 ].join(', ');
 
-/** Keeps the two fields with the pod CIDR of a node equal: `podCIDR` and the first item of `podCIDRs`. */
+/** Keeps `podCIDR` equal to the first item of `podCIDRs`. */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
   if (!isPlain(spec)) return;
@@ -45,7 +45,7 @@ function cidrCauses(spec: Plain): StatusCause[] {
   return findings.causes;
 }
 
-/** If the kubelet reports no `allocatable`, sets `allocatable` to the capacity. */
+/** If the kubelet reports no `allocatable`, the capacity is allocatable. */
 function defaultAllocatable(node: ApiObject): void {
   const status = child(node, 'status');
   const { capacity } = status;
@@ -97,7 +97,7 @@ function taintCauses(spec: Plain): StatusCause[] {
   });
 }
 
-/** Validates the features that a kubelet declares. The features must be valid names in sorted order. */
+/** The declared features must be valid names in sorted order. */
 function featureCauses(status: Plain): StatusCause[] {
   const findings = new Findings();
   const features = strings(status, 'declaredFeatures');
@@ -157,7 +157,7 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** Removes the field of the dynamic kubelet configuration, because Kubernetes has removed the feature. */
+/** Kubernetes has removed the dynamic kubelet configuration. */
 function dropConfig(node: ApiObject): void {
   delete look(node, 'spec').configSource;
   delete look(node, 'status').config;

@@ -27,11 +27,11 @@ const PAIRS = [
 const STANDARD =
   /^(cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers|storage|(requests|limits)\.(cpu|memory|ephemeral-storage|storage)|(requests\.)?hugepages-.+)$/;
 
-/** Resources with a check of the scopes. */
+/** Resources for which the scopes of a quota are checked. */
 const STANDARD_QUOTA =
   /^(?:cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.(?:nodeports|loadbalancers)|requests\.(?:cpu|memory|storage|ephemeral-storage|hugepages-.*)|limits\.(?:cpu|memory|ephemeral-storage)|hugepages-.*)$/;
 const OF_PODS = /^(?:pods|(?:(?:requests|limits)\.)?(?:cpu|memory))$/;
-/** For each scope, the resources that a quota with the scope may limit. */
+/** The resources that a quota with the scope may limit. */
 const LIMITED_BY: Readonly<Record<string, RegExp>> = {
   Terminating: OF_PODS,
   NotTerminating: OF_PODS,
@@ -60,7 +60,6 @@ function amounts(findings: Findings, hard: Plain, at: string): void {
   }
 }
 
-/** Reports each resource of the quota that the scope cannot limit. */
 function beyondScope(findings: Findings, spec: Plain, scope: string, field: string, shown: unknown): void {
   const limited = LIMITED_BY[scope];
   for (const name of Object.keys(look(spec, 'hard'))) {
@@ -150,10 +149,7 @@ const LIMITS = ['Pod', 'Container', 'PersistentVolumeClaim'];
 const FOR_CONTAINERS = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
 const QUOTA_PREFIX = 'requests.';
 
-/**
- * Validates the name of a resource in a limit range. A limit for containers or pods must name a resource that
- * containers can request.
- */
+/** A limit for containers or pods must name a resource that containers can request. */
 function limitNameFindings(findings: Findings, name: string, type: string, field: string): void {
   const problems = qualifiedNameProblems(name);
   findings.problems(field, name, problems);
@@ -215,7 +211,7 @@ interface Range {
   readonly ratio: Plain;
 }
 
-/** Validates that the minimum, the defaults and the maximum of a resource ascend. */
+/** The minimum, the defaults and the maximum must ascend. */
 function rangeOf(findings: Findings, name: string, range: Range, at: string): void {
   const [max, min, standard, request] = [range.max[name], range.min[name], range.standard[name], range.request[name]];
   const above = (one: unknown, other: unknown): boolean =>
@@ -252,7 +248,7 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
   }
 }
 
-/** The largest amount in thousandths that fits in 64 bits. */
+/** The largest amount whose thousandths fit in 64 bits. */
 const MOST_MILLI = (2n ** 63n - 1n) / 1000n;
 
 /** Validates a limit range (`ValidateLimitRange`). */

@@ -17,10 +17,7 @@ export const isHeadless = (spec: Plain): boolean => {
   return addresses.length === 1 && addresses[0] === 'None';
 };
 
-/**
- * Returns whether the addresses of a service may have any family. The result is true for a headless service without a
- * selector.
- */
+/** A headless service without a selector may have addresses of any family. */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
 
@@ -41,7 +38,7 @@ function pairFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Validates each address, and returns whether an address is invalid. Addresses of the old service count as valid. */
+/** Returns whether an address is invalid. Addresses of the old service count as valid. */
 function addressFindings(findings: Findings, spec: Plain, before: Plain | undefined): boolean {
   const addresses = strings(spec, 'clusterIPs');
   const known = strings(before, 'clusterIPs');
@@ -88,7 +85,7 @@ export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Returns whether the service prefers two families and the update does not change its address fields. */
+/** Returns whether the service prefers two families and the update keeps its address fields. */
 const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&
@@ -99,8 +96,8 @@ const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   sameStrings(before, spec, 'ipFamilies');
 
 /**
- * If an update changes the policy to a single family, removes the second address and the second family. If the policy
- * stays, the removal is an error.
+ * If the policy changes to a single family, the second address and the second family are removed. If the policy stays,
+ * a removed second family is an error.
  */
 function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   const parts = [
@@ -135,8 +132,8 @@ function inferFamilies(findings: Findings, spec: Plain): void {
 }
 
 /**
- * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`), and returns
- * the errors of the policy and the families. @param before the old spec of an update
+ * Sets the policy and the families before addresses are allocated (`initIPFamilyFields`), and returns the errors.
+ * @param before the old spec of an update
  */
 export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[] {
   if (spec.type === 'ExternalName' || keepsPreference(spec, before)) return [];
@@ -163,7 +160,7 @@ export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Validates an update of a Service that must keep its addresses (`validateUpgradeDowngradeClusterIPs`). */
+/** See `validateUpgradeDowngradeClusterIPs` in Kubernetes. */
 function addressChanges(findings: Findings, spec: Plain, before: Plain): void {
   if (isHeadless(before) && isHeadless(spec)) return;
   const [old, own] = [strings(before, 'clusterIPs'), strings(spec, 'clusterIPs')];
@@ -183,7 +180,7 @@ function addressChanges(findings: Findings, spec: Plain, before: Plain): void {
   }
 }
 
-/** Validates a change of the families (`validateUpgradeDowngradeIPFamilies`). */
+/** See `validateUpgradeDowngradeIPFamilies` in Kubernetes. */
 function familyChanges(findings: Findings, spec: Plain, before: Plain): void {
   if (isHeadless(before) || isHeadless(spec)) return;
   const at = 'spec.ipFamilies[0]';

@@ -9,7 +9,6 @@ import { holdsRange, parseCidr } from '../base/addresses.ts';
 import { needsHealthPort, nodePortOf, picksNodePorts } from './service-types.ts';
 
 const SERVICE_NET = [10, 96] as const;
-/** The range from which service addresses are allocated. */
 export const SERVICE_RANGE = `${SERVICE_NET.join('.')}.0.0/16`;
 /** The cluster IP of the Service `default/kubernetes`. */
 export const FIRST_SERVICE_ADDRESS = `${SERVICE_NET.join('.')}.0.1`;
@@ -19,7 +18,7 @@ const FIRST_NODE_PORT = 30_000;
 const NODE_PORTS = 2768;
 const PORT_RANGE = `${FIRST_NODE_PORT}-${FIRST_NODE_PORT + NODE_PORTS - 1}`;
 
-/** Returns a number below `range`: the FNV-1a hash of the text, modulo `range`. */
+/** The number is the FNV-1a hash of `seed`, modulo `range`. */
 function spread(seed: string, range: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
@@ -27,8 +26,8 @@ function spread(seed: string, range: number): number {
 }
 
 /**
- * Returns the address for a service, computed from its UID. Each attempt returns another address (see
- * `admission/built-in/service.ts`). After the last attempt, the result is undefined.
+ * The address depends on the UID of the service and on the attempt (see `admission/built-in/service.ts`). After the
+ * last attempt, the result is undefined.
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -36,14 +35,13 @@ export function clusterAddress(uid: string, attempt = 0): string | undefined {
   return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
 }
 
-/** Returns the node port for the port at `index`, computed from the UID of the service. */
 export const nodePort = (uid: string, index: number, attempt = 0): number | undefined =>
   attempt >= NODE_PORTS ? undefined : FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index + attempt) % NODE_PORTS);
 
 const notInRange = `provided port is not in the valid range. The range of valid ports is ${PORT_RANGE}`;
 const isInRange = (port: number): boolean => port >= FIRST_NODE_PORT && port < FIRST_NODE_PORT + NODE_PORTS;
 
-/** Returns the ready address ranges of services. The allocator of cluster IPs is always ready. */
+/** The range of the default allocator is always ready. */
 function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   const ranges = (stored?.(SERVICE_RANGES) ?? []).filter(
     ({ metadata, status }) =>
@@ -53,10 +51,7 @@ function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   return [SERVICE_RANGE, ...ranges.flatMap((range) => strings(look(range, 'spec'), 'cidrs'))];
 }
 
-/**
- * Returns the reason why a service cannot have this address, or undefined. The first and the last address of a range are
- * reserved.
- */
+/** The first and the last address of a range are reserved. */
 function addressProblem(address: string, stored: StrategyContext['stored']): string | undefined {
   const parsed = parseCidr(`${address}/32`);
   const isUsable = (range: string): boolean => {
@@ -112,10 +107,7 @@ class NodePorts {
     this.#taken = new Set(items(look(service, 'spec'), 'ports').map(nodePortOf));
   }
 
-  /**
-   * Returns whether a service may have the port. A dry run allocates nothing, so a dry run accepts ports outside of the
-   * range, too.
-   */
+  /** A dry run allocates nothing, so it accepts ports outside of the range. */
   allows(port: number): boolean {
     return this.#dryRun || isInRange(port);
   }
@@ -131,10 +123,7 @@ class NodePorts {
   }
 }
 
-/**
- * Sets node ports. If two ports of the service have equal numbers and different protocols, both ports share a node
- * port.
- */
+/** Sets node ports. Two ports with equal numbers and different protocols share a node port. */
 function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   const byPort = new Map<unknown, number>();
   const allocated = new Set<number>();
@@ -163,7 +152,7 @@ function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   return [];
 }
 
-/** Updates node ports. @throws StatusError 500 if two ports share both the protocol and the node port */
+/** @throws StatusError 500 if two ports of one protocol have the same node port */
 function updateNodePorts(spec: Plain, before: Plain, ports: NodePorts): readonly StatusCause[] {
   const known = new Set(items(before, 'ports').map(nodePortOf));
   const seen = new Set<string>();
@@ -208,7 +197,7 @@ export function allocateNodePorts(
   return [];
 }
 
-/** Returns the error for a changed health check port. The health check port is immutable. */
+/** The health check port is immutable. */
 export const healthPortCauses = (spec: Plain, before: Plain): readonly StatusCause[] =>
   needsHealthPort(before) && needsHealthPort(spec) && spec.healthCheckNodePort !== before.healthCheckNodePort
     ? [forbiddenValue('spec.healthCheckNodePort', 'field is immutable')]

@@ -43,10 +43,7 @@ function portFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/**
- * Validates the node ports of a service. Only some types of services have node ports, and two ports must not share a node
- * port.
- */
+/** Only some types of services have node ports, and two ports must not share a node port. */
 function nodePortFindings(findings: Findings, spec: Plain): void {
   const ports = items(spec, 'ports');
   if (spec.type === 'ClusterIP') {
@@ -75,7 +72,7 @@ function nodePortFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Validates the external addresses of a service. Addresses of the old service count as valid. */
+/** External addresses of the old service count as valid. */
 function addressFindings(findings: Findings, spec: Plain, before: Plain): void {
   const known = strings(before, 'externalIPs');
   for (const [index, address] of strings(spec, 'externalIPs').entries()) {
@@ -143,7 +140,7 @@ function trafficFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Validates the load balancer class. Only a service of type LoadBalancer may have a class. */
+/** Only a service of type LoadBalancer may have a load balancer class. */
 export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   const findings = new Findings();
   const field = 'spec.loadBalancerClass';
@@ -153,7 +150,7 @@ export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   return findings.causes;
 }
 
-/** Returns the errors of a service (`ValidateService`), in the order of the server. */
+/** See `ValidateService` in Kubernetes. The order of the errors is the order in kube-apiserver. */
 export function serviceCauses(service: ApiObject, old?: ApiObject): StatusCause[] {
   const before = look(old, 'spec');
   const findings = new Findings();

@@ -2,7 +2,6 @@ import { items, number, type Plain, strings, text } from '../../apimachinery/obj
 import { sameStrings } from './service-families.ts';
 import { isReachable } from './service-rules.ts';
 
-/** Returns whether the server allocates an address for a service. */
 const needsAddress = (spec: Plain): boolean => spec.type !== 'ExternalName';
 
 const hasNodePorts = (spec: Plain): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
@@ -10,15 +9,14 @@ const hasNodePorts = (spec: Plain): boolean => spec.type === 'NodePort' || spec.
 export const picksNodePorts = (spec: Plain): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
-/** Returns whether a service has a port for the health checks of its nodes. */
 export const needsHealthPort = (spec: Plain): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
 export const nodePortOf = (port: Plain | undefined): number => number(port, 'nodePort') ?? 0;
 
 /**
- * Keeps allocated values that an update omits: the addresses, the health check port, and the node ports. The name of a
- * port identifies the port in the old service.
+ * An update keeps the addresses, the health check port and the node ports that the client omits. The name of a port
+ * identifies the port in the old service.
  */
 export function keepAllocated(spec: Plain, before: Plain): void {
   if (needsAddress(before) && needsAddress(spec)) {
@@ -33,7 +31,7 @@ export function keepAllocated(spec: Plain, before: Plain): void {
   }
 }
 
-/** If the client wrote only the field with the single address, copies the address to the list of addresses. */
+/** If the client wrote only the field with a single address, the list of addresses gets this address. */
 export function normalizeAddresses(spec: Plain, before: Plain | undefined): void {
   const address = text(spec, 'clusterIP');
   if (before === undefined) {
@@ -67,7 +65,6 @@ function keepNodePorts(spec: Plain, before: Plain): void {
 const isBalancer = (spec: Plain): boolean => spec.type === 'LoadBalancer';
 const textsOf = (spec: Plain, fields: readonly string[]): string => JSON.stringify(fields.map((field) => spec[field]));
 
-/** Fields that only some types of services have. */
 const TYPED_FIELDS: readonly (readonly [(spec: Plain) => boolean, readonly string[]])[] = [
   [needsAddress, ['clusterIP', 'clusterIPs']],
   [needsAddress, ['ipFamilies']],
@@ -78,10 +75,7 @@ const TYPED_FIELDS: readonly (readonly [(spec: Plain) => boolean, readonly strin
   [isReachable, ['externalTrafficPolicy']],
 ];
 
-/**
- * Removes fields that the new type of a Service does not support. A field that the client changed together with the
- * type remains.
- */
+/** A field stays if the client changed the field together with the type. */
 export function dropOfOldType(spec: Plain, before: Plain): void {
   for (const [needs, fields] of TYPED_FIELDS) {
     if (!needs(before) || needs(spec) || textsOf(spec, fields) !== textsOf(before, fields)) continue;

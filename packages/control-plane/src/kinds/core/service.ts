@@ -43,10 +43,7 @@ function defaultService(service: ApiObject): void {
   if (['ClusterIP', 'LoadBalancer', 'NodePort'].includes(type)) spec.internalTrafficPolicy ??= 'Cluster';
 }
 
-/**
- * Allocates families, addresses and node ports for a service. If the allocation fails, the server reports only the
- * errors of the allocation.
- */
+/** If the allocation fails, the server reports only the errors of the allocation. */
 function allocate(service: ApiObject, context: StrategyContext, before?: Plain): void {
   const spec = child(service, 'spec');
   const steps = [
@@ -60,7 +57,7 @@ function allocate(service: ApiObject, context: StrategyContext, before?: Plain):
   }
 }
 
-/** Validates the immutable fields in an update. This validation runs before all others. */
+/** Immutable fields are validated before all other fields. */
 function changeCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [...familyChangeCauses(spec, before)];
   if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer') {
@@ -100,9 +97,7 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/**
- * Returns the spec for a response, with the list of addresses. For an ExternalName Service, the result has no policy.
- */
+/** A response contains the list of addresses, and no family policy for an ExternalName Service. */
 function readSpec(spec: Plain): Plain {
   const shown = { ...spec };
   normalizeAddresses(shown, undefined);
@@ -119,7 +114,7 @@ function shownService(json: string): string {
 export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
   prepareForCreate(service, context) {
-    // An apply of the status can create a service. This write allocates no address.
+    // An apply of the status can create a service without an address.
     if (context.subresource === '') {
       normalizeAddresses(child(service, 'spec'), undefined);
       allocate(service, context);

@@ -4,7 +4,6 @@ import { isPlain, items, look, type Plain, text } from '../../apimachinery/objec
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
 
-/** The old names of renamed node labels, with their new names. */
 const RENAMED: ReadonlyMap<string, string> = new Map([
   ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
   ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
@@ -13,13 +12,13 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
 ]);
 
-/** Returns a term in which renamed labels have their old names. A client may change an old name to the new name. */
+/** Renamed labels get their old names, because a client may change an old name to the new name. */
 function withOldNames(term: Plain, old: Plain | undefined): Plain {
   const lists = ['matchExpressions', 'matchFields'].map((list) => {
     const before = items(old, list);
     const requirements = items(term, list).map((requirement, index) => {
       const [was, is] = [text(before[index], 'key'), text(requirement, 'key')];
-      // The real server looks up an unknown name as the empty name.
+      // kube-apiserver looks up an unknown label as the empty name.
       return was !== is && (RENAMED.get(was) ?? '') === is ? { ...requirement, key: was } : requirement;
     });
     return [list, requirements] as const;
@@ -28,10 +27,7 @@ function withOldNames(term: Plain, old: Plain | undefined): Plain {
   return { ...term, ...Object.fromEntries(given) };
 }
 
-/**
- * Validates a change of the node affinity of a volume. A client may add the node affinity once, and cannot change it
- * afterwards (`validatePvNodeAffinity`).
- */
+/** A client may add the node affinity once, and cannot change it afterwards (`validatePvNodeAffinity`). */
 export function affinityChange(affinity: unknown, old: unknown): StatusCause[] {
   if (old === undefined) return [];
   const required = look(affinity, 'required');

@@ -36,7 +36,7 @@ const PLAIN_FIELDS = new Set([
 const sourceOf = (spec: Plain): Plain =>
   Object.fromEntries(Object.entries(spec).filter(([field]) => !PLAIN_FIELDS.has(field)));
 
-/** The sources, in the order of the real server. */
+/** The order of the sources is the order in kube-apiserver. */
 const SOURCES = [
   ...[
     'hostPath',
@@ -185,7 +185,7 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
 
 /**
  * Returns the new volume source for the comparison with the old source. An update may add a reference for the expansion
- * to a CSI source once, so the result omits an added reference.
+ * to a CSI source once, so the comparison omits an added reference.
  */
 function comparedSource(source: Plain, before: Plain): Plain {
   const [csi, old] = [source.csi, before.csi];
@@ -224,7 +224,7 @@ export const volumeStrategy = strategy({
   change(volume, old) {
     const spec = look(volume, 'spec');
     const before = look(old, 'spec');
-    // The real server validates an updated volume twice.
+    // kube-apiserver validates an updated volume twice.
     const causes = volumeCauses(volume);
     const [source, oldSource] = [comparedSource(sourceOf(spec), sourceOf(before)), sourceOf(before)];
     if (!jsonEquals(source, oldSource)) {
@@ -250,7 +250,7 @@ function claimCauses(claim: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Returns the errors for changes of immutable fields in a claim (`ValidatePersistentVolumeClaimUpdate`). */
+/** See `ValidatePersistentVolumeClaimUpdate` in Kubernetes. */
 function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(claim, 'spec');
   const before = copyJson(look(old, 'spec'));
@@ -289,13 +289,12 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
 
 const storageOf = (spec: Plain): unknown => look(spec, 'resources', 'requests').storage;
 
-/** Sets a field to a value, or deletes the field if the value is undefined. */
 function carry(target: Plain, field: string, value: unknown): void {
   if (value === undefined) delete target[field];
   else target[field] = value;
 }
 
-/** Checks that the applied attributes class is not removed. A change to another class is allowed. */
+/** The applied attributes class may change, but must not be removed. */
 function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   if (status.currentVolumeAttributesClassName === undefined) return [];
   const field = 'spec.volumeAttributesClassName';
@@ -304,7 +303,7 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
-/** Removes a data source of a kind that the field `dataSource` does not support. */
+/** The field `dataSource` supports only some kinds. */
 function dropSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (!isPlain(dataSource) || dataSourceRef !== undefined) return;
@@ -315,12 +314,12 @@ function dropSource(spec: Plain): void {
   if (!isKnown) delete spec.dataSource;
 }
 
-/** Removes a data source in another namespace, because its feature gate is disabled. */
+/** The feature gate for data sources in other namespaces is disabled. */
 function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }
 
-/** Copies the data source from `dataSource` to `dataSourceRef`, or from `dataSourceRef` to `dataSource`. */
+/** Copies a data source that is set in only one of `dataSource` and `dataSourceRef` to the other field. */
 function mirrorSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (isPlain(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
@@ -337,7 +336,7 @@ const RESIZES = [
   'NodeResizeInfeasible',
 ].sort();
 
-/** Validates the name of a resource in the status of a claim. The name must be `storage`, or a resource of a driver. */
+/** A resource in the status of a claim is `storage`, or a resource of a driver. */
 function resizableFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
@@ -368,7 +367,7 @@ function claimStatusCauses(claim: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Sets the defaults of a claim. The claims in a stateful set get these defaults too. */
+/** The claims in a stateful set get these defaults too. */
 export function defaultClaim(claim: Plain | ApiObject): void {
   const spec = child(claim, 'spec');
   const status = child(claim, 'status');

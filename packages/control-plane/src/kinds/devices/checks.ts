@@ -25,23 +25,19 @@ const IDENTIFIER_RULE =
   "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
 const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Returns the integer in a field, or 0 if the field is absent. An integer beyond 2^53 is a bigint. */
+/** An integer beyond 2^53 is a bigint. */
 export const integer = (holder: Plain, field: string): number | bigint => {
   const value = holder[field];
   return isNumber(value) ? value : 0;
 };
 
-/**
- * Reports a list that is too long, and returns whether the list is too long. The caller does not check the items of a
- * list that is too long.
- */
+/** The caller does not check the items of a list that is too long. */
 export function isTooLong(findings: Findings, list: readonly unknown[], most: number, at: string): boolean {
   if (list.length <= most) return false;
   findings.add([tooMany(at, list.length, most)]);
   return true;
 }
 
-/** Reports values that occur more than once. */
 export function uniqueFindings(findings: Findings, keys: readonly string[], at: string): void {
   for (const [index, key] of keys.entries()) if (keys.indexOf(key) < index) findings.duplicate(`${at}[${index}]`, key);
 }
@@ -75,7 +71,7 @@ function identifierFindings(findings: Findings, id: string, at: string): void {
   if (!IDENTIFIER.test(id)) findings.invalid(at, id, IDENTIFIER_RULE);
 }
 
-/** Checks the name of an attribute or a capacity: an identifier, with or without a domain. */
+/** The name of an attribute or a capacity is an identifier, with or without a domain. */
 export function attributeNameFindings(findings: Findings, name: string, at: string): void {
   const [first = '', second, more] = name.split('/');
   if (second === undefined) identifierFindings(findings, first, at);
@@ -87,7 +83,7 @@ export function attributeNameFindings(findings: Findings, name: string, at: stri
   }
 }
 
-/** Checks the name of an attribute. The name must have a domain. */
+/** The full name of an attribute has a domain. */
 export function fullNameFindings(findings: Findings, name: string, at: string): void {
   attributeNameFindings(findings, name, at);
   const rule = 'a fully qualified name must be a domain and a name separated by a slash';
@@ -119,7 +115,7 @@ export function selectorsFindings(findings: Findings, holder: Plain, at: string)
   }
 }
 
-/** Checks data for a driver. The data must be a JSON object of limited size. */
+/** The data for a driver must be a JSON object of limited size. */
 export function rawFindings(findings: Findings, data: unknown, at: string, isStored = false): void {
   if (data === undefined || data === null) findings.required(at);
   else if (!isStored && Buffer.byteLength(JSON.stringify(data)) > LONGEST_PARAMETERS)
@@ -127,7 +123,7 @@ export function rawFindings(findings: Findings, data: unknown, at: string, isSto
   else if (!isPlain(data)) findings.invalid(at, '<value omitted>', 'must be a valid JSON object');
 }
 
-/** @param isStored whether the configuration is unchanged. An unchanged configuration may be too large. */
+/** @param isStored whether the configuration is unchanged, and may therefore be too large */
 export function configurationFindings(findings: Findings, config: Plain, at: string, isStored = false): void {
   const here = `${at}.opaque`;
   if (config.opaque === undefined) {

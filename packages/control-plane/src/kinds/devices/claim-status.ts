@@ -31,7 +31,7 @@ const LONGEST_HARDWARE = 128;
 const ADDRESS = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)';
 const SOURCES = ['FromClaim', 'FromClass'];
 
-/** Returns the identity of a device. Claims may share a device. */
+/** Claims may share a device, so the share is part of the identity. */
 const deviceId = (device: Plain): string => {
   const id = ['driver', 'pool', 'device'].map((field) => text(device, field)).join('/');
   const share = text(device, 'shareID');
@@ -137,7 +137,7 @@ function allocationFindings(findings: Findings, allocation: Plain, known: Reques
   if (nodeSelector !== undefined) nodeSelectorFindings(findings, nodeSelector, `${at}.nodeSelector`);
 }
 
-/** Validates a new status of a claim (`ValidateResourceClaimStatusUpdate`). An allocation is immutable. */
+/** See `ValidateResourceClaimStatusUpdate` in Kubernetes. An allocation is immutable. */
 export function claimStatusCauses(claim: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const [status, before] = [look(claim, 'status'), look(old, 'status')];
@@ -155,7 +155,7 @@ export function claimStatusCauses(claim: ApiObject, old: ApiObject): StatusCause
   return findings.causes;
 }
 
-/** Removes the reports of devices that are allocated in the old claim but not in the new claim. */
+/** Removes the reports of devices that the new claim no longer allocates. */
 export function dropReleasedDevices(claim: ApiObject, old: ApiObject): void {
   const status = look(claim, 'status');
   const devices = items(status, 'devices');

@@ -32,7 +32,7 @@ export const requestNames = (spec: Plain): RequestNames =>
 const REFERENCE =
   "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
-/** Checks a reference to a request, or to one of its alternatives: `request` or `request/alternative`. */
+/** A reference has the form `request` or `request/alternative`. */
 export function referenceFindings(findings: Findings, name: string, at: string, known: RequestNames): void {
   const parts = name.split('/');
   const [request = '', alternative] = parts;
@@ -60,7 +60,6 @@ function countFindings(findings: Findings, request: Plain, at: string): void {
   } else findings.oneOf(`${at}.allocationMode`, mode, MODES);
 }
 
-/** Checks the fields that requests and their alternatives share. */
 function detailFindings(findings: Findings, request: Plain, at: string): void {
   classNameFindings(findings, text(request, 'deviceClassName'), `${at}.deviceClassName`);
   selectorsFindings(findings, request, `${at}.selectors`);
@@ -132,13 +131,11 @@ export function claimFindings(findings: Findings, spec: Plain, path: string): vo
   }
 }
 
-/** Sets the operators of tolerations without an operator. */
 export function defaultOperators(holder: Plain): void {
   for (const toleration of items(holder, 'tolerations'))
     if (text(toleration, 'operator') === '') toleration.operator = 'Equal';
 }
 
-/** Sets the defaults of requests. */
 export function defaultRequests(spec: Plain): void {
   for (const request of items(look(spec, 'devices'), 'requests')) {
     const exact = request.exactly === undefined ? [] : [look(request, 'exactly')];

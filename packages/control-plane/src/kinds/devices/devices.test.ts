@@ -12,7 +12,7 @@ interface Answer {
   readonly details?: { readonly causes?: readonly { readonly field: string; readonly message: string }[] };
 }
 
-/** Sends a request, and returns the causes of the refusal. If the request succeeds, the list is empty. */
+/** The list is empty if the request succeeds. */
 async function causesOf(plane: TestPlane, method: string, path: string, body: object): Promise<string[]> {
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   const answer = await plane.send(method, path, body, type);

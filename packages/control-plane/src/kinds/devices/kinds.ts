@@ -12,7 +12,7 @@ import {
 
 const group = 'resource.k8s.io';
 
-/** Returns the state of a claim, in the words of kubectl. */
+/** The states are the states that kubectl prints. */
 function stateOf(
   metadata: { readonly deletionTimestamp?: string | undefined },
   status: Record<string, unknown>,
@@ -25,7 +25,7 @@ function stateOf(
   return states.join();
 }
 
-/** Kinds for devices of nodes, such as GPUs: dynamic resource allocation. */
+/** Kinds of dynamic resource allocation, for devices of nodes such as GPUs. */
 export const deviceKinds: readonly KindDefinition[] = [
   defineKind({
     group,

@@ -29,14 +29,14 @@ const MOST_NAMES = 32;
 const LONGEST_VALUE = 64;
 const VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;
-/** Fields of alpha features. The server drops these fields. */
+/** Fields of alpha features, which the server drops. */
 const ALPHA_VALUES = ['bools', 'ints', 'strings', 'versions'];
 const SINGLES = ['bool', 'int', 'string', 'version'];
 
 const entriesOf = (parent: Plain, field: string): [string, Plain][] =>
   Object.entries(look(parent, field)).map(([name, value]) => [name, isPlain(value) ? value : {}]);
 
-/** Checks the fields that choose nodes. @returns the names of the fields with a value */
+/** @returns the names of the fields with a value */
 function choiceFindings(findings: Findings, holder: Plain, at: string, empty: string): string[] {
   const set: string[] = [];
   const { nodeName, nodeSelector, allNodes } = holder;
@@ -102,7 +102,6 @@ function counterFindings(findings: Findings, holder: Plain, at: string): void {
   else for (const name of counters) labelFindings(findings, name, at);
 }
 
-/** Checks the name of a counter set. */
 function setNameFindings(findings: Findings, name: string, at: string): void {
   if (name === '') findings.required(at);
   else labelFindings(findings, name, at);
@@ -161,16 +160,16 @@ function poolFindings(findings: Findings, pool: Plain, at: string): void {
   if (generation < 0) findings.invalid(`${at}.generation`, generation, 'must be greater than or equal to zero');
 }
 
-/**
- * Returns whether a device has taints or counters. The limit for devices in a slice is lower if a device has taints or
- * counters.
- */
+/** Slices with taints or counters have a lower limit of devices. */
 const isSpecial = (device: Plain): boolean =>
   items(device, 'taints').length > 0 || items(device, 'consumesCounters').length > 0;
 
 const SLICE_CHOICE = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
 
-/** Validates the spec of a slice (`validateResourceSliceSpec`). @param old the spec before an update */
+/**
+ * Validates the spec of a slice (`validateResourceSliceSpec`).
+ * @param old the spec before an update
+ */
 export function sliceFindings(findings: Findings, spec: Plain, old: Plain | undefined): void {
   driverFindings(findings, text(spec, 'driver'), 'spec.driver');
   poolFindings(findings, look(spec, 'pool'), 'spec.pool');
@@ -217,7 +216,6 @@ export function sliceFindings(findings: Findings, spec: Plain, old: Plain | unde
   );
 }
 
-/** Removes the fields of alpha features from the devices of a slice. */
 export function dropAlphaFields(spec: Plain): void {
   for (const device of items(spec, 'devices')) {
     delete device.nodeAllocatableResourceMappings;

@@ -36,7 +36,7 @@ function classCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The strategy for classes of devices (`ValidateDeviceClass`). */
+/** See `ValidateDeviceClass` in Kubernetes. */
 export const deviceClassStrategy: Strategy = {
   validate: (object) => classCauses(object),
   validateUpdate: (object, old) => classCauses(object, old),
@@ -44,10 +44,7 @@ export const deviceClassStrategy: Strategy = {
 
 const ADMIN_LABEL = 'resource.kubernetes.io/admin-access';
 
-/**
- * Returns the errors of requests with access for administrators. These requests need a label on their namespace
- * (`AuthorizedForAdmin`).
- */
+/** Requests with access for administrators need a label on their namespace (`AuthorizedForAdmin`). */
 function adminCauses(object: ApiObject, spec: Plain, path: string, { stored }: StrategyContext): StatusCause[] {
   const requests = items(look(spec, 'devices'), 'requests');
   const index = requests.findIndex((request) => look(request, 'exactly').adminAccess === true);
@@ -70,7 +67,7 @@ const immutable = (structure: string, object: ApiObject, old: ApiObject): Status
     ? []
     : [invalidValue('spec', internalForm(structure, look(object, 'spec')), 'field is immutable')];
 
-/** The strategy for claims of devices. The spec is immutable (`ValidateResourceClaim`). */
+/** The spec of a ResourceClaim is immutable (`ValidateResourceClaim`). */
 export const resourceClaimStrategy: Strategy = {
   setDefaults(object) {
     defaultRequests(look(object, 'spec'));
@@ -96,7 +93,7 @@ function templateCauses(object: ApiObject): StatusCause[] {
   return [...findings.causes, ...specCauses(look(object, 'spec', 'spec'), 'spec.spec')];
 }
 
-/** The strategy for templates of claims. The spec is immutable (`ValidateResourceClaimTemplate`). */
+/** The spec of a ResourceClaimTemplate is immutable (`ValidateResourceClaimTemplate`). */
 export const claimTemplateStrategy: Strategy = {
   setDefaults: (object) => defaultRequests(look(object, 'spec', 'spec')),
   validate: (object, context) => [
@@ -106,7 +103,6 @@ export const claimTemplateStrategy: Strategy = {
   validateUpdate: (object, old) => [...templateCauses(object), ...immutable('ResourceClaimTemplateSpec', object, old)],
 };
 
-/** Sets the time of taints without a time, and removes the fields of alpha features. */
 function prepareSlice(object: ApiObject, { now }: StrategyContext): void {
   dropAlphaFields(look(object, 'spec'));
   const timeAdded = `${now.toISOString().slice(0, 19)}Z`;
@@ -120,7 +116,7 @@ function sliceCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The strategy for ResourceSlices (`ValidateResourceSlice`). A ResourceSlice lists devices of a pool. */
+/** A ResourceSlice lists devices of a pool (`ValidateResourceSlice`). */
 export const resourceSliceStrategy: Strategy = {
   prepareForCreate: prepareSlice,
   prepareForUpdate: (object, _old, context) => prepareSlice(object, context),

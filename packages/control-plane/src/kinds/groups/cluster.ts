@@ -98,7 +98,6 @@ const rbac = (
 const accessReview = (kind: string, plural: string, isNamespaced = false): KindDefinition =>
   defineReview({ group: 'authorization.k8s.io', kind, plural, namespaced: isNamespaced });
 
-/** Kinds for the cluster itself: extension, admission, access, leases, events, network, storage, scheduling. */
 export const clusterKinds: readonly KindDefinition[] = [
   admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', {
     ...mutatingWebhookStrategy,

@@ -38,7 +38,6 @@ const scale = {
   labelSelectorPath: '.spec.selector',
 } as const;
 
-/** Kinds of `apps/v1` and `batch/v1`, with the autoscaler and the disruption budget. */
 export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',

@@ -9,10 +9,10 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** The minimum number of lines at which the search for equal runs ignores frequent lines. */
+/** For texts with at least this number of lines, the search for equal runs ignores frequent lines. */
 const MANY_LINES = 200;
 
-/** Returns the line numbers of each line in `b`. Frequent lines are omitted. */
+/** Frequent lines are omitted. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (const [index, line] of b.entries()) {
@@ -29,8 +29,7 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
 /**
- * Returns the longest common run of lines. If several runs have this length, the first run is returned. Frequent lines
- * may extend a run at both ends.
+ * If several runs have the maximum length, the result is the first run. Frequent lines may extend a run at both ends.
  */
 function longest(
   a: readonly string[],
@@ -62,8 +61,8 @@ function longest(
 }
 
 /**
- * Returns all equal runs in the order of the text, with the algorithm of Ratcliff and Obershelp. The last run is empty
- * and marks the end of both texts.
+ * Returns all equal runs in the order of the text (algorithm of Ratcliff and Obershelp). The last run is empty and
+ * marks the end of both texts.
  */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);
@@ -81,7 +80,7 @@ function matches(a: readonly string[], b: readonly string[]): Match[] {
   return [...found, { a: a.length, b: b.length, size: 0 }];
 }
 
-/** Formats a range of a diff, such as `3,7`: the first line and the number of lines. */
+/** The text of a range contains the first line and the number of lines, such as `3,7`. */
 const span = (start: number, count: number): string => {
   if (count === 1) return String(start + 1);
   return `${count === 0 ? start : start + 1},${count}`;
@@ -136,7 +135,7 @@ function hunk(a: readonly string[], b: readonly string[], group: readonly Change
   return `@@ -${span(aFrom, aTo - aFrom)} +${span(bFrom, bTo - bFrom)} @@\n${lines.join('\n')}\n`;
 }
 
-/** Returns the diff of two values in the internal form of the server. Errors about immutable fields contain this diff. */
+/** Returns the diff of two internal structures of kube-apiserver, for errors about immutable fields. */
 export function internalDiff(structure: string, before: Plain, after: Plain): string {
   const shown = (value: Plain): string => JSON.stringify(internalForm(structure, value), null, 1);
   return unifiedDiff(shown(before), shown(after));

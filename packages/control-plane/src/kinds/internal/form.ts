@@ -28,12 +28,10 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** Host fields of the pod spec. In the internal form, the security context contains these fields. */
+/** In the internal form, the security context contains the host fields of the pod spec. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/**
- * Returns the security context of a pod in the internal form. The internal form contains the host fields of the spec.
- */
+/** The security context contains the host fields of the spec in the internal form. */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
@@ -47,7 +45,7 @@ const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q
 export const inOrder = (value: unknown): unknown =>
   isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** Returns a selector with the field order of its Go structure. */
+/** The field order is the order of the Go structure. */
 export function selectorForm(selector: Plain): Plain {
   const { matchLabels, matchExpressions } = selector;
   return {
@@ -79,8 +77,8 @@ function formOf(type: string, value: unknown): unknown {
 }
 
 /**
- * Converts a value of the API to the internal structure of the server, with the field names, the order and the zero
- * values of Go. A structure without an entry in the table stays unchanged.
+ * Converts an API value to kube-apiserver's internal structure, with the names, order and zero values of Go. A
+ * structure without an entry in the table stays unchanged.
  */
 export function internalForm(structure: string, value: Plain): Plain {
   const fields = structureOf(structure);
@@ -93,7 +91,7 @@ export function internalForm(structure: string, value: Plain): Plain {
   }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
-    // The Go structure embeds the metadata, so the metadata fields have the names of the API.
+    // The Go structure embeds the metadata, so the metadata fields keep the names of the API.
     if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
     else form[name] = formOf(type, byKey.get(key));
   }

@@ -1,14 +1,14 @@
 /**
- * Internal structures of the server for some kinds, with their fields in order. Errors about an immutable field end
- * with a diff of two internal structures.
+ * Internal structures of kube-apiserver, with their fields in order. Errors about an immutable field end with a diff of
+ * two internal structures.
  *
- * Each row is `Structure: Field:type …`. `Field:type=name` gives the name in the API, if it differs in more than the
- * case. `=-` marks a field that has a different position in the API. Types:
- * - `''`, `0`, `b` (false) and `q` (quantity) always have a value
- * - `?` is null if it is not set; `s` is a selector or null
- * - `*S`, `[]S` and `{}S` are null or contain structures; `S` is a structure that always exists
+ * Each row is `Structure: Field:type …`. `Field:type=name` gives the name in the API, if the names differ in more than
+ * upper and lower case. `=-` marks a field that has another position in the API. Types:
+ * - Fields of the types `''`, `0`, `b` (false) and `q` (quantity) always have a value.
+ * - `?` is null if the field is not set, and `s` is a selector or null.
+ * - `*S`, `[]S` and `{}S` are null or contain structures, and `S` is a structure that always exists.
  *
- * Source: the types of k8s.io/kubernetes pkg/apis v1.36, by reflection.
+ * Source: the Go types of k8s.io/kubernetes pkg/apis v1.36, read by reflection.
  */
 export const INTERNAL = `
 AWSElasticBlockStoreVolumeSource: VolumeID:'' FSType:'' Partition:0 ReadOnly:b

@@ -11,7 +11,6 @@ function defaultProbe(probe: unknown): void {
   defaultAction(probe);
 }
 
-/** Sets the defaults of an HTTP action, and of the service of a gRPC probe. */
 function defaultAction(action: unknown): void {
   if (!isPlain(action)) return;
   const { httpGet, grpc } = action;
@@ -29,7 +28,7 @@ function roundResources(holder: Plain): void {
   roundAmounts(resources.requests);
 }
 
-/** Sets missing requests to the limits. */
+/** Missing requests get the values of the limits. */
 function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
   const { limits } = resources;
@@ -39,7 +38,7 @@ function defaultRequests(container: Plain): void {
   resources.requests = requests;
 }
 
-/** Sets the host ports of a pod on the host network, because each container port is then also a port of the node. */
+/** On the host network, each container port is also a port of the node. */
 function defaultHostPorts(container: Plain): void {
   for (const port of items(container, 'ports')) if ((port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
 }
@@ -77,7 +76,6 @@ function defaultItems(source: unknown): void {
   for (const item of items(source, 'items')) defaultFieldRef(item.fieldRef);
 }
 
-/** Sets the defaults of volume sources, in pods and in persistent volumes. */
 export function defaultSources(volume: Plain): void {
   const { hostPath } = volume;
   if (isPlain(hostPath)) hostPath.type ??= '';
@@ -112,7 +110,7 @@ function defaultVolume(volume: Plain): void {
   defaultSources(volume);
 }
 
-/** Sets the defaults of pods that do not apply to pod templates (`SetDefaults_Pod`). Mutates the spec. */
+/** See `SetDefaults_Pod` in Kubernetes. These defaults do not apply to pod templates. Mutates the spec. */
 export function defaultPod(spec: Plain): void {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   for (const container of containers) defaultRequests(container);
@@ -121,9 +119,7 @@ export function defaultPod(spec: Plain): void {
   if (spec.hostNetwork === true) for (const container of containers) defaultHostPorts(container);
 }
 
-/**
- * Sets the defaults of the spec of a pod or pod template (`SetDefaults_PodSpec` and similar functions). Mutates the spec.
- */
+/** See `SetDefaults_PodSpec` in Kubernetes. These defaults apply to pods and pod templates. Mutates the spec. */
 export function defaultPodSpec(spec: Plain): void {
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) defaultContainer(container);

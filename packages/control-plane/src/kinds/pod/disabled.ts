@@ -4,10 +4,10 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 
 type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 
-/** Sources of a projected volume with feature gates that are off by default. */
+/** Sources of a projected volume whose feature gates are off by default. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
-/** Removes fields of features that are disabled by default, as the real server does. */
+/** Removes fields whose feature gates are off by default, as kube-apiserver does. */
 function dropDisabled(spec: Plain): void {
   delete spec.schedulingGroup;
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
@@ -25,7 +25,7 @@ function dropDisabled(spec: Plain): void {
   }
 }
 
-/** Returns a strategy that also removes fields of disabled features from the pod spec at `path`. */
+/** Adds the removal of disabled fields to a strategy, for the pod spec at `path`. */
 export function withoutDisabled<S extends Hooks>(strategy: S, ...path: readonly string[]): S {
   const drop = (object: ApiObject): void => dropDisabled(look(object, ...path));
   return {

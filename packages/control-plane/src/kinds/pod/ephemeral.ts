@@ -22,8 +22,7 @@ export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {
 }
 
 /**
- * Validates the ephemeral containers. A client may add containers, but existing containers are immutable
- * (`ValidatePodEphemeralContainersUpdate`).
+ * A client may add ephemeral containers, but must not change existing ones (`ValidatePodEphemeralContainersUpdate`).
  */
 export function ephemeralCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');

@@ -10,7 +10,6 @@ import { followAddress, keepGenerations, podStatusCauses, roundStatus } from './
 import { podUpdateCauses } from './update.ts';
 import { podCauses } from './validate.ts';
 
-/** The validation of an update, for each subresource. */
 const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => StatusCause[]>> = {
   '': podUpdateCauses,
   ephemeralcontainers: ephemeralCauses,
@@ -18,7 +17,6 @@ const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => Statu
   status: podStatusCauses,
 };
 
-/** The hooks for pods. */
 export const podStrategy: Pick<
   KindDefinition,
   'setDefaults' | 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'gracePeriodSeconds'

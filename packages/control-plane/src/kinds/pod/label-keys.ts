@@ -6,7 +6,6 @@ const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
 
 const OPERATORS = { matchLabelKeys: 'In', mismatchLabelKeys: 'NotIn' } as const;
 
-/** Adds the pod's labels with the listed keys to an existing selector. */
 function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: readonly (keyof typeof OPERATORS)[]): void {
   const selector = holder.labelSelector;
   if (!isPlain(selector)) return;

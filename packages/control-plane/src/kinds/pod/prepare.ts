@@ -8,7 +8,7 @@ import { mergeLabelKeys } from './label-keys.ts';
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
-/** Returns the total CPU and memory in the requests or limits. Amounts of zero are ignored. */
+/** Returns the total CPU and memory, without amounts of zero. */
 function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const holder of holders) {
@@ -21,8 +21,8 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
 }
 
 /**
- * Returns the QoS class: `Guaranteed`, `Burstable` or `BestEffort`. The class depends on the CPU and memory of the pod.
- * If the pod sets neither CPU nor memory, the class depends on all containers.
+ * The QoS class depends on the CPU and memory of the pod. If the pod sets neither CPU nor memory, the QoS class depends
+ * on all containers.
  */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
@@ -48,7 +48,7 @@ const gated = (now: Date): Plain => ({
 });
 
 /**
- * Sets the status of a new pod to Pending. The QoS class is the only field of a client's status that stays
+ * Sets the status of a new pod to Pending. The new status keeps only the QoS class of the client's status
  * (`GetPodQOS`).
  */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
@@ -72,7 +72,7 @@ const hasVolumeStatus = (status: Plain): boolean =>
 
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
-  // The feature gate of this field is off, so the field stays only if the old pod has the field.
+  // The feature gate of this field is off, so only a pod that already has the field keeps it.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }
@@ -85,8 +85,8 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: st
 }
 
 /**
- * Returns the grace period of a deletion in seconds. For a pod without a node, or for a finished pod, the period is
- * zero. A running pod with a node has the grace period of its spec.
+ * The grace period of a pod without a node, or of a finished pod, is zero. A running pod with a node has the grace
+ * period of its spec.
  */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;

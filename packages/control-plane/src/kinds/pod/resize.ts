@@ -18,7 +18,7 @@ function put(holder: Plain, field: string, value: unknown): void {
 }
 
 /**
- * Returns the old containers with the resources of the new containers. The result also has containers with new names,
+ * Returns the old containers with the resources of the new containers. The result contains containers with new names,
  * and the validation refuses these containers.
  */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
@@ -34,7 +34,7 @@ function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Pla
 export function prepareResize(pod: ApiObject, old: ApiObject): void {
   const sent = look(pod, 'spec');
   const spec = copyJson(look(old, 'spec'));
-  // If the numbers of containers differ, the validation refuses the write.
+  // The validation refuses a different number of containers.
   if (LISTS.some((list) => items(sent, list).length !== items(spec, list).length)) return;
   for (const list of LISTS) {
     const containers = resized(items(sent, list), items(spec, list));
@@ -54,10 +54,7 @@ function others(resources: Plain): Plain {
   return { requests: of('requests'), limits: of('limits') };
 }
 
-/**
- * Returns whether a container has changes that are forbidden in a resize. As in the real server, claims of the new
- * container are not compared.
- */
+/** As in kube-apiserver, claims of the new container are not compared. */
 function isChanged(container: Plain, before: Plain): boolean {
   const { resources: _resources, ...rest } = container;
   const { resources: _before, ...restBefore } = before;
@@ -65,7 +62,7 @@ function isChanged(container: Plain, before: Plain): boolean {
   return !jsonEquals(rest, restBefore) || !jsonEquals(others(now), others(was)) || items(was, 'claims').length > 0;
 }
 
-/** Returns the errors for removed amounts. A resize may change an amount, but must not remove an amount. */
+/** A resize may change an amount, but must not remove an amount. */
 function removedCauses(resources: Plain, before: Plain, at: string, what: string): StatusCause[] {
   return ['requests', 'limits'].flatMap((field) => {
     const now = look(resources, field);
@@ -91,7 +88,6 @@ function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Returns errors if the order or the names of the containers differ from the old pod. */
 function orderCauses(spec: Plain, before: Plain): StatusCause[] {
   return [...LISTS].reverse().flatMap((list) => {
     const [now, was] = [items(spec, list), items(before, list)];
@@ -119,7 +115,6 @@ function initCauses(container: Plain, before: Plain, at: string): StatusCause[] 
   return causes;
 }
 
-/** Returns the errors of changes to containers. */
 function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   const each = (list: string, causes: (now: Plain, was: Plain, at: string) => StatusCause[]): StatusCause[] =>
     items(spec, list).flatMap((container, index) =>
@@ -136,10 +131,7 @@ function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/**
- * Returns whether the kubelet of a running pod reports resources. Only a kubelet that reports resources can resize a
- * pod.
- */
+/** Returns whether the kubelet reports resources, because only then the kubelet can resize a pod. */
 function isResizable(old: ApiObject): boolean {
   const running = items(look(old, 'status'), 'containerStatuses').find(
     (status) => look(status, 'state').running !== undefined,
@@ -147,7 +139,7 @@ function isResizable(old: ApiObject): boolean {
   return running === undefined || running.resources !== undefined;
 }
 
-/** Returns all errors of a resize (`ValidatePodResize`). */
+/** See `ValidatePodResize` in Kubernetes. */
 export function resizeCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');

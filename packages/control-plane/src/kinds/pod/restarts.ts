@@ -11,10 +11,7 @@ function actionFor(container: Plain, exitCode: unknown): string {
   return text(rule, 'action');
 }
 
-/**
- * Returns whether a restart policy restarts a container after this exit code. The result is undefined for an unknown
- * policy.
- */
+/** The result is undefined for an unknown restart policy. */
 function restarts(policy: string, exitCode: unknown): boolean | undefined {
   if (policy === 'OnFailure') return exitCode !== 0;
   return policy === 'Always' ? true : policy === 'Never' ? false : undefined;

@@ -47,7 +47,7 @@ function nominationFindings(findings: Findings, pod: ApiObject, old: ApiObject):
   }
 }
 
-/** Checks that a container does not run again after it has ended permanently. */
+/** A container must not run again after it has ended permanently. */
 function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject): void {
   const spec = look(old, 'spec');
   for (const [list, containers] of LISTS) {
@@ -59,8 +59,7 @@ function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject):
       if (next.length === 0 || canTerminatedRun(spec, containers, text(before, 'name'), terminated.exitCode ?? 0))
         continue;
       const why = 'may not be transitioned to non-terminated state';
-      // The server reports one error for each status of an ephemeral container, and one error for all other containers
-      // together.
+      // kube-apiserver reports one error for each ephemeral container, and one error for all other containers together.
       const count = list === 'ephemeralContainerStatuses' ? next.length : 1;
       for (let each = 0; each < count; each += 1) findings.forbidden(`status.${list}[${index}].state`, why);
     }
@@ -129,7 +128,7 @@ function extendedClaimFindings(findings: Findings, pod: ApiObject): void {
 
 const isSix = (address: string): boolean => (parseAddress(address)?.bytes.length ?? 0) > 4;
 
-/** Validates the addresses in a status. Addresses of the old status count as valid. */
+/** Addresses of the old status count as valid. */
 function addressFindings(findings: Findings, pod: ApiObject, old: ApiObject, list: 'podIPs' | 'hostIPs'): void {
   const field = `status.${list}`;
   const entries = items(pod.status, list);
@@ -225,7 +224,7 @@ function allocatedFindings(findings: Findings, pod: ApiObject): void {
   }
 }
 
-/** Validates the status of a pod (`ValidatePodStatusUpdate`), in the order of the server. */
+/** See `ValidatePodStatusUpdate` in Kubernetes. The order of the errors is the order in kube-apiserver. */
 export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const status = look(pod, 'status');
@@ -245,7 +244,7 @@ export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** If an update omits `observedGeneration` of the pod or of a condition, keeps the old value. */
+/** If an update omits `observedGeneration` of the pod or of a condition, the old value stays. */
 export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   const { status } = pod;
   if (!isPlain(status)) return;
@@ -260,7 +259,7 @@ export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Rounds the quantities in a status up to thousandths, like the quantities in a spec. */
+/** Rounds quantities up to thousandths. */
 export function roundStatus(status: Plain): void {
   const containers = LISTS.flatMap(([list]) => items(status, list));
   for (const holder of [status, ...containers]) {
@@ -269,7 +268,7 @@ export function roundStatus(status: Plain): void {
   }
 }
 
-/** Keeps the two fields with the address of a pod equal: `podIP` and the first item of `podIPs`. */
+/** Keeps `podIP` equal to the first item of `podIPs`. */
 export function followAddress(status: Plain): void {
   const address = text(status, 'podIP');
   const first = text(items(status, 'podIPs')[0], 'ip');

@@ -8,7 +8,7 @@ import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
 import { podSpecCauses, tokenCauses } from './validate.ts';
 
-/** The text of the real server contains no spaces in its list of fields. */
+/** As in kube-apiserver, the list of fields contains no spaces. */
 const MUTABLE_FIELDS =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
@@ -56,7 +56,7 @@ function carry(from: Plain, field: string, to: Plain): void {
   else to[field] = from[field];
 }
 
-/** Restores the old node affinity. An empty affinity is removed. */
+/** An empty affinity is removed. */
 function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
@@ -72,8 +72,8 @@ const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
 /**
- * Returns whether a change only adds requirements to a term. An empty term matches no node, so an empty term must stay
- * empty.
+ * Returns whether a change only adds requirements to a term of a node selector. An empty term matches no node, so it
+ * must stay empty.
  */
 function narrows(term: Plain, old: Plain): boolean {
   const [expressions, fields] = [items(old, 'matchExpressions'), items(old, 'matchFields')];
@@ -82,7 +82,7 @@ function narrows(term: Plain, old: Plain): boolean {
   return onlyAdds(nowExpressions, expressions) && onlyAdds(nowFields, fields);
 }
 
-/** Checks changes of the placement of a pod with scheduling gates. Changes of a gated pod may only exclude nodes. */
+/** Changes of a pod with scheduling gates may only exclude nodes. */
 function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const selector = look(spec, 'nodeSelector');
@@ -130,14 +130,14 @@ function deadlineCauses(spec: Plain, before: Plain): StatusCause[] {
   return now > old ? [invalidValue(field, now, 'must be less than or equal to previous value')] : [];
 }
 
-/** Returns whether all old tolerations remain. Only their seconds may change. */
+/** Old tolerations must remain, and only their seconds may change. */
 function tolerationsKept(spec: Plain, before: Plain): boolean {
   const bare = ({ tolerationSeconds: _seconds, ...rest }: Plain): Plain => rest;
   const now = items(spec, 'tolerations').map(bare);
   return items(before, 'tolerations').every((old) => now.some((toleration) => jsonEquals(toleration, bare(old))));
 }
 
-/** Returns all errors of a change of a pod (`ValidatePodUpdate`), including the errors of the new spec. */
+/** See `ValidatePodUpdate` in Kubernetes. The errors of the new spec are included. */
 export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');
@@ -152,8 +152,7 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   }
   const deadline = deadlineCauses(spec, before);
   causes.push(...deadline);
-  // The server stops the validation after an error about a longer deadline, but not after an error about a removed
-  // deadline.
+  // The validation ends after an error about a longer deadline, but not after an error about a removed deadline.
   if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return causes;
   if (!tolerationsKept(spec, before)) {
     const why = 'existing toleration can not be modified except its tolerationSeconds';

@@ -30,7 +30,6 @@ const MAX_NAMESERVERS = 3;
 const MAX_SEARCHES = 32;
 const MAX_SEARCH_LENGTH = 2048;
 
-/** Returns the errors of tolerations. */
 export function tolerationCauses(tolerations: readonly Plain[], path: string): StatusCause[] {
   const findings = new Findings();
   tolerationFindings(findings, tolerations, path);
@@ -49,7 +48,7 @@ const NOT_EPHEMERAL = [
   'restartPolicy',
   'restartPolicyRules',
 ];
-/** Fields that count as set even if their value is empty. */
+/** Fields that count as set even if they are empty. */
 const COUNT_EMPTY: ReadonlySet<string> = new Set(['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle']);
 
 function isGiven(container: Plain, field: string): boolean {
@@ -86,8 +85,8 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
 }
 
 /**
- * Checks the host ports of a pod with hostNetwork. The pod uses the ports of its node. A template may omit host ports,
- * because its pods get host ports as defaults.
+ * A pod with hostNetwork uses the ports of its node. A template may omit host ports, because its pods get default host
+ * ports.
  */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;
@@ -164,10 +163,7 @@ function named(findings: Findings, spec: Plain, path: string, field: string, rul
   if (value !== '') findings.problems(`${path}.${field}`, value, rule(value));
 }
 
-/**
- * Validates the remaining names, numbers and choices, in the order of the real server. These values do not depend on
- * other fields.
- */
+/** Validates fields that do not depend on other fields, in the order of kube-apiserver. */
 function restFindings(findings: Findings, spec: Plain, path: string): void {
   named(findings, spec, path, 'serviceAccountName', subdomainProblems);
   named(findings, spec, path, 'nodeName', subdomainProblems);
@@ -192,7 +188,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
   systemFindings(findings, spec, path);
 }
 
-/** Returns the errors of the spec of a pod (`ValidatePodSpec`), in the order of the real server. */
+/** See `ValidatePodSpec` in Kubernetes. The order of the errors is the order in kube-apiserver. */
 export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCause[] {
   const findings = new Findings();
   const grace = number(spec, 'terminationGracePeriodSeconds') ?? 30;
@@ -232,10 +228,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   return findings.causes;
 }
 
-/**
- * Returns the errors of images with spaces at the start or end. Images with spaces are invalid in a pod, but valid in a
- * template.
- */
+/** Images with spaces at the start or end are invalid in a pod, but valid in a template. */
 function imageCauses(spec: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   for (const list of ['containers', 'initContainers']) {
@@ -250,9 +243,7 @@ function imageCauses(spec: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/**
- * Returns the errors of token volumes in a pod without a service account. A pod without a service account has no token.
- */
+/** A pod without a service account has no token, so token volumes are errors. */
 export function tokenCauses(spec: Plain, path: string): StatusCause[] {
   if (text(spec, 'serviceAccountName') !== '') return [];
   const findings = new Findings();

@@ -120,7 +120,6 @@ export const volumeWarnings: Warnings = (volume) => {
 
 const PEM = /-----BEGIN [^-]+-----/;
 
-/** Returns warnings for an invalid certificate or key. */
 export const secretWarnings: Warnings = (secret) => {
   if (secret.type !== 'kubernetes.io/tls') return [];
   for (const [key, what] of [

@@ -1,6 +1,5 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** Deprecated labels of nodes, with their warnings. */
 const DEPRECATED: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
   'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
@@ -9,29 +8,24 @@ const DEPRECATED: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
 };
 
-/** Returns the warning for a deprecated label of nodes, or undefined if the label is not deprecated. */
 export const deprecatedLabel = (key: string): string | undefined =>
   Object.hasOwn(DEPRECATED, key) ? DEPRECATED[key] : undefined;
 
-/** Returns the warning for a label key. If the key is not deprecated, the list is empty. */
 export function namedLabel(at: string, key: string): string[] {
   const why = deprecatedLabel(key);
   return why === undefined ? [] : [`${at}: ${key} is ${why}`];
 }
 
-/** Returns warnings for deprecated labels in a term of a node selector. */
 export const termWarnings = (term: unknown, at: string): string[] =>
   items(term, 'matchExpressions').flatMap((expression, index) =>
     namedLabel(`${at}.matchExpressions[${index}].key`, text(expression, 'key')),
   );
 
-/** Returns warnings for deprecated labels in a node selector. */
 export const nodeSelectorWarnings = (selector: unknown, at: string): string[] =>
   items(selector, 'nodeSelectorTerms').flatMap((term, index) =>
     termWarnings(term, `${at}.nodeSelectorTerms[${index}]`),
   );
 
-/** Returns warnings for deprecated labels in the `nodeSelector` of a spec. */
 export const labelMapWarnings = (spec: Plain, at: (key: string) => string): string[] =>
   Object.keys(look(spec, 'nodeSelector')).flatMap((key) => {
     const why = deprecatedLabel(key);

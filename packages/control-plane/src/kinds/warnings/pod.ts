@@ -84,8 +84,8 @@ function secretWarnings(spec: Plain, at: string): string[] {
 }
 
 /**
- * Warns about a variable that replaces an earlier variable with an equal name. If the value refers to the earlier
- * variable, there is no warning.
+ * Warns about a variable that replaces an earlier variable with an equal name, unless its value refers to the earlier
+ * variable.
  */
 function variableWarnings(container: Plain, at: string): string[] {
   const seen = new Set<string>();
@@ -162,7 +162,7 @@ function podAffinityWarnings(spec: Plain, at: string): string[] {
   });
 }
 
-/** Returns warnings about valid pods. `at` is the path of the pod or the template: '' or a path with a dot at the end. */
+/** @param at the path of the pod or the template: '' or a path with a dot at the end */
 export function podTemplateWarnings(template: unknown, at: string): string[] {
   const spec = look(template, 'spec');
   const here = `${at}spec`;
@@ -208,7 +208,7 @@ export function nameWarnings(object: ApiObject, where: string): string[] {
   return [`metadata.name: ${why}: [${problems.join(' ')}]`];
 }
 
-/** Returns warnings for new pods. Changes cause no warnings, because controllers change pods often. */
+/** Only new pods cause warnings, because controllers change pods often. */
 export const podWarnings = (pod: ApiObject, old: ApiObject | undefined): string[] =>
   old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podTemplateWarnings(pod, '')] : [];
 

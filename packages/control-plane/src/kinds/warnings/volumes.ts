@@ -1,6 +1,6 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** Removed volume plugins: the field of the API, its name in the server, and the warning. */
+/** Removed volume plugins: the API field, the name in kube-apiserver, and the warning. */
 const GONE: readonly (readonly [string, string, string])[] = [
   ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
   ['gitRepo', 'gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],
@@ -13,7 +13,6 @@ const GONE: readonly (readonly [string, string, string])[] = [
   ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ];
 
-/** Warns about sources of a volume whose plugin was removed. */
 export const sourceWarnings = (source: Plain, at: string): string[] =>
   GONE.flatMap(([field, shown, why]) => (source[field] === undefined ? [] : [`${at}.${shown}: ${why}`]));
 
@@ -25,14 +24,13 @@ interface Placed {
 
 const contains = (path: string, other: string): boolean => path === other || other.startsWith(`${path}/`);
 
-/** Plugins for which the server sends no warning about a persistent volume. */
+/** Plugins without a warning of kube-apiserver about a persistent volume. */
 const SILENT: ReadonlySet<string> = new Set(['flocker', 'quobyte']);
 
-/** Warns about sources of a persistent volume whose plugin was removed. */
 export const persistentSourceWarnings = (spec: Plain, at: string): string[] =>
   sourceWarnings(Object.fromEntries(Object.entries(spec).filter(([field]) => !SILENT.has(field))), at);
 
-/** Warns about two files of one volume if their paths are equal, or if one path is inside the other path. */
+/** Two files of a volume overlap if their paths are equal, or if one path is inside the other path. */
 function overlaps(placed: readonly Placed[], name: (file: Placed) => string): string[] {
   return placed.flatMap((file, index) =>
     placed
@@ -59,7 +57,6 @@ function projectedPaths(source: Plain): Placed[] {
   return [{ path: text(look(source, 'serviceAccountToken'), 'path'), by: 'ServiceAccountToken' }];
 }
 
-/** Warns about files that a volume writes to the same path. */
 export function overlapWarnings(volume: Plain): string[] {
   const plain = ({ path }: Placed): string => JSON.stringify(path);
   const reported = (what: string, found: readonly string[]): string[] =>

@@ -69,7 +69,7 @@ function deploymentCauses(object: ApiObject): StatusCause[] {
   ];
 }
 
-/** Checks that `minReadySeconds` is less than the progress deadline of the rollout. */
+/** The value of `minReadySeconds` must be less than the progress deadline of the rollout. */
 function deadlineCauses(spec: Plain): StatusCause[] {
   const { progressDeadlineSeconds: deadline, minReadySeconds = 0 } = spec;
   if (typeof deadline !== 'number' || deadline > Number(minReadySeconds)) return [];
@@ -140,7 +140,7 @@ function defaultDaemonSet(object: ApiObject): void {
   const isRolling = update.type === 'RollingUpdate';
   if (!isRolling && !isPlain(update.rollingUpdate)) return;
   const rolling = child(update, 'rollingUpdate');
-  // In the internal type of the server, every object has both `maxUnavailable` and `maxSurge`.
+  // In kube-apiserver's internal type, every object has both `maxUnavailable` and `maxSurge`.
   rolling.maxUnavailable ??= isRolling ? 1 : 0;
   rolling.maxSurge ??= 0;
 }
@@ -171,8 +171,8 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * Returns the template generation. The internal type has a field for the template generation, and clients see an
- * annotation. Without the annotation, the result is 0.
+ * kube-apiserver's internal type has a field for the template generation, and clients see an annotation. The result is
+ * 0 without the annotation.
  * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {
@@ -189,7 +189,7 @@ function annotateGeneration(object: ApiObject, generation: number): void {
   object.metadata.annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
 }
 
-/** Returns the errors of fields that limit the lifetime of pods. Pods of a daemon set must run permanently. */
+/** Pods of a daemon set must run permanently. */
 function endCauses(spec: Plain): StatusCause[] {
   if (look(spec, 'template', 'spec').activeDeadlineSeconds === undefined) return [];
   const why = 'activeDeadlineSeconds in DaemonSet is not Supported';

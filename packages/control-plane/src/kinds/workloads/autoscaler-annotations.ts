@@ -1,7 +1,7 @@
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /**
- * The annotations of `autoscaling/v1` for fields that exist only in `autoscaling/v2`. Source: conversion.go of
+ * Annotations of `autoscaling/v1` for fields that exist only in `autoscaling/v2`. Source: conversion.go of
  * `pkg/apis/autoscaling/v1` in Kubernetes.
  */
 const PREFIX = 'autoscaling.alpha.kubernetes.io/';
@@ -9,7 +9,7 @@ const METRICS = `${PREFIX}metrics`;
 const CURRENT_METRICS = `${PREFIX}current-metrics`;
 const CONDITIONS = `${PREFIX}conditions`;
 const BEHAVIOR = `${PREFIX}behavior`;
-/** All annotations for fields of v2. The internal type has fields for these annotations. */
+/** The internal type of kube-apiserver has fields for these annotations. */
 export const AUTOSCALER_FORMS: readonly string[] = [
   METRICS,
   CURRENT_METRICS,
@@ -21,12 +21,10 @@ export const AUTOSCALER_FORMS: readonly string[] = [
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** The annotations for fields of the status. */
 export const STATUS_FORMS: readonly string[] = [CURRENT_METRICS, CONDITIONS];
-/** The annotations for fields of the spec. */
 export const SPEC_FORMS: readonly string[] = AUTOSCALER_FORMS.filter((name) => !STATUS_FORMS.includes(name));
 
-/** The function that converts a metric source or metric status to `autoscaling/v1`, by its field in a metric. */
+/** Converts a metric source or metric status to `autoscaling/v1`. */
 type Form = (source: Plain) => Plain;
 
 const ZERO = '0';
@@ -34,7 +32,7 @@ const ZERO = '0';
 const withoutNothing = (fields: Plain): Plain =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 
-/** Returns a selector with its fields and labels in the order of Go. */
+/** The fields and labels of the selector are in the order of Go. */
 function selectorOf(selector: unknown): Plain | undefined {
   if (!isPlain(selector)) return undefined;
   const { matchLabels, matchExpressions } = selector;
@@ -179,7 +177,7 @@ const NEW_STATUSES: Readonly<Record<string, Form>> = {
   }),
 };
 
-/** Converts a list of metrics. The fields of each metric are in the order of Go. */
+/** The fields of each metric are in the order of Go. */
 const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, Form>>): Plain[] =>
   metrics.map((metric) => {
     const result: Record<string, unknown> = { type: text(metric, 'type') };
@@ -190,11 +188,11 @@ const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, For
     return result;
   });
 
-/** Formats JSON as Go does, with escaped HTML characters. */
+/** HTML characters are escaped, as in Go. */
 const goJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Returns the text of the annotation with the behavior. The text has the field names of an internal Go type. */
+/** The behavior annotation has the field names of an internal Go type. */
 function behaviorText(behavior: Plain): string {
   const rules = (direction: unknown): Plain | null => {
     if (!isPlain(direction)) return null;
@@ -215,7 +213,7 @@ function behaviorText(behavior: Plain): string {
   return goJson({ ScaleUp: rules(behavior.scaleUp), ScaleDown: rules(behavior.scaleDown) });
 }
 
-/** Returns the value of a field. As in Go, the case of the field name does not matter. */
+/** Returns the value of a field. As in Go, upper and lower case of the field name are equal. */
 function anyCase(holder: unknown, name: string): unknown {
   const key = Object.keys(look(holder)).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : look(holder)[key];
@@ -243,14 +241,14 @@ function behaviorOf(value: unknown): Plain | undefined {
   return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
-/** Returns the annotations without the annotations for fields of v2. */
+/** Removes the annotations for fields of v2. */
 export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
   if (annotations === undefined || !AUTOSCALER_FORMS.some((key) => Object.hasOwn(annotations, key))) return annotations;
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));
 }
 
 /**
- * Returns the annotations of `autoscaling/v1` for the fields of an autoscaler of v2.
+ * Returns the `autoscaling/v1` annotations of an `autoscaling/v2` autoscaler.
  * @param others the metrics for which v1 has no field
  */
 export function annotationsFor(spec: Plain, status: Plain, others: readonly Plain[]): Annotations {
@@ -273,7 +271,7 @@ export function annotationsFor(spec: Plain, status: Plain, others: readonly Plai
   return annotations;
 }
 
-/** The fields of `autoscaling/v2` in the annotations of an autoscaler of v1. The server ignores invalid annotations. */
+/** The server ignores invalid annotations. */
 export interface AnnotatedFields {
   readonly metrics?: readonly Plain[] | undefined;
   readonly currentMetrics?: readonly Plain[] | undefined;
@@ -288,7 +286,7 @@ export function fieldsIn(annotations: Annotations | undefined): AnnotatedFields 
     try {
       return JSON.parse(given);
     } catch {
-      return undefined; // An annotation that is not JSON has no effect, as in Go.
+      return undefined; // As in Go, an annotation that is not JSON has no effect.
     }
   };
   const list = (key: string): Plain[] | undefined => {

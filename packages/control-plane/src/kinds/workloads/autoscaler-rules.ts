@@ -66,10 +66,7 @@ function resourceFindings(findings: Findings, source: Plain, at: string): void {
   }
 }
 
-/**
- * The types of sources in the order of their validation. If an entry has several sources, only the first source is
- * validated.
- */
+/** The types of sources in the order of their validation. Only the first source of an entry is validated. */
 const SOURCES: readonly (readonly [string, Source])[] = [
   [
     'object',
@@ -178,7 +175,7 @@ function scalingFindings(findings: Findings, rules: Plain, at: string): void {
   }
 }
 
-/** The checks of an autoscaler that an update skips, because the old object already fails these checks. */
+/** The checks that an update of an autoscaler skips, because the old autoscaler already fails them. */
 export interface AutoscalerLeniency {
   readonly fewest: number;
   readonly targetVersion: boolean;
@@ -186,7 +183,6 @@ export interface AutoscalerLeniency {
 
 const targetOf = (object: ApiObject): Plain => look(object, 'spec', 'scaleTargetRef');
 
-/** Returns the checks that an update of this object skips. */
 export const autoscalerLeniency = (old: ApiObject): AutoscalerLeniency => ({
   fewest: number(look(old, 'spec'), 'minReplicas') === 0 ? 0 : 1,
   targetVersion: versionProblem(text(targetOf(old), 'apiVersion'), true) !== undefined,
@@ -224,7 +220,7 @@ export function autoscalerCauses(
   return findings.causes;
 }
 
-/** Returns the errors of negative numbers in the status. */
+/** Numbers in the status must not be negative. */
 export function autoscalerStatusCauses(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   for (const field of ['currentReplicas', 'desiredReplicas']) {

@@ -28,8 +28,8 @@ const withAnnotations = (
 const STORED = 'autoscaling/v2';
 
 /**
- * Converts an autoscaler from `autoscaling/v1` to `autoscaling/v2`. The only metric of v1 is the CPU. All other metrics
- * and fields of v2 are annotations in v1.
+ * The only metric of `autoscaling/v1` is the CPU. All other metrics and fields of `autoscaling/v2` are annotations in
+ * v1.
  */
 function encode(object: ApiObject): ApiObject {
   if (object.apiVersion === STORED) return object;
@@ -94,7 +94,6 @@ export const autoscalerStorage: NonNullable<KindDefinition['storedAs']> = {
   decode,
 };
 
-/** The default rules for scaling. */
 const SCALE_UP = {
   stabilizationWindowSeconds: 0,
   selectPolicy: 'Max',
@@ -112,18 +111,13 @@ function defaultBehavior(spec: Plain): void {
   behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
 }
 
-/**
- * Returns scaling rules with their defaults. An empty list of policies stays, and the validation refuses the empty
- * list.
- */
+/** An empty list of policies stays, so that the validation can refuse it. */
 function withRules(rules: Plain, usual: Plain): Plain {
   const { policies, ...others } = copyJson(usual);
   return { ...others, ...(given(rules, 'policies') === null ? { policies } : {}), ...rules };
 }
 
-/**
- * Returns the validation functions of a version. `inner` converts an object to `autoscaling/v2` before its validation.
- */
+/** `inner` converts an object to `autoscaling/v2` before its validation. */
 const rules = (inner: (object: ApiObject) => ApiObject) => ({
   validate: (object: ApiObject): StatusCause[] => autoscalerCauses(inner(object)),
   validateUpdate: (object: ApiObject, old: ApiObject, { subresource }: { readonly subresource: string }) =>
@@ -136,7 +130,7 @@ const prepare = (object: ApiObject): void => {
   object.status = { currentReplicas: 0, desiredReplicas: 0 };
 };
 
-/** Returns the annotations of an autoscaler. Annotations in `names` get the values of `old`. */
+/** Annotations in `names` get the values of `old`. */
 function keepForms(object: ApiObject, old: ApiObject | undefined, names: readonly string[]): void {
   const own = Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !names.includes(name));
   const kept = Object.entries(old?.metadata.annotations ?? {}).filter(([name]) => names.includes(name));
@@ -153,11 +147,11 @@ export const autoscalerV1Strategy = {
   ...strategy({
     setDefaults(object) {
       defaultReplicas(object);
-      // If the annotation contains metrics, the default metric is not set.
+      // With metrics in the annotation, no default metric is set.
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
-      // The server writes the annotations itself, so the manager of a field also manages the annotation of the field.
+      // The server writes the annotations, so the manager of a field also manages its annotation.
       Object.assign(object, decode(encode(object)));
     },
     // A write of the spec does not change the status, and a write of the status does not change the spec.
@@ -178,7 +172,7 @@ const prepareV2 = (object: ApiObject): void => {
 export const autoscalerStrategy = {
   ...strategy({
     setDefaults(object) {
-      // v2 has fields for all annotations of v1, so the annotations are removed.
+      // `autoscaling/v2` has fields for all annotations of v1, so the annotations are removed.
       object.metadata = withAnnotations(object.metadata, withoutForms(object.metadata.annotations));
       defaultReplicas(object);
       const spec = child(object, 'spec');

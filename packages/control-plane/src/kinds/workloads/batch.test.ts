@@ -3,7 +3,7 @@ import { startTestPlane } from '../../testing.ts';
 
 const JOBS = '/apis/batch/v1/namespaces/default/jobs';
 
-/** Creates a job with these labels, and returns the label names of the job and of its pods. */
+/** Returns the label names of a new job and of its pods. */
 async function labelsOf(own: object | undefined, pods: object | undefined): Promise<string[]> {
   const setup = await startTestPlane();
   const template = {

@@ -23,7 +23,7 @@ import { defaultTemplate, matchCauses, podTemplateCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
-/** @param template whether the spec belongs to a CronJob. Some defaults do not apply to a CronJob */
+/** @param template whether the spec belongs to a CronJob. Some defaults do not apply to the template of a CronJob. */
 function defaultJobSpec(spec: Plain, template: boolean): void {
   defaultTemplate(spec);
   for (const rule of items(spec.podFailurePolicy, 'rules')) {
@@ -47,8 +47,8 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // A selector from the user is valid only with `manualSelector`. Without `manualSelector`, the validation requires a
-  // selector with the generated labels.
+  // A selector from the user is valid only with `manualSelector`. Without `manualSelector`, the selector must have the
+  // generated labels.
   if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
@@ -63,8 +63,7 @@ function selectOwnPods(job: ApiObject): void {
 const RESTARTS = ['OnFailure', 'Never'];
 
 /**
- * Returns the errors of a job spec.
- * @param template whether the spec belongs to a CronJob. The jobs of a CronJob get generated selectors
+ * @param template whether the spec belongs to a CronJob, whose jobs get generated selectors
  */
 function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause[] {
   const findings = new Findings();
@@ -101,7 +100,7 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   return findings.causes;
 }
 
-/** Validates a generated selector and the labels of the pods (`ValidateGeneratedSelector`). */
+/** See `ValidateGeneratedSelector` in Kubernetes. */
 function ownSelectorCauses(object: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const { selector } = spec;
@@ -124,7 +123,7 @@ function ownSelectorCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Validates the spec and its selector. The selector must match the pods (`ValidateJobSpec`). */
+/** The selector must match the pods (`ValidateJobSpec`). */
 function wholeSpecCauses(spec: Plain): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;
@@ -139,8 +138,8 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 const SCHEDULING = ['nodeSelector', 'tolerations', 'schedulingGates'];
 
 /**
- * Returns whether the placement and resources of pods may change: the job is suspended and has no active pods
- * (`shouldAllowMutablePodTemplate`). A started job also needs the condition of the controller.
+ * The placement and resources of pods may change while the job is suspended and has no active pods
+ * (`shouldAllowMutablePodTemplate`). A job that has started also needs the condition `Suspended` of the controller.
  */
 function isTemplateOpen(old: ApiObject): boolean {
   const status = look(old, 'status');
@@ -152,13 +151,12 @@ function isTemplateOpen(old: ApiObject): boolean {
   );
 }
 
-/** Copies a field from another object, or removes an absent field. */
 function take(holder: Plain, from: Plain, field: string): void {
   if (from[field] === undefined) delete holder[field];
   else holder[field] = from[field];
 }
 
-/** Returns the old pod spec with all changes that an open template permits (`validatePodTemplateUpdate`). */
+/** Returns the old pod spec with the changes that are permitted in a suspended job (`validatePodTemplateUpdate`). */
 function openedSpec(spec: Plain, before: Plain): Plain {
   const expected = { ...before };
   for (const field of SCHEDULING) take(expected, spec, field);
@@ -182,7 +180,7 @@ function openedSpec(spec: Plain, before: Plain): Plain {
   return expected;
 }
 
-/** Returns the template in the form of error messages: with sorted labels and without empty metadata. */
+/** Error messages contain the template with sorted labels and without empty metadata. */
 function shownTemplate(template: Plain): Plain {
   const { metadata, ...rest } = template;
   if (!isPlain(metadata)) return rest;
@@ -202,10 +200,7 @@ function templateChange(template: Plain, old: ApiObject): StatusCause[] {
   return jsonEquals(spec, expected) ? [] : [invalidValue('spec.template.spec', internalForm('PodSpec', spec), why)];
 }
 
-/**
- * Checks that the number of completions does not change. In an indexed job, the number of completions may change
- * together with the parallelism.
- */
+/** The number of completions must not change, except together with the parallelism of an indexed job. */
 function completionsChange(spec: Plain, before: Plain): StatusCause[] {
   if (spec.completionMode !== 'Indexed') return immutableCauses(spec, before, ['completions']);
   if (spec.completions === before.completions || spec.completions === spec.parallelism) return [];
@@ -231,10 +226,7 @@ function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]):
     .map((field) => invalidValue(`spec.${field}`, shownField(spec, field), 'field is immutable'));
 }
 
-/**
- * Returns the errors of a change (`ValidateJobSpecUpdate`). In an update of a Job, the server validates the whole spec
- * again.
- */
+/** An update of a Job validates the whole spec again (`ValidateJobSpecUpdate`). */
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
@@ -253,13 +245,13 @@ const jobRules = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // The Job and its template share one map object, as in Go's defaults. A label that is later added to the template
-    // therefore appears on the Job.
+    // As in Go's defaults, the Job and its template share one map of labels. A label that the server adds to the
+    // template later therefore appears on the Job.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }
   },
-  // A job without labels gets the labels of its template when a client reads the job.
+  // Reads return a job without labels with the labels of its template.
   defaultsOnRead(object) {
     const own = labels(look(object, 'spec', 'template', 'metadata'), 'labels');
     if (Object.keys(object.metadata.labels ?? {}).length > 0 || Object.keys(own).length === 0) return false;

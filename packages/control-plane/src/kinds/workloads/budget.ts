@@ -10,7 +10,6 @@ import { intOrPercentCauses, selectorCauses } from './template.ts';
 const COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];
 const POLICIES = ['AlwaysAllow', 'IfHealthyBudget'];
 
-/** Returns the error for a percentage over 100%. */
 function tooMuch(field: string, value: unknown): StatusCause[] {
   if (typeof value !== 'string' || !/^[0-9]+%$/.test(value) || Number(value.slice(0, -1)) <= 100) return [];
   return [invalidValue(field, value, 'must not be greater than 100%')];

@@ -1,4 +1,4 @@
-/** The range and the value names of a time field, as in robfig/cron, the library of the real server. */
+/** The range and the value names of a time field, as in robfig/cron, the library of Kubernetes. */
 interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -23,13 +23,13 @@ const DESCRIPTORS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** One field of a schedule: its matching values, and whether the field matches every value (`*`, `?`). */
+/** The values of a schedule field, and whether the field matches every value (`*`, `?`). */
 interface Field {
   readonly values: ReadonlySet<number>;
   readonly open: boolean;
 }
 
-/** A schedule: either a set of calendar fields, or a period in milliseconds. */
+/** Either a set of calendar fields, or a period in milliseconds. */
 export type Schedule =
   | { readonly everyMs: number }
   | {
@@ -40,7 +40,7 @@ export type Schedule =
       readonly weekday: Field;
     };
 
-/** An error in a schedule, with the text of the parser of the real server. */
+/** The error text is the text of robfig/cron, the parser of Kubernetes. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
 }
@@ -110,7 +110,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Converts a Go duration such as `1h30m` to milliseconds. For an invalid duration, the result is undefined. */
+/** Converts a Go duration such as `1h30m` to milliseconds, or returns undefined. */
 function goDuration(text: string): number | undefined {
   if (!/^[+-]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -120,7 +120,10 @@ function goDuration(text: string): number | undefined {
   return text.startsWith('-') ? -total : total;
 }
 
-/** Parses a schedule with five fields, or a name such as `@daily`. @throws ScheduleError */
+/**
+ * Parses a schedule with five fields, or a name such as `@daily`.
+ * @throws ScheduleError
+ */
 export function parseSchedule(schedule: string): Schedule {
   if (schedule === '') throw new ScheduleError('empty spec string');
   if (schedule.startsWith('@every ')) {
@@ -167,20 +170,14 @@ class Zone {
     });
   }
 
-  /**
-   * Returns the local time of an instant. The result is the number of milliseconds that this local time would have in
-   * UTC.
-   */
+  /** Returns the local time of an instant, as the milliseconds that this local time would have in UTC. */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
     return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   }
 
-  /**
-   * Returns the instant of a local time. If the local time does not exist, such as the skipped hour in spring, the
-   * result is undefined.
-   */
+  /** If the local time does not exist, such as the skipped hour in spring, the result is undefined. */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
     at = shown - (this.shown(at) - at);
@@ -191,7 +188,6 @@ class Zone {
 const DAY_MS = 86_400_000;
 const YEARS = 5;
 
-/** Returns whether a zone is supported. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Zone(name) !== undefined;
@@ -216,7 +212,7 @@ export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Dat
     if (!month.values.has(date.getUTCMonth() + 1)) continue;
     const byDay = day.values.has(date.getUTCDate());
     const byWeekday = weekday.values.has(date.getUTCDay());
-    // If both the day and the weekday are restricted, a match of either the day or the weekday is sufficient.
+    // If both the day and the weekday are restricted, one matching field is sufficient.
     const matches = day.open || weekday.open ? byDay && byWeekday : byDay || byWeekday;
     if (!matches) continue;
     for (let hours = 0; hours < 24; hours++) {

@@ -27,7 +27,7 @@ function parseInterval(text: string, completions: number): Interval {
   return [first, last];
 }
 
-/** Returns the number of indexes in a list. @throws RangeError with the text of kube-apiserver */
+/** @throws RangeError with the text of kube-apiserver */
 export function countIndexes(list: string, completions: number): number {
   if (list === '') return 0;
   let total = 0;
@@ -41,10 +41,7 @@ export function countIndexes(list: string, completions: number): number {
   return total;
 }
 
-/**
- * Returns the error of an invalid list of indexes, with the text of kube-apiserver. For a valid list, the result is
- * undefined.
- */
+/** Returns the error text of kube-apiserver for an invalid list of indexes. */
 export function indexesProblem(list: string, completions: number): string | undefined {
   try {
     countIndexes(list, completions);
@@ -62,9 +59,7 @@ function readable(list: string, completions: number): Interval[] {
     .flatMap((text) => (indexesProblem(text, completions) === undefined ? [parseInterval(text, completions)] : []));
 }
 
-/**
- * Returns the first index that both lists contain, or undefined. Invalid intervals are skipped, as in kube-apiserver.
- */
+/** Returns the first index that both lists contain. Invalid intervals are skipped, as in kube-apiserver. */
 export function sharedIndex(completed: string, failed: string, completions: number): number | undefined {
   const left = readable(completed, completions);
   const right = readable(failed, completions);

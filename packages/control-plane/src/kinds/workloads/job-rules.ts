@@ -11,7 +11,6 @@ const MOST_CODES = 255;
 const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 const STATUSES = ['False', 'True', 'Unknown'];
 
-/** Validates the fields for indexed completions. */
 export function indexFindings(findings: Findings, spec: Plain, path: string): void {
   const mode = spec.completionMode;
   const completions = number(spec, 'completions');
@@ -166,7 +165,6 @@ export function successPolicyFindings(findings: Findings, spec: Plain, path: str
   }
 }
 
-/** Validates the pod replacement policy. */
 export function replacementFindings(findings: Findings, spec: Plain, path: string): void {
   const policy = spec.podReplacementPolicy;
   if (policy === undefined) return;
@@ -175,7 +173,6 @@ export function replacementFindings(findings: Findings, spec: Plain, path: strin
   else findings.oneOf(field, policy, ['Failed', 'TerminatingOrFailed']);
 }
 
-/** Validates the field `managedBy`. */
 export function managedByFindings(findings: Findings, spec: Plain, path: string): void {
   const managedBy = spec.managedBy;
   if (typeof managedBy !== 'string') return;

@@ -11,10 +11,7 @@ interface Job {
   readonly status: Plain;
 }
 
-/**
- * The changed parts of a status. Most rules check only changed parts, because an old error must not block unrelated
- * changes.
- */
+/** Most rules check only changed fields of the status, because an old error must not block unrelated changes. */
 interface Changes {
   readonly has: (...fields: readonly string[]) => boolean;
   readonly condition: (type: string) => boolean;
@@ -29,7 +26,7 @@ const hasCondition = ({ status }: Job, wanted: string, value = 'True'): boolean 
 const isFinished = (job: Job): boolean => hasCondition(job, 'Complete') || hasCondition(job, 'Failed');
 const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
-/** Returns an error about the conditions. The conditions are not quoted in the error. */
+/** The error does not contain the conditions. */
 const wrongConditions = (why: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${why}`,
@@ -39,13 +36,10 @@ const wrongConditions = (why: string): StatusCause => ({
 const invalid = (field: string, value: unknown, why: string): StatusCause =>
   invalidValue(`status.${field}`, value, why);
 
-/** Returns the errors of all violated rules. */
 const broken = (...rules: readonly (readonly [isBroken: boolean, cause: () => StatusCause])[]): StatusCause[] =>
   rules.filter(([isBroken]) => isBroken).map(([, cause]) => cause());
 
-/**
- * Validates the lists of uncounted finished pods. Each entry must be a UID, and only one list may contain each UID.
- */
+/** Each entry must be a UID, and no UID may be in both lists. */
 function uncountedCauses(status: Plain): StatusCause[] {
   const seen = new Set<string>();
   const causes: StatusCause[] = [];
@@ -112,7 +106,7 @@ function endCauses(job: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** Returns the errors for fields that only a running Job may have, in the order of the fields. */
+/** Only a running Job may have these fields, and the errors follow the order of the fields. */
 function leftoverCauses(
   job: Job,
   changes: Changes,
@@ -230,7 +224,7 @@ function transitionCauses(job: Job, old: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** Returns the errors of the new status of a job (`ValidateJobStatusUpdate` with the options of kube-apiserver 1.36). */
+/** See `ValidateJobStatusUpdate` in kube-apiserver 1.36. */
 export function jobStatusCauses(object: ApiObject, before: ApiObject): StatusCause[] {
   const job = jobOf(object);
   const old = jobOf(before);

@@ -9,13 +9,13 @@ import { strategy, withStatus } from '../base/strategy.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, podTemplateCauses, templateCauses } from './template.ts';
 
-/** The strategy for PodTemplates. Pods of a template may have any restart policy. */
+/** Pods of a template may have any restart policy. */
 export const podTemplateStrategy = strategy({
   setDefaults: (object) => defaultTemplate(object),
   causes: (object) => podTemplateCauses(look(object, 'template'), 'template'),
 });
 
-/** Copies the labels of the template to a missing selector and to missing labels. */
+/** A missing selector and missing labels are copies of the template's labels. */
 function defaultController(object: ApiObject): void {
   const spec = child(object, 'spec');
   spec.replicas ??= 1;

@@ -102,8 +102,8 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
 }
 
 /**
- * Returns the spec of a stateful set for its validation. The template gets a volume for each claim. The result has no
- * hostname and no subdomain, because the controller sets both fields in each pod.
+ * The template gets a volume for each claim. The hostname and the subdomain are omitted, because the controller sets
+ * both fields in each pod.
  */
 function validatedSpec(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
@@ -134,7 +134,7 @@ const statefulSetStatusCauses = statusCountCauses({
   collisions: true,
 });
 
-/** Removes the field `maxUnavailable`, as the real server does. The feature of this field is off by default. */
+/** The feature gate of `maxUnavailable` is off by default. */
 function dropMaxUnavailable(set: ApiObject): void {
   delete look(set, 'spec', 'updateStrategy', 'rollingUpdate').maxUnavailable;
 }

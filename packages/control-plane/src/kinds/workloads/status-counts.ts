@@ -4,13 +4,11 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, number } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
-/** The counts in the status of a workload, in the order of the checks of kube-apiserver. */
+/** The counts are in the order of the checks of kube-apiserver. */
 export interface StatusCounts {
-  /** Names of counts that must not be negative. */
   readonly fields: readonly string[];
-  /** Names of counts that must not be greater than `replicas`. */
   readonly partsOfReplicas?: readonly string[];
-  /** The name of `readyReplicas` in the error about an `availableReplicas` that is greater than `readyReplicas`. */
+  /** The name of `readyReplicas` in the error about too many `availableReplicas`. */
   readonly ready?: string;
   /** Whether `collisionCount` may only increase. */
   readonly collisions?: boolean;
@@ -29,7 +27,6 @@ function collisionCauses(status: unknown, old: unknown): StatusCause[] {
   return [invalidValue('status.collisionCount', count ?? 0, 'cannot be decremented')];
 }
 
-/** Returns the errors of the counts in the new status of a workload. */
 export const statusCountCauses =
   ({ fields, partsOfReplicas = [], ready, collisions = false }: StatusCounts) =>
   (object: ApiObject, old: ApiObject): StatusCause[] => {

@@ -12,7 +12,6 @@ import { podSpecCauses } from '../pod/validate.ts';
 
 export { selectorCauses } from '../base/selector.ts';
 
-/** Sets the defaults of the pod template in `holder.template`. */
 export function defaultTemplate(holder: Plain): void {
   defaultPodSpec(child(child(holder, 'template'), 'spec'));
 }
@@ -20,13 +19,13 @@ export function defaultTemplate(holder: Plain): void {
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
 
-/** The texts of errors about a selector. The texts differ between kinds. */
+/** The texts of errors about a selector, which differ between kinds. */
 export interface SelectorWords {
   /** The kind in errors, such as `deployment`. */
   readonly kind: string;
-  /** The error for an invalid selector, or null if the server does not report an invalid selector. */
+  /** The error for an invalid selector, or null if an invalid selector is not reported. */
   readonly unreadable: string | null;
-  /** The name of the controller, such as `ReplicaSet`, for the error about pods that may end. */
+  /** The name of the controller for the error about pods that may end, for example `ReplicaSet`. */
   readonly controller?: string;
 }
 
@@ -37,8 +36,7 @@ const DEPLOYMENT: SelectorWords = {
 };
 
 /**
- * Returns the errors of the selector and the template of a workload. The selector must not be empty, and must match the
- * labels of the template. Pods must have the restart policy Always.
+ * The selector must not be empty, and must match the labels of the template. Pods must have the restart policy Always.
  */
 export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): StatusCause[] {
   const findings = new Findings();
@@ -65,7 +63,7 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   return findings.causes;
 }
 
-/** Returns an error if the labels of the pods do not match the selector. */
+/** The selector must match the labels of the pods. */
 export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   const meta = look(spec, 'template', 'metadata');
   const matches =
@@ -97,7 +95,6 @@ export function podTemplateCauses(template: Plain, path: string): StatusCause[] 
 }
 
 /**
- * Returns the errors of the pods in a template.
  * @param policies the allowed restart policies
  * @param controller the name of the controller, if its pods must not end
  */
@@ -115,7 +112,7 @@ export function templateCauses(spec: Plain, policies: readonly string[], control
   return causes;
 }
 
-/** Returns the errors of an integer or percentage such as `1` or `"25%"`. The value must not be negative. */
+/** Validates an integer or percentage such as `1` or `"25%"`. The value must not be negative. */
 export function intOrPercentCauses(field: string, value: unknown): StatusCause[] {
   if (typeof value === 'number') {
     return value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];
@@ -131,5 +128,4 @@ export function intOrPercentCauses(field: string, value: unknown): StatusCause[]
   ];
 }
 
-/** Returns whether an integer or percentage is zero. */
 export const isNothing = (value: unknown): boolean => value === 0 || value === '0%';

@@ -15,18 +15,15 @@ export class MessageValue extends LiteralMap {
   }
 }
 
-/** Returns the type of a structure by its name. */
 export const messageType = (name: string): CelType => opaque(name);
 
 /**
- * Returns whether a type name belongs to an expression that mutates objects: `Object`, a nested type of `Object`, or an
- * operation of a JSON patch.
+ * An expression that mutates objects creates an `Object`, a nested type of `Object`, or an operation of a JSON patch.
  */
 export const isMutationType = (name: string): boolean => name === 'JSONPatch' || /^Object(\.|$)/.test(name);
 
 const PATCH_FIELDS: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 
-/** Plans the creation of a structure. */
 export function message(scope: Scope, expr: Extract<Expr, { kind: 'message' }>): Compiled {
   const { name, at } = expr;
   if (!scope.messages(name)) return scope.issue(at, `undeclared reference to '${name}' (in container '')`);
@@ -56,24 +53,21 @@ interface Part {
   readonly isOptional: boolean;
 }
 
-/** Returns a part of a literal. The part `?x` of an optional has the type of the value inside the optional. */
+/** The type of the part `?x` of an optional is the type of the inner value. */
 const partOf = (type: CelType, at: number, isOptional: boolean): Part => ({
   type: isOptional && type.kind === 'optional' ? type.item : type,
   at,
   isOptional,
 });
 
-/**
- * Returns whether a part has the type of the first part. A part of the type `dyn` matches only other parts of the type
- * `dyn`.
- */
+/** A part of the type `dyn` matches only parts of the type `dyn`. */
 const fits = (first: CelType, { type, isOptional }: Part): boolean => {
-  // `optional.none()` has no value, so the type of its value is not determined.
+  // The type of `optional.none()` is unknown, because there is no inner value.
   if (isOptional && type.kind === 'dyn') return true;
   return first.kind === 'dyn' || type.kind === 'dyn' ? first.kind === type.kind : join(first, type).kind !== 'dyn';
 };
 
-/** Returns the common type of all parts of a literal, and reports an error at the first part with a different type. */
+/** Reports an error at the first part of a literal with a different type. */
 function commonType(scope: Scope, parts: readonly Part[]): CelType {
   const [first, ...others] = parts;
   if (first === undefined) return DYN;
@@ -83,7 +77,7 @@ function commonType(scope: Scope, parts: readonly Part[]): CelType {
   return DYN;
 }
 
-/** Plans the creation of a list. The item type of the list is the common type of all items. */
+/** The item type is the common type of all items. */
 export function list(scope: Scope, expr: Extract<Expr, { kind: 'list' }>): Compiled {
   const items = expr.items.map((item) => ({
     ...scope.compile(item.value),
@@ -116,7 +110,6 @@ export function list(scope: Scope, expr: Extract<Expr, { kind: 'list' }>): Compi
   };
 }
 
-/** Plans the creation of a map. */
 export function map(scope: Scope, expr: Extract<Expr, { kind: 'map' }>): Compiled {
   const entries = expr.entries.map((entry) => ({
     key: scope.compile(entry.key),

@@ -17,22 +17,20 @@ import type { Overload } from './types/overload.ts';
 import { BOOL, type CelType, DYN, fieldOf, optionalOf, printType, TYPE } from './types/types.ts';
 import { type Candidate, candidates, join } from './types/unify.ts';
 
-/** A variable of an expression. */
 export interface Declaration {
   readonly name: string;
   readonly type: CelType;
   readonly node?: SchemaNode | undefined;
 }
 
-/** A compiled expression. */
 export interface Program {
   readonly type: CelType;
   readonly cost: number;
-  /** The declared variables that the expression uses. */
+  /** The variables that the expression uses. */
   readonly uses: ReadonlySet<string>;
   /**
-   * Evaluates the expression with the values of the declared variables, in the order of their declarations. @throws
-   * CelRuntimeError
+   * The values have the order of the declarations.
+   * @throws CelRuntimeError
    */
   run(values: readonly unknown[]): unknown;
 }
@@ -61,9 +59,9 @@ const noSuchKey = (key: unknown): never => {
 
 class Compiler implements Scope {
   readonly issues: CelIssue[] = [];
-  /** Checks of literals. The results count only if the expression has no other errors. */
+  /** Checks of literals. These errors count only if the expression has no other errors. */
   readonly literalChecks: (() => CelIssue | undefined)[] = [];
-  /** The number of `format` calls that contain the current part of the expression. */
+  /** The number of `format` calls around the current part of the expression. */
   private formats = 0;
   readonly uses = new Set<string>();
   private readonly declared: ReadonlySet<string>;
@@ -173,8 +171,7 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
-    // The name of a variable may contain a dot (`authorizer.requestResource`). If several names match, the longest name
-    // is used.
+    // A variable name may contain a dot (`authorizer.requestResource`). The longest matching name is used.
     if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
       return this.ident(`${operandExpr.name}.${field}`, at);
     }
@@ -214,7 +211,6 @@ class Compiler implements Scope {
     };
   }
 
-  /** Returns the cost and the size of a field. */
   private selected(operand: Compiled, type: CelType, field: string): Pick<Compiled, 'cost' | 'size' | 'place'> {
     const place = this.below(operand.place, (at) => fieldPlace(at, field));
     const reads = operand.type.kind === 'object' || operand.type.kind === 'map';
@@ -302,7 +298,6 @@ class Compiler implements Scope {
     };
   }
 
-  /** The cost and the size of a call. */
   private called(
     name: string,
     method: boolean,
@@ -324,7 +319,8 @@ class Compiler implements Scope {
 }
 
 /**
- * Parses, checks and plans an expression. @param messages the names of the structures that the expression may create
+ * Parses, checks and plans an expression.
+ * @param messages the names of the structures that the expression may create
  * @throws CelCompileError with all errors, in the format of cel-go
  */
 export function compileCel(

@@ -4,7 +4,7 @@ import { type CelIssue, CelProgramError, type Expr } from './syntax/ast.ts';
 import type { Overload } from './types/overload.ts';
 import { type CelType, printType } from './types/types.ts';
 
-/** A call of a function or method. The receiver of a method is the first argument. */
+/** The receiver of a method is the first argument. */
 export interface Call {
   readonly name: string;
   readonly isMethod: boolean;
@@ -14,7 +14,7 @@ export interface Call {
   readonly exprs: readonly Expr[];
 }
 
-/** A verb of a format string, the allowed types of its argument, and the start of the error about any other type. */
+/** A verb of a format string, its allowed argument types, and the start of the error about any other type. */
 interface Verb {
   readonly kinds: readonly CelType['kind'][];
   readonly words: string;
@@ -40,7 +40,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   o: { kinds: ['int', 'uint'], words: 'octal clause can only be used on integers' },
 };
 
-/** Compares the verbs of a literal format string with the types of the arguments, and returns the first error. */
+/** Compares the verbs of a literal format string with the types of the arguments. */
 function formatIssue({ at, args, exprs }: Call): CelIssue | undefined {
   const [format] = args;
   const list = exprs[1];
@@ -67,7 +67,7 @@ function formatIssue({ at, args, exprs }: Call): CelIssue | undefined {
 const CHECKED: ReadonlySet<string> = new Set(['duration', 'timestamp', 'matches', 'find', 'findAll']);
 
 /**
- * Checks the literal arguments of a call (times, regular expressions, and format strings), and returns the first error.
+ * Checks literal times, regular expressions and format strings.
  * @throws CelProgramError for a regular expression that only the plan of the expression uses
  */
 export function literalIssue(call: Call): CelIssue | undefined {

@@ -10,7 +10,7 @@ import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } fr
 
 const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
 
-/** Compiles a part of an expression with one additional variable. `sortBy` needs this variable. */
+/** `sortBy` needs a part of an expression with an additional variable. */
 export function bind(scope: Scope, expr: Extract<Expr, { kind: 'bind' }>): Compiled {
   const value = scope.compile(expr.value);
   const { type, place, size, entries } = value;
@@ -27,7 +27,6 @@ export function bind(scope: Scope, expr: Extract<Expr, { kind: 'bind' }>): Compi
   });
 }
 
-/** Compiles a macro over the items of a list or a map, or over an optional. */
 export function comprehension(scope: Scope, expr: Comprehension): Compiled {
   const { macro } = expr;
   if (macro === 'optMap' || macro === 'optFlatMap') return optional(scope, expr);

@@ -12,7 +12,7 @@ export interface RuleSpec {
   optionalOldSelf?: boolean;
 }
 
-/** Reads a limit of a schema. As in the types of the real server, a limit is a double. */
+/** As in the Go types, a limit is a double. */
 const asNumber = (value: unknown): number | undefined =>
   typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : undefined;
 const asString = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -28,8 +28,7 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
 const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
 /**
- * A parsed schema, for pruning, defaults and validation. Child schemas are parsed at their first use, because the
- * schemas of built-in kinds are large graphs. Some schemas of built-in kinds are recursive.
+ * Child schemas are parsed at their first use, because the schemas of built-in kinds are large and partly recursive.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;
@@ -39,9 +38,9 @@ export class SchemaNode {
   readonly intOrString: boolean;
   readonly preserve: boolean;
   readonly embedded: boolean;
-  /** Whether `additionalProperties` is true, so that every field is kept. */
+  /** If `additionalProperties` is true, every field is kept. */
   readonly additionalAllowed: boolean;
-  /** Whether `additionalProperties` is false. */
+  /** If `additionalProperties` is false, the schema allows no other fields. */
   readonly closed: boolean;
   readonly required: readonly string[];
   readonly hasDefault: boolean;
@@ -105,7 +104,7 @@ export class SchemaNode {
       ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
   }
 
-  /** The compiled pattern of the schema. The pattern is compiled at the first read. */
+  /** The pattern is compiled at the first read. */
   get pattern(): GoRegExp | RegExpError | undefined {
     if (this.patternText !== '') this.#pattern ??= readRegExp(this.patternText);
     return this.#pattern;
@@ -148,27 +147,27 @@ export class SchemaNode {
     return schema === undefined ? undefined : nodeOf(schema);
   }
 
-  /** Whether this schema or a schema inside it has a default. */
+  /** Whether the schema or an inner schema has a default. */
   get defaultsBelow(): boolean {
     return this.#has('defaults', (node) => node.hasDefault);
   }
 
-  /** Whether this schema or a schema inside it has CEL rules. */
+  /** Whether the schema or an inner schema has CEL rules. */
   get rulesBelow(): boolean {
     return this.#has('rules', (node) => node.rules.length > 0);
   }
 
-  /** Whether this schema or a schema inside it is a set or a list with keys. */
+  /** Whether the schema or an inner schema is a set or a list with keys. */
   get listsBelow(): boolean {
     return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set');
   }
 
-  /** Whether this schema or a schema inside it is an embedded resource. */
+  /** Whether the schema or an inner schema is an embedded resource. */
   get embeddedBelow(): boolean {
     return this.#has('embedded', (node) => node.embedded);
   }
 
-  /** Returns whether a reachable node passes a test. Each node is visited once, because a schema may be recursive. */
+  /** Each node is visited once, because a schema may be recursive. */
   #has(what: string, test: (node: SchemaNode) => boolean): boolean {
     let found = this.#below.get(what);
     if (found === undefined) {
@@ -197,7 +196,7 @@ export class SchemaNode {
 
 const nodes = new WeakMap<object, SchemaNode>();
 
-/** Returns the parsed node of a schema. The node is created at the first call for the schema. */
+/** The node is created at the first call for the schema. */
 export function nodeOf(schema: JsonSchema): SchemaNode {
   let node = nodes.get(schema);
   if (node === undefined) {

@@ -5,35 +5,35 @@ type Library = typeof import('re2js');
 
 let loaded: Library | undefined;
 
-/** Loads the library for the first regular expression, because few control planes use regular expressions. */
+/** Few control planes use regular expressions, so the library is loaded for the first expression. */
 function load(): Library {
   loaded ??= createRequire(import.meta.url)('re2js') as Library;
   return loaded;
 }
 
-/** A Go regular expression. For every expression, the time of a match is linear in the length of the text. */
+/** The time of a match is linear in the length of the text. */
 export interface GoRegExp {
-  /** Returns whether the expression matches a part of the text. */
+  /** The expression may match only a part of the text. */
   test(text: string): boolean;
-  /** Returns the first `limit` matches, or all matches if the limit is negative. */
+  /** If `limit` is negative, all matches are returned. */
   find(text: string, limit: number): string[];
 }
 
-/** The error for an expression that Go refuses. The message is Go's error text. */
+/** The error message is Go's error text for an expression that Go refuses. */
 export class RegExpError extends Error {
   override readonly name = 'RegExpError';
 }
 
 /**
- * Returns the part of the expression that Go's error quotes. If the error of the library names no part, Go quotes the
- * whole expression. For a trailing backslash, Go quotes an empty text.
+ * If the error names no part of the expression, Go quotes the whole expression. Go quotes an empty text for a trailing
+ * backslash.
  */
 function wordsOf(message: string, expression: string): string {
   if (message.endsWith('`')) return message;
   return `${message}: \`${message.includes('trailing backslash') ? '' : expression}\``;
 }
 
-/** Parses an expression as Go's package `regexp` does. For an invalid expression, the result is the error. */
+/** The result for an invalid expression is the error. */
 export function readRegExp(expression: string): GoRegExp | RegExpError {
   const library = load();
   try {

@@ -7,7 +7,7 @@ import { selectorCauses } from '../../base/selector.ts';
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const VOLUME_MODES = ['Block', 'Filesystem'];
 
-/** Validates the access modes of a volume. ReadWriteOncePod must be the only mode. */
+/** The access mode ReadWriteOncePod must be the only mode. */
 export function accessModeFindings(findings: Findings, spec: Plain, at: string): void {
   const modes = strings(spec, 'accessModes');
   for (const mode of modes) findings.oneOf(`${at}.accessModes`, mode, ACCESS_MODES);
@@ -17,7 +17,7 @@ export function accessModeFindings(findings: Findings, spec: Plain, at: string):
   }
 }
 
-/** The checks of a claim that an update skips, because the old claim already fails these checks. */
+/** The checks that an update of a claim skips, because the old claim already fails them. */
 export interface ClaimLeniency {
   readonly anyGroup: boolean;
   readonly anyLabelValue: boolean;
@@ -25,7 +25,7 @@ export interface ClaimLeniency {
 
 const STRICT: ClaimLeniency = { anyGroup: false, anyLabelValue: false };
 
-/** Returns the checks that an update of a claim with this spec skips (`ValidationOptionsForPersistentVolumeClaim`). */
+/** See `ValidationOptionsForPersistentVolumeClaim` in Kubernetes. */
 export const claimLeniency = (old: Plain): ClaimLeniency => ({
   anyGroup: [old.dataSource, old.dataSourceRef].some((source) => isPlain(source) && source.apiGroup !== undefined),
   anyLabelValue: old.selector !== undefined && selectorCauses(old.selector, '').length > 0,
@@ -45,7 +45,7 @@ function sourceFindings(findings: Findings, source: unknown, at: string, anyGrou
   if (namespace !== '') findings.problems(`${at}.namespace`, namespace, labelProblems(namespace));
 }
 
-/** Validates the spec of a claim, or of a claim template (`ValidatePersistentVolumeClaimSpec`). */
+/** See `ValidatePersistentVolumeClaimSpec` in Kubernetes. */
 export function claimSpecFindings(
   findings: Findings,
   spec: Plain,
@@ -73,7 +73,7 @@ export function claimSpecFindings(
     }
   } else if (isPlain(dataSource) && isPlain(dataSourceRef)) {
     const differs = ['apiGroup', 'kind', 'name'].some((field) => dataSource[field] !== dataSourceRef[field]);
-    // In this error, the real server prints an empty structure as the value.
+    // kube-apiserver prints an empty structure as the value of this error.
     if (differs) findings.invalid(at, {}, 'must match dataSourceRef');
   }
   const attributes = text(spec, 'volumeAttributesClassName');

@@ -20,7 +20,7 @@ const TERMINATION_POLICIES = ['File', 'FallbackToLogsOnError'];
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 const RECURSIVE_MODES = ['Disabled', 'Enabled', 'IfPossible'];
 
-/** The properties of the pod that the validation of its containers needs. */
+/** The properties of the pod on which the validation of its containers depends. */
 export interface ContainerContext {
   readonly volumes: ReadonlySet<string>;
   readonly claims: ReadonlyMap<string, Plain>;
@@ -138,7 +138,7 @@ function mountFindings(findings: Findings, container: Plain, at: string, context
     if (devices.some((device) => device.devicePath === path)) {
       findings.invalid(`${here}.mountPath`, path, 'must not already exist as a path in volumeDevices');
     }
-    // As in the real server, the path in the error is the path of the whole list.
+    // As in kube-apiserver, the error contains the path of the whole list.
     for (const field of ['subPath', 'subPathExpr']) {
       const value = text(mount, field);
       if (value === '') continue;
@@ -310,7 +310,7 @@ function lifecycleFindings(findings: Findings, container: Plain, at: string, gra
   }
 }
 
-/** Checks that no two containers request the same host port. */
+/** Two containers must not request the same host port. */
 function hostPortFindings(findings: Findings, containers: readonly Plain[], at: string, first = 0): void {
   const taken = new Set<string>();
   for (const [index, container] of containers.entries()) {
@@ -324,7 +324,6 @@ function hostPortFindings(findings: Findings, containers: readonly Plain[], at: 
   }
 }
 
-/** Validates the main containers of a pod. */
 export function mainContainerFindings(
   findings: Findings,
   containers: readonly Plain[],
@@ -347,7 +346,7 @@ export function mainContainerFindings(
   hostPortFindings(findings, containers, at);
 }
 
-/** Validates the init containers, including restartable init containers (sidecars). */
+/** Init containers include restartable init containers (sidecars). */
 export function initContainerFindings(
   findings: Findings,
   containers: readonly Plain[],

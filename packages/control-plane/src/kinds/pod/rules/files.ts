@@ -3,7 +3,7 @@ import { labelProblems } from '../../../apimachinery/errors/names.ts';
 import { isPlain, items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { backstepProblems, environmentNameProblems } from '../../base/formats.ts';
 
-/** Validates a variable that is read from a file of a volume (`validateFileKeySelector`). */
+/** See `validateFileKeySelector` in Kubernetes. */
 export function fileRefFindings(findings: Findings, ref: unknown, at: string): void {
   if (!isPlain(ref)) return;
   const rules = [
@@ -18,7 +18,7 @@ export function fileRefFindings(findings: Findings, ref: unknown, at: string): v
   }
 }
 
-/** Checks that a variable from a file uses an emptyDir of the pod (`validateFileKeyRefVolumes`). */
+/** A variable from a file must use an emptyDir of the pod (`validateFileKeyRefVolumes`). */
 export function fileVolumeFindings(findings: Findings, spec: Plain, path: string): void {
   const volumes = new Map(items(spec, 'volumes').map((volume) => [text(volume, 'name'), volume]));
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {

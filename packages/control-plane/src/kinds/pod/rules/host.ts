@@ -65,10 +65,7 @@ const hostProcessOf = (owner: Plain): boolean | undefined => {
   return typeof hostProcess === 'boolean' ? hostProcess : undefined;
 };
 
-/**
- * Checks that all containers of a pod are host processes, or that no container is a host process
- * (`validateWindowsHostProcessPod`).
- */
+/** Either all containers of a pod are host processes, or none is (`validateWindowsHostProcessPod`). */
 export function hostProcessFindings(findings: Findings, spec: Plain, path: string): void {
   const ofPod = hostProcessOf(spec);
   let all = 0;
@@ -92,9 +89,7 @@ export function hostProcessFindings(findings: Findings, spec: Plain, path: strin
   findings.invalid(`${path}.hostNetwork`, false, why);
 }
 
-/**
- * Checks a pod with its own user namespace. The pod must not use any other namespace of the host (`validateHostUsers`).
- */
+/** A pod with its own user namespace must not use other namespaces of the host (`validateHostUsers`). */
 export function hostUsersFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostUsers !== false) return;
   const why = 'when `hostUsers` is false';
@@ -119,10 +114,7 @@ export function hostNameFindings(findings: Findings, spec: Plain, path: string):
   findings.problems(at, name, subdomainProblems(name));
 }
 
-/**
- * Fields that a Windows pod must not have, in the order of the server. The fields belong to the security context and to the
- * spec.
- */
+/** Fields of the security context and the spec that a Windows pod must not have, in the order of kube-apiserver. */
 const NOT_ON_WINDOWS = [
   'securityContext.appArmorProfile',
   'securityContext.seLinuxOptions',
@@ -140,7 +132,7 @@ const NOT_ON_WINDOWS = [
   'securityContext.supplementalGroupsPolicy',
   'securityContext.seLinuxChangePolicy',
 ];
-/** Fields of the security context of a container that a Windows pod must not have. */
+/** Fields of a container's security context that a Windows pod must not have. */
 const NOT_IN_CONTAINER = [
   'appArmorProfile',
   'seLinuxOptions',
@@ -153,7 +145,7 @@ const NOT_IN_CONTAINER = [
   'runAsUser',
   'runAsGroup',
 ];
-/** Fields that the server refuses only if their value is true. */
+/** Fields that are refused only if their value is true. */
 const IF_TRUE = new Set(['hostPID', 'hostIPC']);
 
 function windowsFindings(findings: Findings, spec: Plain, path: string): void {
@@ -181,7 +173,7 @@ function linuxFindings(findings: Findings, spec: Plain, path: string): void {
   }
 }
 
-/** Validates the operating system of a pod. The pod must not have fields of another operating system. */
+/** A pod must not have fields of another operating system. */
 export function systemFindings(findings: Findings, spec: Plain, path: string): void {
   if (!isPlain(spec.os)) return;
   const os = text(spec.os, 'name');

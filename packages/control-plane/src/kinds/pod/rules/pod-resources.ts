@@ -35,10 +35,7 @@ function raise(sums: Sums, others: Sums): void {
   }
 }
 
-/**
- * Returns the total requests or limits of all containers of a pod. The sum for an init container includes the earlier
- * restartable init containers.
- */
+/** The sum for an init container includes the earlier restartable init containers. */
 function sumOf(spec: Plain, list: 'requests' | 'limits'): Sums {
   const amounts = (container: Plain): Plain => look(container, 'resources', list);
   let sums = items(spec, 'containers').reduce<Sums>((all, each) => added(all, amounts(each)), new Map());

@@ -4,7 +4,7 @@ import { qualifiedNameProblems } from '../../../apimachinery/errors/names.ts';
 import { type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { canonicalQuantity } from '../../../apimachinery/objects/quantity.ts';
 
-/** The fields of a pod to which a reference may refer, sorted. */
+/** The sorted fields of a pod to which a reference may refer. */
 const PLAIN_FIELDS = new Set([
   'metadata.annotations',
   'metadata.labels',
@@ -49,7 +49,6 @@ const RESOURCES = [
 ];
 const SIZES = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
-/** Validates a reference to a field of the pod. */
 export function fieldRefFindings(findings: Findings, ref: Plain, at: string, allowed: readonly string[]): void {
   const path = text(ref, 'fieldPath');
   const field = `${at}.fieldPath`;
@@ -79,7 +78,6 @@ export function fieldRefFindings(findings: Findings, ref: Plain, at: string, all
   else if (!allowed.includes(known)) findings.add([unsupportedValue(field, known, allowed)]);
 }
 
-/** Validates a reference to requests or limits of a container. */
 export function resourceRefFindings(findings: Findings, ref: Plain, at: string, inVolume: boolean): void {
   const resource = text(ref, 'resource');
   if (inVolume && text(ref, 'containerName') === '') findings.required(`${at}.containerName`);

@@ -42,10 +42,7 @@ const COUNTED = new Set([
 const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
-/**
- * Returns whether a resource is an extended resource (`example.dev/gpu`). For an extended resource, amounts are
- * integers, and requests equal limits.
- */
+/** Amounts of an extended resource (`example.dev/gpu`) are integers, and requests equal limits. */
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedNameProblems(`requests.${name}`).length === 0;
 
@@ -53,16 +50,16 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
-/** Returns whether the server accepts an amount as an integer. The server computes with thousandths in 64 bits. */
+/** kube-apiserver computes integers with thousandths in 64 bits. */
 export const isInteger = (amount: unknown): boolean => quantityMilli(amount) % 1000n === 0n;
 
-/** Validates an amount. The amount must not be negative. For extended resources, the amount must be an integer. */
+/** Validates an amount. Amounts of extended resources must be integers. */
 function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   if (quantityNanos(amount) < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
   if (isWhole(name) && !isInteger(amount)) findings.invalid(at, amount, 'must be an integer');
 }
 
-/** Validates the name of a resource, and returns whether the name is valid. */
+/** Returns whether the name is valid. */
 export function resourceNameFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
@@ -72,7 +69,7 @@ export function resourceNameFindings(findings: Findings, name: string, at: strin
   return true;
 }
 
-/** Validates the name of a resource of a container (`ValidateContainerResourceName`). */
+/** See `ValidateContainerResourceName` in Kubernetes. */
 export function containerResourceName(findings: Findings, name: string, at: string): void {
   resourceNameFindings(findings, name, at);
   if (!name.includes('/')) {
@@ -84,12 +81,12 @@ export function containerResourceName(findings: Findings, name: string, at: stri
   }
 }
 
-/** Validates the requests and limits of a container (`ValidateContainerResourceRequirements`). */
+/** See `ValidateContainerResourceRequirements` in Kubernetes. */
 export const resourceFindings = (findings: Findings, resources: Plain, at: string): void =>
   requirementFindings(findings, resources, at, containerResourceName);
 
 /**
- * Validates requests and limits (`validateResourceRequirements`).
+ * See `validateResourceRequirements` in Kubernetes.
  * @param nameFindings a function that validates the names of the resources
  */
 export function requirementFindings(
@@ -160,17 +157,14 @@ export function podClaimFindings(findings: Findings, spec: Plain, path: string):
   }
 }
 
-/** Returns a device claim in the form of a Go structure, for errors. */
+/** Formats a device claim like a Go structure, for errors. */
 const shownClaim = (claim: Plain): Plain => ({
   Name: text(claim, 'name'),
   ResourceClaimName: claim.resourceClaimName ?? null,
   ResourceClaimTemplateName: claim.resourceClaimTemplateName ?? null,
 });
 
-/**
- * Validates the device claims that a container uses. Each entry refers to a claim of the pod, or to one request of a
- * claim. Duplicates are errors.
- */
+/** A device claim of a container refers to a claim of the pod, or to one request of a claim. Duplicates are errors. */
 export function deviceClaimFindings(
   findings: Findings,
   resources: Plain,

@@ -8,7 +8,7 @@ const OPERATORS = ['In', 'NotIn'];
 const MOST_RULES = 20;
 const MOST_VALUES = 255;
 
-/** Validates the restart policy and the restart rules of a container (`validateContainerRestartPolicy`). */
+/** See `validateContainerRestartPolicy` in Kubernetes. */
 export function restartFindings(findings: Findings, container: Plain, at: string): void {
   const rules = items(container, 'restartPolicyRules');
   if (container.restartPolicy === undefined) {
@@ -30,10 +30,7 @@ export function restartFindings(findings: Findings, container: Plain, at: string
   }
 }
 
-/**
- * Validates the restart policy of an init container. Restart rules without a policy are not validated
- * (`validateInitContainerRestartPolicy`).
- */
+/** Restart rules without a policy are not validated (`validateInitContainerRestartPolicy`). */
 export function initRestartFindings(findings: Findings, container: Plain, at: string): void {
   if (container.restartPolicy !== undefined) restartFindings(findings, container, at);
   else if (items(container, 'restartPolicyRules').length > 0) {

@@ -75,7 +75,6 @@ function nodeTerm(findings: Findings, term: unknown, at: string, lenient = false
   }
 }
 
-/** Validates a node selector. A node must meet at least one term of the selector. */
 export function nodeSelectorFindings(findings: Findings, selector: unknown, at: string): void {
   const terms = items(selector, 'nodeSelectorTerms');
   if (terms.length === 0) findings.required(`${at}.nodeSelectorTerms`, 'must have at least one node selector term');
@@ -128,7 +127,7 @@ function podTerm(findings: Findings, term: Plain, at: string): void {
   findings.qualifiedName(`${at}.topologyKey`, key);
 }
 
-/** Validates the affinity of a pod (`validateAffinity`). */
+/** See `validateAffinity` in Kubernetes. */
 export function affinityFindings(findings: Findings, affinity: unknown, at: string): void {
   if (!isPlain(affinity)) return;
   const { nodeAffinity } = affinity;
@@ -154,7 +153,7 @@ export function affinityFindings(findings: Findings, affinity: unknown, at: stri
   }
 }
 
-/** Validates the topology spread constraints of a pod (`validateTopologySpreadConstraints`). */
+/** See `validateTopologySpreadConstraints` in Kubernetes. */
 export function spreadFindings(findings: Findings, spec: Plain, at: string): void {
   const constraints = items(spec, 'topologySpreadConstraints');
   for (const [index, constraint] of constraints.entries()) {
@@ -190,7 +189,7 @@ export function spreadFindings(findings: Findings, spec: Plain, at: string): voi
   }
 }
 
-/** Validates the tolerations of a pod (`ValidateTolerations`). */
+/** See `ValidateTolerations` in Kubernetes. */
 export function tolerationFindings(findings: Findings, tolerations: readonly Plain[], path: string): void {
   for (const [index, toleration] of tolerations.entries()) {
     const at = `${path}[${index}]`;
@@ -212,7 +211,7 @@ export function tolerationFindings(findings: Findings, tolerations: readonly Pla
     } else if (operator === 'Exists') {
       if (value !== '') findings.invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'");
     } else if (operator === 'Lt' || operator === 'Gt') {
-      // The feature of these operators is off by default. The error of kube-apiserver lists the operators nevertheless.
+      // kube-apiserver lists these operators in the error, although their feature is off by default.
       findings.add([notSupported(`${at}.operator`, operator, ['Equal', 'Exists', 'Lt', 'Gt'])]);
     } else findings.oneOf(`${at}.operator`, operator, ['Equal', 'Exists']);
     if (effect !== '') findings.oneOf(`${at}.effect`, effect, EFFECTS);

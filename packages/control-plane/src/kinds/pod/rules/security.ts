@@ -44,7 +44,7 @@ function armorFindings(findings: Findings, profile: unknown, at: string): void {
 const IPC = /^(?:kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)$|fs\.mqueue\.)/;
 const isOfIpc = (sysctl: string): boolean => IPC.test(sysctl);
 
-/** Validates the security context of a pod (`validatePodSpecSecurityContext`). */
+/** See `validatePodSpecSecurityContext` in Kubernetes. */
 export function podSecurityFindings(findings: Findings, spec: Plain, path: string): void {
   const context = spec.securityContext;
   if (!isPlain(context)) return;
@@ -89,7 +89,7 @@ export function podSecurityFindings(findings: Findings, spec: Plain, path: strin
   }
 }
 
-/** Validates the security context of a container (`ValidateSecurityContext`). */
+/** See `ValidateSecurityContext` in Kubernetes. */
 export function containerSecurityFindings(findings: Findings, context: unknown, at: string, hostUsers: boolean): void {
   if (!isPlain(context)) return;
   // Privileged containers are allowed, as with `--allow-privileged`.

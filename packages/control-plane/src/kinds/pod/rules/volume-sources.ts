@@ -98,17 +98,15 @@ function projected(findings: Findings, volume: Plain, at: string): void {
 
 const MAX_DRIVER = 63;
 
-/** Validates the name of a CSI driver. */
 export function driverFindings(findings: Findings, driver: string, at: string): void {
   if (driver === '') findings.required(at);
   if (driver.length > MAX_DRIVER) findings.tooLong(at, MAX_DRIVER);
   findings.problems(at, driver, driver === '' ? [] : subdomainProblems(driver.toLowerCase()));
 }
 
-/** Matches an address with a port. An IPv6 address is in brackets. */
+/** Matches an address with a port, such as `10.0.0.1:80` or `[::1]:80`. */
 const HOST_AND_PORT = /^(?:[^:[\]]*|\[[^[\]]*\]):[^:]*$/;
 
-/** The volume that contains a source. */
 export interface Volume {
   readonly name: string;
   readonly of: 'pod' | 'template' | 'persistentVolume';
@@ -124,13 +122,12 @@ const withFiles =
     for (const [index, item] of items(source, 'items').entries()) keyToPath(findings, item, `${at}.items[${index}]`);
   };
 
-/** Creates a rule for fields that must have a value. */
 const needs =
   (...fields: readonly string[]): SourceRule =>
   (findings, source, at) =>
     needed(findings, source, at, ...fields);
 
-/** Validates a reference to a Secret. The reference needs a name, and in a persistent volume a namespace. */
+/** A reference to a Secret needs a name, and in a persistent volume also a namespace. */
 function secretRef(findings: Findings, source: Plain, at: string, ...fields: readonly string[]): void {
   if (isPlain(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, ...fields);
 }
@@ -174,7 +171,7 @@ function lunFindings(findings: Findings, lun: number, at: string): void {
   if (lun < 0 || lun > 255) findings.invalid(`${at}.lun`, lun, 'must be between 0 and 255, inclusive');
 }
 
-/** Creates the rule for a disk with partitions. The server allows partition 0, although its error message excludes 0. */
+/** kube-apiserver allows partition 0, although its error message excludes 0. */
 const disk =
   (id: string): SourceRule =>
   (findings, source, at) => {
@@ -207,7 +204,6 @@ function azureDisk(findings: Findings, source: Plain, at: string): void {
   if (!uri.startsWith(start)) findings.oneOf(`${at}.diskURI`, uri, [form]);
 }
 
-/** The rules for volumes of pods. */
 const RULES: Readonly<Record<string, SourceRule>> = {
   emptyDir(findings, source, at) {
     const limit = source.sizeLimit;
@@ -329,10 +325,7 @@ const RULES: Readonly<Record<string, SourceRule>> = {
   scaleIO: needs('gateway', 'system', 'volumeName'),
 };
 
-/**
- * The rules for persistent volumes. A reference in a persistent volume contains a namespace, because the volume has
- * none.
- */
+/** References in a persistent volume contain a namespace, because the volume has none. */
 const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
   ...RULES,
   iscsi: iscsi(true),
@@ -361,7 +354,7 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
 export function sourceFindings(findings: Findings, type: string, source: unknown, at: string, volume: Volume): void {
   if (!isPlain(source)) return;
   const rules = volume.of === 'persistentVolume' ? PERSISTENT_RULES : RULES;
-  // The errors of the real server have a different name for this source.
+  // kube-apiserver uses another name for this source in its errors.
   const shown = type === 'gcePersistentDisk' ? 'persistentDisk' : type;
   rules[type]?.(findings, source, `${at}.${shown}`, volume);
 }

@@ -3,7 +3,7 @@ import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/n
 import { items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { sourceFindings } from './volume-sources.ts';
 
-/** Sources in the order in which the server checks them. */
+/** The order of the sources is the order of the checks. */
 const SOURCES = [
   'emptyDir',
   'hostPath',
@@ -36,19 +36,18 @@ const SOURCES = [
   'ephemeral',
   'image',
 ];
-/** The error for a volume with a second source. */
 export const ONE_TYPE = 'may not specify more than 1 volume type';
 
 /**
- * The names of sources in the error for a second source. The table contains only names whose spelling differs in the
- * real server.
+ * The names of sources in the error about a second source. The table contains only names with another spelling in
+ * kube-apiserver.
  */
 export const SECOND_NAMES: ReadonlyMap<string, string> = new Map([
   ['cephfs', 'cephFS'],
   ['downwardAPI', 'downwarAPI'],
 ]);
 
-/** Validates the claim name of an ephemeral volume. The claim name consists of the names of the pod and the volume. */
+/** The claim name of an ephemeral volume consists of the names of the pod and the volume. */
 function claimNameFindings(findings: Findings, name: string, podName: string, at: string): void {
   if (podName === '' || name === '') return;
   const claim = `${podName}-${name}`;
@@ -58,7 +57,7 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 }
 
 /**
- * Validates the volumes of a pod, and returns the valid volume names. Containers can mount only these volumes.
+ * Returns the valid volume names. Containers can mount only these volumes.
  * @param podName the name of the pod, for the names of its claims; undefined for a template
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {

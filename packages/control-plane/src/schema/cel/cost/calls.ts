@@ -3,7 +3,7 @@ import type { CelType } from '../types/types.ts';
 import { type Place, sizeAt, valuePlace } from './place.ts';
 import { type Entries, fixed, plus, product, type Size, times, UNKNOWN, union, unionEntries } from './size.ts';
 
-/** A checked part of an expression, with the facts that costs depend on. */
+/** A checked part of an expression, with the facts on which costs depend. */
 export interface Sized {
   readonly type: CelType;
   readonly size: Size;
@@ -12,17 +12,14 @@ export interface Sized {
   readonly literal?: Literal | undefined;
 }
 
-/** The cost of a call without the cost of its arguments, and the size of its result if the size is known. */
+/** The cost of a call without its arguments, and the size of its result if the size is known. */
 export interface CallFacts {
   readonly cost: number;
   readonly size?: Size | undefined;
   readonly entries?: Entries | undefined;
 }
 
-/**
- * Returns the facts of a call. The receiver of a method is the first argument. `params` are the parameter types of one
- * overload.
- */
+/** The receiver of a method is the first argument. `params` are the parameter types of one overload. */
 type Estimate = (args: readonly Sized[], params: readonly CelType[]) => CallFacts;
 
 /** The cost per byte of a string that is read. */
@@ -44,10 +41,7 @@ const scanFirst: Estimate = (args) => ({ cost: scan(sizeOf(args, 0)) });
 const scanSecond: Estimate = (args) => ({ cost: scan(sizeOf(args, 1)) });
 const keepSize: Estimate = (args) => ({ cost: scan(sizeOf(args, 0)), size: sizeOf(args, 0) });
 
-/**
- * Returns the cost of a regular expression. The estimate adds one byte to the text, because a match on an empty text
- * also has a cost.
- */
+/** A match on an empty text has a cost, so the estimate adds one byte to the text. */
 const regexCost = (text: Size, pattern: Size): number =>
   times(scan({ min: text.min + 1, max: text.max + 1 }), scan(pattern, REGEX));
 const matches: Estimate = (args) => ({ cost: regexCost(sizeOf(args, 0), sizeOf(args, 1)) });
@@ -56,12 +50,12 @@ const find: Estimate = (args) => ({
   size: { min: 0, max: sizeOf(args, 0).max },
 });
 
-/** Returns the size of the items of a list. Costs depend only on the size of strings and bytes. */
+/** Only strings and bytes have a size for the cost. */
 function itemSize({ place }: Sized, item: CelType): Size {
   return sizeAt(item, place === undefined ? undefined : valuePlace(place));
 }
 
-/** The estimate for a comparison of all items of a list, or for a search in a text. */
+/** A comparison visits all items of a list, and a search visits a whole text. */
 const traverse: Estimate = (args) => {
   const [target] = args;
   if (target?.type.kind !== 'list') return scanFirst(args, []);
@@ -70,7 +64,7 @@ const traverse: Estimate = (args) => {
   return { cost: times(target.size.max, each) };
 };
 
-/** Returns the minimum and the maximum size of the result of a replacement. */
+/** Returns the minimum and the maximum size after a replacement. */
 function replacedSize(text: Size, old: Size, by: Size): Size {
   const longest = (): [count: number, kept: number] => {
     if (old.min === 0) return [text.max + 1, text.max];
@@ -141,7 +135,6 @@ const sets =
   (factor: number): Estimate =>
   (args) => ({ cost: 1 + times(times(sizeOf(args, 0).max, sizeOf(args, 1).max), factor) });
 
-/** Returns the cost of a call that creates a list of this size. */
 const makeList = (size: Size, factor = 1): CallFacts => ({ cost: 1 + LIST + Math.ceil(times(size.max, factor)), size });
 
 /** @param at the position of the list of keys */
@@ -159,9 +152,7 @@ const slice: Estimate = (args) => {
   return makeList(end < start ? UNKNOWN : fixed(end - start));
 };
 
-/**
- * Returns the estimate for a comparison with an address. If the address is a string, the cost includes the parsing.
- */
+/** The cost of an address in a string includes the parsing. */
 const containsAddress =
   (base: number): Estimate =>
   (args, params) => ({ cost: base + (isKind(params[1], 'string') ? scan(sizeOf(args, 1)) : 0) });
@@ -186,7 +177,7 @@ const validate: Estimate = (args) => ({ cost: times(scan(sizeOf(args, 1)), MAX_F
 
 const addresses = Math.ceil(2 * IP_BYTES * TRAVERSAL);
 
-/** The estimates of functions and methods that cost more than 1. A method has a dot before its name. */
+/** The estimates of functions and methods that cost more than 1. The name of a method starts with a dot. */
 const ESTIMATES: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ...['.isSorted', '.sum', '.max', '.min', '.indexOf', '.lastIndexOf'].map((name) => [name, traverse] as const),
   ...['.lowerAscii', '.upperAscii', '.substring', '.trim', 'url', 'jsonpatch.escapeKey'].map(
@@ -231,17 +222,11 @@ const ESTIMATES: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
 
 const CHEAP: CallFacts = { cost: 1 };
 
-/**
- * Returns the facts of a call for one overload. Sizes and factors equal the values in cel-go and in the Kubernetes
- * libraries.
- */
+/** Sizes and factors equal the values in cel-go and in the Kubernetes libraries. */
 const factsOf = (name: string, isMethod: boolean, params: readonly CelType[], args: readonly Sized[]): CallFacts =>
   ESTIMATES.get(isMethod ? `.${name}` : name)?.(args, params) ?? CHEAP;
 
-/**
- * Returns the facts of a call that may select any of these overloads. The cost equals the cost of the most expensive
- * overload.
- */
+/** A call with several possible overloads costs as much as the most expensive overload. */
 export function callFacts(
   name: string,
   isMethod: boolean,

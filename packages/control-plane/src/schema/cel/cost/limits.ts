@@ -1,7 +1,6 @@
 export const RULE_COST_LIMIT = 10_000_000;
 export const SCHEMA_COST_LIMIT = 100_000_000;
 
-/** Returns the error message for a cost above its limit. */
 export function costMessage(what: string, cost: number, limit: number): string {
   const factor = cost / limit;
   const words = factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`;

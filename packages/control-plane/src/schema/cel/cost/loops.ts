@@ -2,7 +2,6 @@ import type { MacroName } from '../syntax/ast.ts';
 import type { Sized } from './calls.ts';
 import { type Entries, entriesOf, fixed, ONE, type Size, times, union } from './size.ts';
 
-/** A checked expression with its cost. */
 interface Costed extends Sized {
   readonly cost: number;
 }
@@ -16,7 +15,7 @@ interface LoopFacts {
   readonly entries?: Entries | undefined;
 }
 
-/** The cost of one step of a loop, without the cost of the macro's arguments. */
+/** The cost of one step of a loop, without the arguments of the macro. */
 const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number>> = {
   all: 3,
   exists: 4,
@@ -29,8 +28,8 @@ const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number
 };
 
 /**
- * Returns the facts of a macro over a list or a map. cel-go estimates the loop that the macro represents. For example,
- * `map` represents the step `accumulator + [argument]` for each item.
+ * As in cel-go, the cost is the cost of the loop that the macro represents. For example, `map` represents the step
+ * `accumulator + [argument]` for each item.
  * @param item the size of the first variable
  */
 export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readonly Costed[], item: Size): LoopFacts {
@@ -53,11 +52,11 @@ export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readon
 }
 
 /**
- * Returns the cost of `optMap` and `optFlatMap`. cel-go evaluates the optional twice: in `hasValue()` and in `value()`.
- * The variable is a loop over an empty list in cel-go, and this loop has a cost.
+ * An optional is evaluated twice in cel-go: in `hasValue()` and in `value()`. The variable of an optional is a loop
+ * over an empty list in cel-go, and this loop has a cost.
  */
 export const optionalCost = (isFlat: boolean, range: Costed, body: Costed): number =>
   2 * range.cost + body.cost + (isFlat ? 12 : 13);
 
-/** The cost of a bound variable. In cel-go, the variable is a loop over an empty list. */
+/** A bound variable costs as much as a loop over an empty list, as in cel-go. */
 export const BIND_COST = 10;

@@ -2,22 +2,19 @@ import type { SchemaNode } from '../../model/node.ts';
 import { type CelType, isExposed, nodeOfField } from '../types/types.ts';
 import { ONE, type Size, UNKNOWN } from './size.ts';
 
-/** The maximum size of a request body in bytes. No value in a request can be larger. */
+/** The maximum size of a request body in bytes, and therefore of each value. */
 const MAX_REQUEST = 3_145_728;
 
 /**
- * The minimum JSON sizes in bytes of an integer, of an empty string (two quotation marks), and of an empty object (two
- * braces).
+ * The minimum JSON sizes of an integer, an empty string (two quotation marks), and an empty object (two braces), in
+ * bytes.
  */
 const MIN_STRINGS: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
-/** Fields of each resource. A schema can require these fields without a declaration. */
+/** A schema can require these fields of a resource without a declaration. */
 const RESOURCE_FIELDS: Readonly<Record<string, number>> = { apiVersion: 2, kind: 2, metadata: 2 };
 
-/**
- * Returns the minimum JSON size of a value in bytes. The size of a request divided by this minimum limits the number of
- * values.
- */
+/** The size of a request divided by the minimum size of a value limits the number of values. */
 function minBytes(node: SchemaNode | undefined, isResource = false, depth = 0): number {
   if (node === undefined || node.intOrString || depth > 20) return 1;
   switch (node.types[0]) {
@@ -44,7 +41,7 @@ function minBytes(node: SchemaNode | undefined, isResource = false, depth = 0): 
   }
 }
 
-/** Returns the maximum number of values with this schema in one request. At least one comma separates two values. */
+/** Returns the maximum number of values with this schema in one request. A comma separates two values. */
 export const maxCount = (node: SchemaNode, isResource: boolean): number =>
   Math.floor(MAX_REQUEST / (minBytes(node, isResource) + 1));
 
@@ -64,8 +61,8 @@ function maxLength(node: SchemaNode): number {
 }
 
 /**
- * Returns the maximum number of bytes of a string, items of a list, or entries of a map. For other values, the estimate
- * of kube-apiserver is 0.
+ * The size is the number of bytes of a string, items of a list, or entries of a map. As in kube-apiserver, other values
+ * have the size 0.
  */
 function maxSize(node: SchemaNode): number {
   if (node.intOrString) return maxLength(node);
@@ -82,16 +79,16 @@ function maxSize(node: SchemaNode): number {
   }
 }
 
-/** A position in the schema of `self`. The schema at the position limits the size of a value. */
+/** The schema at a position below `self` limits the size of a value. */
 export interface Place {
-  /** The maximum size of the value. If the position is not in the schema, `size` is undefined. */
+  /** `size` is undefined if the position is not in the schema. */
   readonly size: number | undefined;
   readonly node?: SchemaNode | undefined;
   readonly isResource?: boolean;
 }
 
 const NOWHERE: Place = { size: undefined };
-/** The estimate of kube-apiserver has no size for the keys of a map, so a key counts as empty. */
+/** As in kube-apiserver, the keys of a map have no size. */
 const KEY: Place = { size: 0 };
 
 export const placeOf = (node: SchemaNode | undefined, isResource: boolean): Place =>
@@ -104,7 +101,7 @@ export function fieldPlace({ node, isResource = false }: Place, field: string): 
   return placeOf(child, child?.embedded ?? false);
 }
 
-/** Returns the position of the items of a list, or of the values of a map. */
+/** The values are the items of a list, or the values of a map. */
 export function valuePlace({ node }: Place): Place {
   const child = node?.types[0] === 'array' ? node.items : node?.additional;
   return placeOf(child, child?.embedded ?? false);
@@ -117,7 +114,7 @@ const SCALARS: ReadonlySet<CelType['kind']> = new Set(['bool', 'double', 'durati
 
 const isScalar = (type: CelType): boolean => (type.kind === 'optional' ? isScalar(type.item) : SCALARS.has(type.kind));
 
-/** Returns the size of a value. `known` is the size that the expression determines. */
+/** @param known the size that the expression determines */
 export function sizeAt(type: CelType, place: Place | undefined, known: Size = UNKNOWN): Size {
   if (place?.size !== undefined) return { min: 0, max: place.size };
   return isScalar(type) ? ONE : known;

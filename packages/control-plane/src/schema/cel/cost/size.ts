@@ -1,4 +1,4 @@
-/** The minimum and maximum size of a value: bytes of a string, items of a list, or entries of a map. */
+/** A size is the number of bytes of a string, items of a list, or entries of a map. */
 export interface Size {
   readonly min: number;
   readonly max: number;
@@ -16,14 +16,13 @@ export const UNKNOWN: Size = { min: 0, max: Number.POSITIVE_INFINITY };
 export const fixed = (size: number): Size => ({ min: size, max: size });
 export const ONE = fixed(1);
 
-/** Returns the product of two numbers. If one factor is 0, the result is 0, because `0 * Infinity` would be NaN. */
+/** If one factor is 0, the product is 0, because `0 * Infinity` would be NaN. */
 export const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
 
 export const plus = (a: Size, b: Size): Size => ({ min: a.min + b.min, max: a.max + b.max });
 export const product = (a: Size, b: Size): Size => ({ min: times(a.min, b.min), max: times(a.max, b.max) });
 export const union = (a: Size, b: Size): Size => ({ min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) });
 
-/** Returns the sizes of the entries of either value, if both are known. */
 export const unionEntries = (a: Entries | undefined, b: Entries | undefined): Entries | undefined =>
   a === undefined || b === undefined
     ? undefined
@@ -31,7 +30,6 @@ export const unionEntries = (a: Entries | undefined, b: Entries | undefined): En
 
 const NO_ENTRIES: Size = { min: 0, max: 0 };
 
-/** Returns the sizes of the entries of a literal with these keys and values. */
 export const entriesOf = (isList: boolean, keys: readonly Size[], values: readonly Size[]): Entries => ({
   isList,
   key: isList ? ONE : keys.length === 0 ? NO_ENTRIES : keys.reduce(union),

@@ -8,7 +8,6 @@ const PATH_CHECK = opaque('kubernetes.authorization.PathCheck');
 const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck');
 const DECISION = opaque('kubernetes.authorization.Decision');
 
-/** A permission that an expression checks, for a path or a resource. */
 export interface AccessQuestion {
   readonly verb: string;
   readonly path: string;
@@ -19,16 +18,13 @@ export interface AccessQuestion {
   readonly name: string;
 }
 
-/**
- * Decides about the permissions of one user. With `as`, the decision is for the service account with the namespace and
- * name in `as`.
- */
+/** With `as`, the service account with this namespace and name needs the permission. */
 export interface AccessOracle {
   ask(question: AccessQuestion): { readonly allowed: boolean; readonly reason: string };
   as(namespace: string, name: string): AccessOracle;
 }
 
-/** Base class of the values in this library. Two authorization values are never equal. */
+/** Two authorization values are never equal. */
 abstract class AuthorizationValue implements Opaque {
   abstract readonly opaque: string;
 
@@ -41,7 +37,6 @@ abstract class AuthorizationValue implements Opaque {
   }
 }
 
-/** The value of the variable `authorizer`. */
 export class AuthorizerValue extends AuthorizationValue {
   readonly opaque = AUTHORIZER.kind === 'opaque' ? AUTHORIZER.name : '';
   readonly oracle: AccessOracle;
@@ -61,7 +56,7 @@ const NOTHING: Omit<AccessQuestion, 'verb'> = {
   name: '',
 };
 
-/** A permission check without a verb. There are three types of checks: for a path, for a group, and for a resource. */
+/** The checks are for a path, a group, or a resource, without a verb. */
 class Check extends AuthorizationValue {
   readonly opaque: string;
   readonly oracle: AccessOracle;
@@ -82,7 +77,6 @@ class Check extends AuthorizationValue {
 const GROUP_NAME = 'kubernetes.authorization.GroupCheck';
 const RESOURCE_NAME = 'kubernetes.authorization.ResourceCheck';
 
-/** Returns the value of `authorizer.requestResource`: a check for the resource of the request. */
 export const resourceCheck = (oracle: AccessOracle, about: Partial<AccessQuestion>): Opaque =>
   new Check(RESOURCE_NAME, oracle, { ...NOTHING, ...about });
 

@@ -12,6 +12,5 @@ for (const overload of [...standardLibrary, ...stringLibrary, ...kubernetesLibra
   table.set(id, [...(table.get(id) ?? []), overload]);
 }
 
-/** Returns the overloads of a function or method, or undefined if the function or method does not exist. */
 export const overloadsOf = (name: string, method: boolean): readonly Overload[] | undefined =>
   table.get(key(name, method));

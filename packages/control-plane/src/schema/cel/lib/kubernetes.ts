@@ -55,7 +55,7 @@ class Url implements Opaque {
   }
 }
 
-/** Parses a URL as Go's `url.ParseRequestURI` does. The text must be an absolute URL or an absolute path. */
+/** Parses a URL like Go's `url.ParseRequestURI`: an absolute URL or an absolute path. */
 function parseUrl(text: string): Url | undefined {
   if (text === '' || /[\s]/.test(text)) return undefined;
   if (text.startsWith('/')) return new Url(text, URL.parse(text, 'http://-/') ?? undefined);
@@ -196,7 +196,7 @@ const qualifiedNameCheck = (text: string): string[] => {
   return [...problems, ...nameCheck(name ?? '')];
 };
 
-/** Validates a prefix of generated names. The prefix may end with a dash. */
+/** A prefix of generated names may end with a dash. */
 const asPrefix =
   (check: (text: string) => string[]) =>
   (text: string): string[] =>

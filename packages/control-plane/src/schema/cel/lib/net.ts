@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import type { Opaque } from '../runtime/values.ts';
 
-/** An IP address without zone. */
 export class Ip implements Opaque {
   readonly opaque = 'net.IP';
   readonly family: 4 | 6;
@@ -48,7 +47,7 @@ export class Ip implements Opaque {
   }
 }
 
-/** Formats an IPv6 address in its shortest form: the longest run of two or more zero groups becomes `::`. */
+/** The longest run of two or more zero groups becomes `::`. */
 function printIpv6(value: bigint): string {
   const groups = Array.from({ length: 8 }, (_, at) => (value >> BigInt(112 - at * 16)) & 0xffffn);
   let best = { at: -1, length: 1 };
@@ -119,7 +118,6 @@ export class Cidr implements Opaque {
   }
 }
 
-/** Parses a network such as `10.0.0.0/8`. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.lastIndexOf('/');
   const ip = slash < 0 ? undefined : parseIp(text.slice(0, slash));

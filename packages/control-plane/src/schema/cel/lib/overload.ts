@@ -16,7 +16,7 @@ function define<Args extends readonly unknown[]>(
   return { name, method, params, result, call: (args) => call(...(args as readonly unknown[] as Args)) };
 }
 
-/** Defines a global function. The implementation gets values of the parameter types. */
+/** The implementation gets values of the parameter types. */
 export const fn = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],
@@ -32,7 +32,6 @@ export const method = <Args extends readonly unknown[]>(
   call: Implementation<Args>,
 ): Overload => define(name, true, params, result, call);
 
-/** Converts an int to a number, for positions in strings and lists. */
 export const toIndex = (value: bigint): number => Number(value);
 
 export const fail = (message: string): never => {
@@ -42,6 +41,5 @@ export const fail = (message: string): never => {
 const INT_MAX = 2n ** 63n - 1n;
 const INT_MIN = -(2n ** 63n);
 
-/** Checks that an int has at most 64 bits. */
 export const checkedInt = (value: bigint): bigint =>
   value > INT_MAX || value < INT_MIN ? fail('integer overflow') : value;

@@ -3,14 +3,13 @@ import type { Opaque } from '../runtime/values.ts';
 const BINARY: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** The number of decimal places. Amounts with more decimal places are rounded up. */
+/** Amounts with more than this number of decimal places are rounded up. */
 const SCALE = 9;
 const UNIT = 10n ** BigInt(SCALE);
 
 /** A Kubernetes quantity, exact to a billionth. */
 export class Quantity implements Opaque {
   readonly opaque = 'kubernetes.Quantity';
-  /** The amount in billionths. */
   readonly nano: bigint;
 
   constructor(nano: bigint) {
@@ -25,7 +24,7 @@ export class Quantity implements Opaque {
     return this.nano > 0n ? 1 : this.nano < 0n ? -1 : 0;
   }
 
-  /** Returns the value as an int, or undefined if the value does not fit into 64 bits. */
+  /** The result is undefined if the value does not fit into 64 bits. */
   asInteger(): bigint | undefined {
     if (this.nano % UNIT !== 0n) return undefined;
     const value = this.nano / UNIT;
@@ -57,7 +56,7 @@ export class Quantity implements Opaque {
   }
 }
 
-/** Parses a quantity such as `1.5Gi`, `100m` or `12e6`. `parseQuantity` returns undefined if the text is invalid. */
+/** Parses a quantity such as `1.5Gi`, `100m` or `12e6`. */
 export function parseQuantity(text: string): Quantity | undefined {
   const parts = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3})?$/.exec(text);
   if (parts === null) return undefined;

@@ -38,7 +38,7 @@ const B = param('B');
 const compiledPatterns = new Map<string, GoRegExp>();
 const MAX_PATTERNS = 1000;
 
-/** Returns the compiled regular expression. Each pattern is compiled once. */
+/** Each pattern is compiled once. */
 export function regExp(pattern: string): GoRegExp {
   let found = compiledPatterns.get(pattern);
   if (found === undefined) {
@@ -212,7 +212,6 @@ const truncate = (value: number): bigint =>
 
 const unsigned = (value: bigint): Uint => (value < 0n ? fail('unsigned integer overflow') : new Uint(value));
 
-/** Returns a time in the format of RFC 3339. */
 export function printTimestamp(time: Timestamp): string {
   const nanos = ((time.nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const seconds = new Date(Number((time.nanos - nanos) / 1_000_000n)).toISOString().slice(0, 19);
@@ -220,7 +219,7 @@ export function printTimestamp(time: Timestamp): string {
   return `${seconds}${fraction}Z`;
 }
 
-/** Prints a duration in seconds, as CEL does. */
+/** Durations are printed in seconds, as in CEL. */
 export const printDuration = (span: Duration): string => `${Number(span.nanos) / 1e9}s`;
 
 const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -272,7 +271,6 @@ const conversions: Overload[] = [
   fn('type', [A], TYPE, (value: unknown) => typeValue(nameOfType(value))),
 ];
 
-/** Returns a value that represents a type. */
 export function typeValue(name: string): Opaque {
   return {
     opaque: 'type',
@@ -309,7 +307,6 @@ const dateParts: readonly (readonly [string, (date: Date) => number])[] = [
   ['getMilliseconds', (date) => date.getUTCMilliseconds()],
 ];
 
-/** Returns the offset of a time zone in milliseconds: `+02:00`, `-08:00` or `UTC`. */
 function zoneOffset(zone: string): number {
   const parts = /^([+-]?)(\d{2}):(\d{2})$/.exec(zone);
   if (parts === null) return zone === 'UTC' || zone === 'Z' ? 0 : fail(`unknown time zone ${zone}`);
@@ -335,7 +332,6 @@ const times: Overload[] = [
   ...spans.map(([name, unit]) => method(name, [DURATION], INT, (span: Duration) => span.nanos / unit)),
 ];
 
-/** The standard functions of CEL. */
 export const standardLibrary: readonly Overload[] = [
   ...arithmetic,
   ...relations,

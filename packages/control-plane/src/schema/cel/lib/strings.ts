@@ -69,7 +69,7 @@ function split(text: string, separator: string, limit = -1n): string[] {
   return [...parts.slice(0, count - 1), parts.slice(count - 1).join(separator)];
 }
 
-/** Prints a value as `%s` in `format` does. */
+/** Prints a value like `%s` in `format`. */
 function print(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `[${value.map(print).join(', ')}]`;
@@ -218,7 +218,7 @@ const lists: Overload[] = [
 const sameKind = (list: readonly unknown[]): boolean =>
   list.every((item) => order(item, item) !== undefined && order(list[0], item) !== undefined);
 
-/** Sorts a list by a list of keys. The key of an item has the same position as the item. The sort is stable. */
+/** The key of an item has the position of the item, and the sort is stable. */
 function sortBy(list: readonly unknown[], keys: readonly unknown[]): unknown[] {
   if (list.length === 0) return [];
   if (order(keys[0], keys[0]) === undefined) return fail('list elements must be comparable');
@@ -240,7 +240,7 @@ function slice(list: readonly unknown[], start: bigint, end: bigint): unknown[] 
 const flatten = (list: readonly unknown[], depth = 1n): unknown[] =>
   depth < 0n ? fail('level must be non-negative') : list.flat(toIndex(depth) as 1);
 
-/** The maximum number of items of a list that `lists.range` creates. */
+/** The maximum length of a list from `lists.range`. */
 const MAX_RANGE = 1_000_000n;
 
 function range(count: bigint): bigint[] {
@@ -252,7 +252,6 @@ function range(count: bigint): bigint[] {
 const distinct = (list: readonly unknown[]): unknown[] =>
   list.filter((item, at) => !list.slice(0, at).some((other) => equal(item, other)));
 
-/** The list functions of cel-go. */
 const extendedLists: Overload[] = [
   method('slice', [listOf(A), INT, INT], listOf(A), slice),
   method('flatten', [listOf(listOf(A))], listOf(A), flatten),
@@ -264,5 +263,5 @@ const extendedLists: Overload[] = [
   ...COMPARABLE.map((type) => method('@sortByAssociatedKeys', [listOf(A), listOf(type)], listOf(A), sortBy)),
 ];
 
-/** Functions for strings, regular expressions, lists and sets: the extensions that Kubernetes enables. */
+/** The extensions for strings, regular expressions, lists and sets that Kubernetes enables. */
 export const stringLibrary: readonly Overload[] = [...strings, ...lists, ...extendedLists];

@@ -5,51 +5,43 @@ import type { Expr, Literal } from '../syntax/ast.ts';
 import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from '../types/types.ts';
 import { CelRuntimeError, Uint } from './values.ts';
 
-/** The values of variables during an evaluation, and the remaining number of steps. */
 export interface Frame {
   readonly slots: unknown[];
   steps: number;
 }
 
-/** Computes the value of a part of a plan. */
 export type Run = (frame: Frame) => unknown;
 
-/** A checked part of an expression, and the properties of its value. */
 export interface Compiled extends Sized {
   readonly run: Run;
-  /** The maximum cost of the expression. The estimate equals the estimate of cel-go. */
+  /** The maximum cost of the expression, as in cel-go. */
   readonly cost: number;
   /** The types of the items, for a list literal. */
   readonly parts?: readonly CelType[];
 }
 
-/** A variable in scope, and the position of its value in a frame. */
+/** The position is the position of the value in a frame. */
 export interface Variable {
   readonly name: string;
   readonly slot: number;
   readonly type: CelType;
   readonly place?: Place | undefined;
-  /** The size of the value, if the expression determines the size. A size from `place` takes precedence. */
+  /** The size that the expression determines, if it is known. A size from `place` takes precedence. */
   readonly size?: Size | undefined;
   readonly entries?: Entries | undefined;
 }
 
-/** The context for the compilation of expressions. */
 export interface Scope {
   compile(expr: Expr): Compiled;
-  /** Records an error, and returns a placeholder for the invalid part of the expression. */
+  /** Returns a placeholder for the invalid part of the expression. */
   issue(at: number, message: string): Compiled;
   /**
-   * Records an error about a literal with parts of several types. In arguments of `format`, and in expressions with
-   * other errors, the error is ignored.
+   * An error about parts of several types is ignored in arguments of `format`, and in expressions with other errors.
    */
   mixed(at: number, message: string): void;
   /** Returns whether an expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
-  /**
-   * Returns the place below another place. If a value has no place, the estimate of kube-apiserver confuses the parts
-   * of the value with `self`.
-   */
+  /** If a value has no place, kube-apiserver confuses the parts of the value with `self`. */
   below(place: Place | undefined, step: (place: Place) => Place): Place | undefined;
   /** Compiles a part of an expression with additional variables in scope. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;

@@ -21,7 +21,6 @@ const shortCircuit =
     throw failure;
   };
 
-/** Returns the compile error for an operand of `&&` or `||` that is not a bool. */
 export const notBool = (type: CelType): string => `expected type 'bool' but found '${printType(type)}'`;
 
 /** Plans `&&` and `||`. */

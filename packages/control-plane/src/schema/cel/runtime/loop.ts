@@ -17,9 +17,7 @@ function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
   }
 }
 
-/**
- * Plans the loop of a macro. For each item, the loop sets the slots of the variables and then evaluates the arguments.
- */
+/** For each item, the loop sets the slots of the variables and evaluates the arguments. */
 export function loop(expr: Comprehension, range: Run, slots: readonly number[], args: readonly Run[]): Run {
   const [first = 0, second] = slots;
   const [predicate, transform] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
@@ -80,10 +78,7 @@ export function loop(expr: Comprehension, range: Run, slots: readonly number[], 
   }
 }
 
-/**
- * Evaluates a test for each item until an item determines the result. If no item determines the result and a test
- * failed, `decide` throws the error of the test.
- */
+/** If no item determines the result and a test failed, the error of the test is thrown. */
 function decide(items: Iterable<unknown>, test: () => boolean, decisive: boolean): boolean {
   let failure: CelRuntimeError | undefined;
   for (const _ of items) {

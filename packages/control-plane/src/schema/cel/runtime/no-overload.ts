@@ -35,8 +35,8 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * The operators and functions for which the Go value of a type reports its own error. For all other operators, the
- * error says that the operator has no overload.
+ * For these operators and functions, the Go type of the value reports its own error. The error of any other operator
+ * says that the operator has no overload.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -53,14 +53,13 @@ const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
   size: new Set(['string', 'bytes', 'list', 'map', ...TIMES]),
 };
 
-/** Returns the error for a call if no overload accepts its values. */
 export function noOverload(name: string, values: readonly unknown[]): CelRuntimeError {
   const [first] = values;
   const looking = LOOKING[name];
   if (looking !== undefined) {
     return new CelRuntimeError(looking.has(typeWord(first)) ? 'no such overload' : `no such overload: ${name}`);
   }
-  // The error for a function with one argument contains the type of the argument.
+  // The error of a function with one argument contains the type of the argument.
   const isPlain = /^[A-Za-z]/.test(name) && values.length === 1;
   return new CelRuntimeError(isPlain ? `no such overload: ${name}(${typeWord(first)})` : 'no such overload');
 }

@@ -2,7 +2,6 @@ import { equalJson, isNumber, isRecord, own } from '../../../apimachinery/object
 import type { SchemaNode } from '../../model/node.ts';
 import { unescapeName } from '../types/types.ts';
 
-/** An unsigned integer. */
 export class Uint {
   readonly value: bigint;
   constructor(value: bigint) {
@@ -10,7 +9,7 @@ export class Uint {
   }
 }
 
-/** A point in time, in nanoseconds since 1970. */
+/** Nanoseconds since 1970. */
 export class Timestamp {
   readonly nanos: bigint;
   constructor(nanos: bigint) {
@@ -18,7 +17,7 @@ export class Timestamp {
   }
 }
 
-/** A span of time in nanoseconds. */
+/** A time span in nanoseconds. */
 export class Duration {
   readonly nanos: bigint;
   constructor(nanos: bigint) {
@@ -47,7 +46,7 @@ export interface Opaque {
 export const isOpaque = (value: unknown): value is Opaque =>
   typeof value === 'object' && value !== null && 'opaque' in value && 'equals' in value;
 
-/** A map: either a literal map, or a JSON object. The fields of a JSON object are converted at each read. */
+/** The fields of a JSON object are converted at each read. */
 export interface CelMap {
   get(key: unknown): unknown;
   has(key: unknown): boolean;
@@ -135,7 +134,6 @@ export class DataMap implements CelMap {
 
 export const isMap = (value: unknown): value is CelMap => value instanceof DataMap || value instanceof LiteralMap;
 
-/** An error during the evaluation of an expression. */
 export class CelRuntimeError extends Error {
   override readonly name = 'CelRuntimeError';
 }
@@ -176,7 +174,7 @@ export function parseDuration(text: string): Duration | undefined {
   return new Duration(text.startsWith('-') ? -nanos : nanos);
 }
 
-/** Returns the name of the type of a value in Go (`%T`). */
+/** Prints a type like `%T` in Go. */
 function goTypeOf(value: unknown): string {
   if (Array.isArray(value)) return '[]interface {}';
   if (isRecord(value)) return 'map[string]interface {}';
@@ -186,8 +184,7 @@ function goTypeOf(value: unknown): string {
 }
 
 /**
- * Checks that a value has the type of its schema. The server does not validate the types of objects of other kinds, so
- * this check is necessary.
+ * The server does not validate objects of other kinds, so the type of a value may differ from its schema.
  * @throws CelRuntimeError
  */
 function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): void {
@@ -206,7 +203,7 @@ function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): 
   }
 }
 
-/** Converts a JSON value to a CEL value by its schema. Without a schema, integers become ints. */
+/** Without a schema, integers become ints. */
 export function toCel(value: unknown, node: SchemaNode | undefined): unknown {
   if (node !== undefined && value !== null && value !== undefined) checkData(value, node);
   switch (typeof value) {
@@ -237,9 +234,7 @@ const plainNumber = (value: unknown): bigint | number =>
 const equalLists = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((item, at) => equal(item, b[at]));
 
-/**
- * Returns whether two CEL values are equal. Numbers are compared by value, and all other values by type and content.
- */
+/** Numbers are compared by value, and all other values by type and content. */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   // biome-ignore lint/suspicious/noDoubleEquals: an int and a double of the same value are equal here.
@@ -257,7 +252,7 @@ export function equal(a: unknown, b: unknown): boolean {
   return isOpaque(a) && a.equals(b);
 }
 
-/** Compares two values of one type, or two numbers. The result is undefined if the values are not comparable. */
+/** The result is undefined if the values are not comparable, such as values of different types. */
 export function order(a: unknown, b: unknown): number | undefined {
   if (isNumeric(a) && isNumeric(b)) {
     const [x, y] = [plainNumber(a), plainNumber(b)];

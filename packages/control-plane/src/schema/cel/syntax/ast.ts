@@ -1,7 +1,7 @@
 /** A CEL literal. Ints are bigint, doubles are number. */
 export type Literal = null | boolean | bigint | number | string | Uint8Array | { readonly uint: bigint };
 
-/** An expression. Errors in an expression refer to its offset in the source. */
+/** An expression. Errors in an expression contain its offset in the source. */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }
@@ -31,7 +31,6 @@ export interface ListItem {
   readonly optional: boolean;
 }
 
-/** A field in the creation of a structure. */
 export interface MessageField {
   readonly name: string;
   readonly value: Expr;
@@ -44,13 +43,12 @@ export interface MapEntry {
   readonly optional: boolean;
 }
 
-/** A macro over a list, a map, or an optional (`optMap`, `optFlatMap`). */
 export interface Comprehension {
   readonly kind: 'comprehension';
   readonly at: number;
   readonly macro: MacroName;
   readonly range: Expr;
-  /** The name of the only variable (item or key), or the names of two variables (index or key, and value). */
+  /** One name (item or key), or two names (index or key, and value). */
   readonly variables: readonly string[];
   readonly args: readonly Expr[];
 }
@@ -67,13 +65,12 @@ export type MacroName =
   | 'optMap'
   | 'optFlatMap';
 
-/** An error in an expression, and its position. */
 export interface CelIssue {
   readonly at: number;
   readonly message: string;
 }
 
-/** The error for an expression that does not compile. The message has the format of cel-go. */
+/** The message has the format of cel-go. */
 export class CelCompileError extends Error {
   override readonly name = 'CelCompileError';
 
@@ -82,7 +79,7 @@ export class CelCompileError extends Error {
   }
 }
 
-/** The error for an expression that compiles, but whose program cannot be created. */
+/** The expression compiles, but its program cannot be created. */
 export class CelProgramError extends CelCompileError {
   constructor(reason: string) {
     super('', []);
@@ -95,7 +92,7 @@ function printIssue(source: string, issue: CelIssue): string {
   const line = before.split('\n').length;
   const column = issue.at - (before.lastIndexOf('\n') + 1);
   const text = source.split('\n')[line - 1] ?? '';
-  // A character of several bytes gets a wide dot or a wide arrow, because such a character is often wide.
+  // A character of several bytes gets a wide dot or arrow, because the character is often wide.
   const marks = [...text.slice(0, column)].map((char) => (char > '\x7f' ? '\uff0e' : '.')).join('');
   const arrow = text.charCodeAt(column) > 0x7f ? '\uff3e' : '^';
   const characters = [...before.slice(before.lastIndexOf('\n') + 1)].length;

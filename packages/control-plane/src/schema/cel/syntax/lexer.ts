@@ -1,6 +1,5 @@
 import { CelCompileError } from './ast.ts';
 
-/** A token of an expression. */
 export interface Token {
   readonly kind: 'ident' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'symbol' | 'end';
   readonly text: string;
@@ -54,7 +53,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '?': '?',
 };
 
-/** Splits an expression into tokens. @throws CelCompileError for an invalid token */
+/** @throws CelCompileError for an invalid token */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;

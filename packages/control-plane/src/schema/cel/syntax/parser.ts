@@ -9,8 +9,8 @@ const PRIMARY =
 
 const RELATIONS = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
 
-/** Macros by their name and their number of arguments. The receiver does not count as an argument. */
-/** The name of the variable in `sortBy`. No expression can contain this name. */
+/** The key is the name and the number of arguments, without the receiver. */
+/** No expression can contain the name of this variable in `sortBy`. */
 const SORTED = '@__sortBy_input__';
 
 const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new Map([
@@ -34,7 +34,7 @@ const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new
   ['optFlatMap/2', { macro: 'optFlatMap', variables: 1 }],
 ]);
 
-/** Returns the name of the structure in an expression such as `a.b.c`, or undefined if the expression is not a name. */
+/** Returns the structure name in an expression such as `a.b.c`, or undefined if the expression is not a name. */
 function nameOf(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.optional) return undefined;
@@ -177,9 +177,7 @@ class Parser {
     return this.suffixes(this.primary());
   }
 
-  /**
-   * Throws the error for a dot without a field. As in cel-go, the error contains the failed grammar rule and the input.
-   */
+  /** As in cel-go, the error contains the failed grammar rule and the input. */
   private noField(dot: Token, found: Token, optional: boolean): never {
     if (optional) return this.fail(`mismatched input '${found.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`);
     const read = found.kind === 'end' ? '' : this.source.slice(dot.at + 1, found.at) + found.text;
@@ -241,7 +239,7 @@ class Parser {
     return { kind: 'call', at, name, target, args };
   }
 
-  /** Parses `sortBy`. As in cel-go, `sortBy` becomes a sort by a list of keys, and `map` creates the list of keys. */
+  /** Parses `sortBy`. As in cel-go, `map` creates the list of keys for `sortBy`. */
   private sortBy(value: Expr, at: number, args: readonly Expr[]): Expr {
     const input: Expr = { kind: 'ident', at, name: SORTED };
     const keys = this.method(input, 'map', at, args);
@@ -348,5 +346,8 @@ class Parser {
   }
 }
 
-/** Parses an expression. @throws CelCompileError */
+/**
+ * Parses an expression.
+ * @throws CelCompileError
+ */
 export const parseCel = (source: string): Expr => new Parser(source).parse();

@@ -1,6 +1,6 @@
 import type { CelType } from './types.ts';
 
-/** A signature of a function. For a method, the first parameter is the receiver. */
+/** The first parameter of a method is the receiver. */
 export interface Overload {
   readonly name: string;
   readonly method: boolean;

@@ -1,6 +1,5 @@
 import { nodeOf, type SchemaNode } from '../../model/node.ts';
 
-/** The type of an expression. */
 export type CelType =
   | {
       readonly kind:
@@ -23,7 +22,7 @@ export type CelType =
   | { readonly kind: 'param'; readonly name: string }
   | ObjectType;
 
-/** A structure of a schema. Field types are computed at first use. */
+/** Field types are computed at first use. */
 export interface ObjectType {
   readonly kind: 'object';
   readonly name: string;
@@ -50,7 +49,6 @@ export const optionalOf = (item: CelType): CelType => ({ kind: 'optional', item 
 export const opaque = (name: string): CelType => ({ kind: 'opaque', name });
 export const param = (name: string): CelType => ({ kind: 'param', name });
 
-/** Prints a type in the format of cel-go. */
 export function printType(type: CelType): string {
   switch (type.kind) {
     case 'list':
@@ -82,7 +80,6 @@ const UNESCAPE: Readonly<Record<string, string>> = {
   __slash__: '/',
 };
 
-/** Converts an escaped name in a rule to the name of the property. */
 export function unescapeName(name: string): string {
   const word = /^__([a-z]+)__$/.exec(name)?.[1];
   if (word !== undefined && RESERVED.has(word)) return word;
@@ -90,8 +87,8 @@ export function unescapeName(name: string): string {
 }
 
 /**
- * Returns whether rules can read a value. Rules cannot read a value without a type, such as a value with unknown
- * fields. Rules also cannot read lists and maps of values without a type.
+ * Rules cannot read a value without a type, such as a value with unknown fields. Rules cannot read lists and maps of
+ * values without a type either.
  */
 export function isExposed(node: SchemaNode): boolean {
   if (node.intOrString) return true;
@@ -133,10 +130,7 @@ function typeOfFormat(format: string): CelType {
   return format === 'date' || format === 'date-time' ? TIMESTAMP : STRING;
 }
 
-/**
- * Returns the type of a field of an object, or undefined if the field does not exist. In the metadata, expressions can
- * read only name and generateName.
- */
+/** Expressions can read only the fields name and generateName of metadata. */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {
   const name = unescapeName(field);
   const property = type.node.properties.get(name);
@@ -158,7 +152,6 @@ export function nodeOfField({ node, isResource }: ObjectType, field: string): Sc
   return node.properties.get(name);
 }
 
-/** The fields of metadata that rules can read. */
 const METADATA: ObjectType = {
   kind: 'object',
   name: 'kubernetes.ObjectMeta',

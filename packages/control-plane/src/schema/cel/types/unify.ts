@@ -13,10 +13,7 @@ function sameKind(wanted: CelType, given: CelType): boolean {
 const takesNull = (type: CelType): boolean =>
   ['object', 'timestamp', 'duration', 'opaque', 'null', 'dyn'].includes(type.kind);
 
-/**
- * Returns whether a value of the type `given` can be assigned to the type `wanted`. The function adds bindings for type
- * parameters.
- */
+/** The function adds bindings for type parameters. */
 function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
   if (wanted.kind === 'param') {
     const bound = bindings.get(wanted.name);
@@ -55,13 +52,11 @@ function substitute(type: CelType, bindings: Bindings): CelType {
   }
 }
 
-/** An overload that matches the arguments, with the type of its result. */
 export interface Candidate {
   readonly overload: Overload;
   readonly result: CelType;
 }
 
-/** Returns the overloads that match the types of the arguments. */
 export function candidates(overloads: readonly Overload[], args: readonly CelType[]): Candidate[] {
   const found: Candidate[] = [];
   for (const overload of overloads) {
@@ -74,7 +69,7 @@ export function candidates(overloads: readonly Overload[], args: readonly CelTyp
   return found;
 }
 
-/** Returns the common type of two types, or dyn if they have no common type. */
+/** If the types have no common type, the result is dyn. */
 export function join(a: CelType, b: CelType): CelType {
   if (a.kind === 'dyn' || b.kind === 'dyn') return DYN;
   if (assignable(a, b, new Map()) && assignable(b, a, new Map())) return a;
