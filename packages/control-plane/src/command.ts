@@ -35,7 +35,7 @@ function parseAddress(text: string): string {
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000 };
 
-/** Parses a duration of a Kubernetes flag (`1h30m`, `90s`, `0`) to milliseconds. */
+/** Parses durations such as `1h30m`, `90s` or `0` to milliseconds. */
 function parseDuration(text: string): number {
   if (text === '0') return 0;
   if (!/^(\d+[hms])+$/.test(text)) throw new InvalidArgumentError('The value must be a duration such as 1h, 90m or 0.');
@@ -43,7 +43,7 @@ function parseDuration(text: string): number {
   return [...parts].reduce((sum, [, count = '', unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
 }
 
-/** Parses API versions with the format of kube-apiserver: `lifecycle.k8s.io/v1alpha1=true`. */
+/** Parses API versions in the format of kube-apiserver, for example `lifecycle.k8s.io/v1alpha1=true`. */
 function parseRuntimeConfig(text: string): string[] {
   return text.split(',').flatMap((entry) => {
     const [version = '', enabled = 'true'] = entry.split('=');
@@ -90,10 +90,7 @@ const command: Command = new Command('control-plane')
       ),
   });
 
-/**
- * Removes the value of an unknown flag from an argument. The parser would print the value, and the value may be a
- * secret.
- */
+/** Removes the value of an unknown flag, because the parser would print the value, and the value may be a secret. */
 const knownOrBare = (argument: string): string => {
   const [, flag] = /^(--[^=]+)=/.exec(argument) ?? [];
   return flag === undefined || command.options.some(({ long }) => long === flag) ? argument : flag;
@@ -128,9 +125,7 @@ const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.re
 
 const announced = Promise.withResolvers<void>();
 
-/**
- * Writes a file that only its owner can read. An existing file, for example a copy, may be readable by other users.
- */
+/** Removes an existing file first, because other users may be able to read the existing file. */
 function writePrivately(path: string, text: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);
@@ -145,7 +140,7 @@ async function start(): Promise<ControlPlane> {
     ...(flags.advertiseAddress === undefined ? {} : { advertiseAddress: flags.advertiseAddress }),
     runtimeConfig: flags.runtimeConfig,
     ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
-    // The controllers need half of the start time, so the controllers start after the program has printed the line
+    // The start of the controllers takes half of the start time, so the controllers start after the program has printed
     // `ready`.
     controllersAfter: announced.promise,
     onControllerError: (controller, _key, error) => {
@@ -171,8 +166,8 @@ const plane = await start().catch((error: unknown) =>
   fail(error instanceof StoreError ? `${error.message}; use another --data-dir` : error),
 );
 
-// The flags limit the young generation to 16 MB, and the heap to 1.5 times its live size. By default, many writes
-// permanently enlarge the young generation to 48 MB, and the heap to twice its live size.
+// The V8 flags limit the young generation to 16 MB, and the heap to 1.5 times its live size. With the defaults of V8,
+// many writes permanently enlarge the young generation to 48 MB, and the heap to twice its live size.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=50');
 
@@ -191,7 +186,7 @@ async function stop(): Promise<void> {
 
 process.on('SIGTERM', () => void stop());
 process.on('SIGINT', () => void stop());
-// If the parent has an IPC channel to this process, the end of the parent also ends this process.
+// If the parent process has an IPC channel to this process, the end of the parent ends this process.
 if (process.channel !== undefined) process.on('disconnect', () => void stop());
 
 process.stdout.write(`ready ${plane.url}\n`);

@@ -35,9 +35,9 @@ import type { Store, StoreSnapshot } from './store/store.ts';
 export type { RequestLogEntry } from './server/handler.ts';
 export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
-/** The options of a control plane. All options have defaults. */
+/** All options of a control plane have defaults. */
 export interface ControlPlaneOptions {
-  /** The source of time. By default, the control plane uses the clock of the system. */
+  /** The default is the clock of the system. */
   readonly clock?: Clock;
   /** Returns a random number in [0, 1), for generated names, uids and tokens. Default: `Math.random`. */
   readonly random?: () => number;
@@ -51,59 +51,59 @@ export interface ControlPlaneOptions {
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /**
-   * The TCP port on 127.0.0.1. The value 0 selects a free port. Without `port`, no socket is opened, and only this
-   * process can send requests.
+   * The TCP port on 127.0.0.1. The value 0 selects a free port. Without `port`, the control plane opens no socket, and
+   * only this process can send requests.
    */
   readonly port?: number;
   /**
-   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. The address cannot be a loopback address.
-   * With a socket, the default is the first address of this host, as in kube-apiserver. Without a socket, the default
-   * is 192.0.2.1. The server listens only on 127.0.0.1.
+   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. The advertised address cannot be a loopback
+   * address. With a socket, the default is the first address of this host, as in kube-apiserver. Without a socket, the
+   * default is 192.0.2.1. The server listens only on 127.0.0.1.
    */
   readonly advertiseAddress?: string;
   /** The controllers to run: all (default), none, or the controllers with these names. */
   readonly controllers?: boolean | readonly string[];
   /**
-   * A promise that delays the start of the controllers. By default, the controllers start before the control plane is
-   * returned. With a promise, a server process answers requests before the controllers start.
+   * A promise that delays the start of the controllers, so that a server process answers requests before the
+   * controllers start. By default, the controllers start before the control plane is returned.
    */
   readonly controllersAfter?: Promise<unknown>;
-  /** The rates of evictions from unreachable nodes, with the names and defaults of the flags of kube-controller-manager. */
+  /**
+   * The rates of evictions from unreachable nodes. Names and defaults are those of the flags of
+   * kube-controller-manager.
+   */
   readonly evictionRules?: Partial<EvictionRules>;
   /** CustomResourceDefinitions that exist from the start. */
   readonly crds?: readonly object[];
   /**
    * Additional alpha API versions to serve, as in `--runtime-config` of kube-apiserver. The only supported version is
-   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. By default, the list is empty.
+   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. The default is an empty list.
    */
   readonly runtimeConfig?: readonly string[] | undefined;
-  /** The token of the administrator. By default, `adminToken` is the stored token of the folder, or a random token. */
+  /** The default is the stored token of the folder, or a random token. */
   readonly adminToken?: string;
   /**
    * Whether a request from this process without credentials has the permissions of the administrator. The default is
-   * true. If the value is false, this request has the anonymous user.
+   * true. If `trustInProcess` is false, a request without credentials has the anonymous user.
    */
   readonly trustInProcess?: boolean;
-  /** Called once for every answered request. */
+  /** Reports every answered request once. */
   readonly requestLog?: (entry: RequestLogEntry) => void;
-  /** Called for each failure in a controller. The controller retries the failed work. */
+  /** Reports each failed task of a controller. The controller retries the task. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /**
-   * Called once when writes to the store fail permanently. A full store does not cause this call. No write is
-   * acknowledged after the call.
+   * Reports a permanent failure of writes to the store once. A full store is no permanent failure. After this report,
+   * the store acknowledges no write.
    */
   readonly onStoreFailure?: (error: Error) => void;
-  /** Sends calls to admission webhooks. By default, the calls use HTTPS. */
+  /** Sends calls to admission webhooks (default: HTTPS). */
   readonly webhookTransport?: WebhookTransport;
   /**
-   * The time for which an Event exists after its last write, in milliseconds. By default, `eventTtlMs` is an hour, as
-   * in `--event-ttl` of kube-apiserver. If the value is 0, Events never expire.
+   * The time for which an Event exists after its last write, in milliseconds. The default is an hour, as for
+   * `--event-ttl` of kube-apiserver. With the value 0, Events never expire.
    */
   readonly eventTtlMs?: number;
-  /**
-   * The time for which changes are available to watches and pages, in milliseconds. By default, `historyMs` is 5
-   * minutes.
-   */
+  /** The time for which changes are available to watches and pages, in milliseconds. The default is 5 minutes. */
   readonly historyMs?: number;
 }
 
@@ -114,26 +114,23 @@ export interface ControlPlane {
    * administrator. A watch is a stream of JSON lines that ends when the signal of the request aborts.
    */
   fetch(request: Request): Promise<Response>;
-  /**
-   * Sends a request for the clients of `@mcm/kube`, with the permissions of the administrator. This method is faster
-   * than {@link fetch}.
-   */
+  /** The clients of `@mcm/kube` use this method, which is faster than {@link fetch}. */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
   /**
-   * Returns a kubeconfig (YAML) with the CA. The kubeconfig also contains the token and a client certificate of the
-   * administrator. Without a socket, the kubeconfig contains the server `https://127.0.0.1`.
+   * Returns a kubeconfig (YAML) with the CA, the token and a client certificate of the administrator. Without a socket,
+   * the server in the kubeconfig is `https://127.0.0.1`.
    */
   kubeconfig(): string;
-  /** The URL of the server, `https://127.0.0.1:PORT`. Without a socket, `url` is undefined. */
+  /** `https://127.0.0.1:PORT`, or undefined without a socket. */
   readonly url: string | undefined;
   readonly adminToken: string;
-  /** The CA certificate (PEM). Without a socket, `caCertificate` is undefined. */
+  /** The CA certificate (PEM), or undefined without a socket. */
   readonly caCertificate: string | undefined;
-  /** Copies the store. A second control plane can start with the copy. */
+  /** Copies the store. A second control plane can start with the snapshot. */
   snapshot(): StoreSnapshot;
   /**
    * Removes all earlier changes, like a compaction of etcd. After the removal, a new watch or a further page from an
-   * older version gets the status 410.
+   * older version fails with the status 410.
    */
   compact(): void;
   /** Ends watches and controllers, and closes the socket and the store. */
@@ -149,7 +146,8 @@ const hexToken = (random: () => number): string =>
   Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
 
 /**
- * Starts a control plane in this process. @throws Error if the port or the store is not available. The message is one
+ * Starts a control plane in this process.
+ * @throws Error if the port or the store is not available. The message is one
  * sentence
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
@@ -203,7 +201,7 @@ async function serve(
 
   let made: CertificateAuthority | undefined;
   let adminPair: KeyPair | undefined;
-  /** Without a socket, the CA is created only when a certificate is requested. */
+  /** Without a socket, the first request for a certificate creates the CA. */
   const authorityOf = (): CertificateAuthority => {
     made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
     return made;
@@ -253,7 +251,7 @@ async function serve(
   };
 }
 
-/** Creates the system objects and the CRDs of the options. The result is the running lifecycle of CRDs. */
+/** Returns the running lifecycle of CRDs. */
 async function fillRegistry(registry: Registry, crds: readonly object[]): Promise<CrdLifecycle> {
   registry.admission.add(terminatingCrds);
   registry.admission.add(namespaceLifecycle(registry));
@@ -267,7 +265,10 @@ async function fillRegistry(registry: Registry, crds: readonly object[]): Promis
   return lifecycle;
 }
 
-/** Opens the socket. @throws Error if the port is not available. The message is one sentence */
+/**
+ * Opens the socket.
+ * @throws Error if the port is not available. The message is one sentence
+ */
 async function listenOn(handler: Handler, port: number, authority: CertificateAuthority): Promise<Listener> {
   const { key, certificate } = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc']);
   return listen(handler, { port, key, certificate, caCertificate: authority.certificate }).catch(

@@ -2,11 +2,10 @@ import { type ControlPlane, type ControlPlaneOptions, type PlaneRequest, startCo
 import { unlessAborted } from './server/transport.ts';
 import type { StoreSnapshot } from './store/store.ts';
 
-/** Options of a restore. */
 export interface RestoreOptions {
   /**
-   * The number that a restore adds to the revision of the backup, as `etcdutl snapshot restore --bump-revision` does.
-   * With the default 0, a restore can decrease the revision.
+   * The number that a restore adds to the revision of the backup, like `etcdutl snapshot restore --bump-revision`. With
+   * the default 0, a restore can decrease the revision.
    */
   readonly bumpRevision?: number;
 }
@@ -15,16 +14,15 @@ export interface RestoreOptions {
 export interface RestorablePlane
   extends Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'compact' | 'close' | 'kubeconfig'> {
   /**
-   * Ends the current control plane and its watches, and then starts a control plane with the objects and the revision
-   * of the backup.
+   * Ends the current control plane and its watches, and starts a control plane with the objects and the revision of the
+   * backup.
    */
   restore(snapshot: StoreSnapshot, options?: RestoreOptions): Promise<void>;
   /**
-   * Ends all connections immediately, as after a crash. All requests are refused until `restart`. Copy the files of the
-   * store before the next turn of the event loop, because the control plane may still write.
+   * Ends all connections immediately, as after a crash, and refuses all requests until `restart`. Copy the files of the
+   * store before the next turn of the event loop, because the control plane may write later.
    */
   crash(): void;
-  /** Starts a control plane with a store after `crash`. */
   restart(store: NonNullable<ControlPlaneOptions['store']>): Promise<void>;
 }
 

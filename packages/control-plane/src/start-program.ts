@@ -1,8 +1,8 @@
-/** The oldest supported version of Node.js. The field `engines` of the packages contains this version too. */
+/** The oldest supported version of Node.js, as in the field `engines` of the packages. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * Returns the error for a version of Node.js that is too old. For a supported version, the result is undefined.
+ * The result is undefined for a supported version of Node.js.
  * @param version such as `20.20.2`
  */
 function oldNode(name: string, version: string): string | undefined {
@@ -37,7 +37,7 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
   // contains JavaScript.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // The handler prints the cause as the last line. By default, Node.js prints its version as the last line.
+    // Node.js would print its version as the last line, so the handler prints the cause as the last line.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

@@ -2,7 +2,7 @@ import type { Clock } from './apimachinery/objects/clock.ts';
 import type { ApiObject, ObjectMeta } from './apimachinery/objects/object.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './plane.ts';
 
-/** A clock for tests. Only `advance` changes its time. */
+/** Only `advance` changes the time of this clock. */
 export class StillClock implements Clock {
   #now = Date.parse('2026-01-01T00:00:00Z');
   readonly #timers = new Set<{ at: number; fn: () => void }>();
@@ -21,7 +21,7 @@ export class StillClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Advances the time, and fires all due timers in order. */
+  /** Fires all due timers in order. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -45,7 +45,7 @@ export async function settle(): Promise<void> {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The body of the response: an object, a list or a Status. If the body is not JSON, `message` contains the text. */
+  /** `message` contains the text of a body that is not JSON. */
   readonly body: AnswerBody;
 }
 
@@ -60,7 +60,6 @@ export interface WatchEvent {
   readonly object: ApiObject;
 }
 
-/** A client of a control plane in this process. */
 export class TestClient {
   readonly plane: ControlPlane;
 
@@ -81,7 +80,7 @@ export class TestClient {
     return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : { message: text } };
   }
 
-  /** Opens a watch. After the server has closed the watch, `ended` is true. */
+  /** Opens a watch. `ended` is true after the server has closed the watch. */
   async watch(path: string) {
     const gone = new AbortController();
     const response = await this.plane.fetch(new Request(`https://plane${path}`, { signal: gone.signal }));
@@ -111,7 +110,6 @@ export async function startTestPlane(options: ControlPlaneOptions = {}) {
   return { clock, plane, client: new TestClient(plane) };
 }
 
-/** Returns a CRD of `things.x.dev` (kind Thing, version v1) with this schema. */
 export const thingCrd = (openAPIV3Schema: object = { type: 'object' }) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

@@ -1,4 +1,2 @@
-/**
- * Whether the tests run thoroughly. `.ci/run` sets `MCM_THOROUGH`. Without `MCM_THOROUGH`, tests use a fixed sample.
- */
+/** `.ci/run` sets `MCM_THOROUGH`. Without `MCM_THOROUGH`, tests use a fixed sample. */
 export const isThorough: boolean = Number(process.env.MCM_THOROUGH ?? 0) >= 1;

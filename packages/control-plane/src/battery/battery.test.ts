@@ -41,7 +41,6 @@ interface Runner {
 
 const isPassed = ({ outcome }: Report['results'][number]): boolean => outcome === 'passed';
 
-/** The largest category, with half of all cases. */
 const LARGEST = 'fuzz';
 
 const folder = new URL('../../testdata/battery/', import.meta.url);
@@ -68,8 +67,8 @@ test.each(Object.entries(FLOORS).filter(([category]) => isThorough || category !
     const play = () => runner.runBattery({ transport, files: [file], log: () => undefined });
     const report = await play();
     expect(report.results).toHaveLength(cases.length);
-    // Times have whole seconds. If a new second starts between two writes of a case, the times differ from the
-    // recording. The second run of a case starts at another time.
+    // The recorded times have whole seconds, so a case fails if a new second starts between two of its writes. The
+    // second run starts at another fraction of a second.
     const again = report.passed < floor ? await play() : report;
     const passed = new Set([...report.results, ...again.results].filter(isPassed).map(({ name }) => name));
     const failed = report.results.filter(({ name, outcome }) => outcome === 'failed' && !passed.has(name));

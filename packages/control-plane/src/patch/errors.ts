@@ -1,4 +1,4 @@
-/** Returns the type name of a value, as the errors of Go's JSON decoder print it. */
+/** Returns the type name that Go's JSON decoder prints in errors. */
 export function goTypeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

@@ -88,7 +88,7 @@ const fitting = fc
 
 const objectOf = (spec: unknown): ApiObject => ({ apiVersion: 'g/v1', kind: 'K', metadata: { name: 'x' }, spec });
 
-/** Runs a function. Any error except a refusal of the request fails the test. */
+/** Runs a function. Any error except the refusal of a request fails the test. */
 function refusedOrDone(run: () => unknown): void {
   try {
     run();

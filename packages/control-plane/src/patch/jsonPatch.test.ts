@@ -117,8 +117,8 @@ describe('applyJsonPatch', () => {
   });
 
   it('copies are accepted up to the limit, counted in bytes of JSON', () => {
-    // The JSON of this text contains two quotes, a character of two bytes, and a character that Go writes as an escape
-    // with six characters.
+    // The JSON of this text contains two quotes, a two-byte character, and a character that Go escapes with six
+    // characters.
     const text = `${'x'.repeat(MAX_COPIED_BYTES / 2 - 10)}é<`;
     const copy = (path: string) => ({ op: 'copy', from: '/text', path });
     const copied = applyJsonPatch({ text }, [copy('/a'), copy('/b')]);

@@ -3,9 +3,8 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 import { goTypeName } from './errors.ts';
 
-/** The maximum number of operations in a patch. */
 export const MAX_OPERATIONS = 10_000;
-/** The maximum number of bytes of JSON that the `copy` operations of a patch may copy in total, as in kube-apiserver. */
+/** The maximum total of JSON bytes that the `copy` operations of a patch may copy, as in kube-apiserver. */
 export const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 interface Operation {
@@ -41,7 +40,7 @@ function parseOperation(entry: unknown): Operation {
   return { op: text('op'), path: text('path'), from: text('from'), value: (own(entry, 'value') ?? null) as Json };
 }
 
-/** Splits a pointer into its reference tokens. The part before the first slash is ignored, as in evanphx/json-patch. */
+/** The part of a pointer before the first slash is ignored, as in evanphx/json-patch. */
 const tokens = (pointer: string): string[] =>
   pointer
     .split('/')
@@ -89,7 +88,7 @@ function add(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** Returns the value at a pointer. As in the real server, the value of an absent key is null. */
+/** As in kube-apiserver, the value of an absent key is null. */
 function get(document: Json, pointer: string): Json {
   const { container, token } = find(document, pointer);
   if (Array.isArray(container)) return container[index(token, container.length, false)] ?? null;
@@ -103,10 +102,7 @@ function remove(document: Json, pointer: string): void {
   else throw refused();
 }
 
-/**
- * Replaces the value at a pointer. The library of kube-apiserver adds a missing key to a map, although RFC 6902 refuses
- * a missing key.
- */
+/** The library of kube-apiserver adds a missing key to a map, although RFC 6902 requires an error. */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;
   const { container, token } = find(document, pointer);
@@ -115,11 +111,10 @@ function replace(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** Counts the bytes that the operations of a patch copy. */
 class Copies {
   #bytes = 0;
 
-  /** Returns a copy of a value. @throws StatusError 422 if the copies of the patch exceed `MAX_COPIED_BYTES` */
+  /** @throws StatusError 422 if the copies of the patch exceed `MAX_COPIED_BYTES` */
   of(value: Json): Json {
     this.#bytes += goJsonBytes(value);
     if (this.#bytes > MAX_COPIED_BYTES) throw refused();

@@ -3,7 +3,7 @@ import type { JsonObject } from '../apimachinery/objects/object.ts';
 import { applyMergePatch } from './mergePatch.ts';
 
 describe('applyMergePatch', () => {
-  // The examples of RFC 7386, appendix A, in which the target and the patch are objects.
+  // Examples of RFC 7386, appendix A, with objects as target and patch.
   it.each([
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],

@@ -11,25 +11,21 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
     const before = own(result, key);
     if (value === null) delete result[key];
     else if (isRecord(value)) put(result, key, merge(before, value));
-    // If a list replaces an object, the list is copied unchanged. In all other cases, null values are removed from the
-    // patch.
+    // A list that replaces an object is copied unchanged. In all other cases, null values are removed.
     else put(result, key, isRecord(before) ? (cloneJson(value) as Json) : withoutNulls(value));
   }
   return result;
 }
 
-/**
- * Returns a value of the patch without null values, including nulls in lists. The function is used if the target object
- * does not contain the field.
- */
+/** Removes null values, including nulls in lists, if the target object does not contain the field. */
 function withoutNulls(value: unknown): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   return isRecord(value) ? merge(undefined, value) : (value as Json);
 }
 
 /**
- * Applies a merge patch (RFC 7386), and returns the result. The function does not change `target`. The result shares
- * unchanged parts with `target`.
+ * Applies a merge patch (RFC 7386), and returns the result. The result shares unchanged parts with `target`, which is
+ * not mutated.
  * @throws StatusError 400 when the patch is not an object.
  */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {

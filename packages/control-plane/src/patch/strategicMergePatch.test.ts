@@ -159,7 +159,7 @@ describe('refusals', () => {
 });
 
 describe('large lists', () => {
-  /** Items that count how often a test reads their names. */
+  /** The items count how often a test reads their names. */
   const counted = (count: number, prefix: string, extra: JsonObject, onRead: () => void): JsonObject[] =>
     Array.from({ length: count }, (_, at) =>
       Object.defineProperty({ ...extra }, 'name', {
@@ -188,8 +188,8 @@ describe('large lists', () => {
       patch({ containers }, { containers: change, '$setElementOrder/containers': $setElementOrder });
       return read;
     };
-    // With ten times as many items, sorting needs little more than ten times the reads. A comparison of all pairs would
-    // need 100 times the reads.
+    // Ten times as many items need little more than ten times the reads, but a comparison of all pairs would need 100
+    // times the reads.
     expect(reads(1000) / reads(100)).toBeLessThan(20);
   });
 });

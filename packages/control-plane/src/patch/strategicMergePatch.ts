@@ -12,7 +12,7 @@ import { mergeMaps } from './strategic/merge.ts';
  * without this strategy. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
  * `$deleteFromPrimitiveList/…`.
  *
- * @throws StatusError 400 for an invalid directive, 500 (as in the real server) for a missing merge key or an unknown
+ * @throws StatusError 400 for an invalid directive, 500 (as in kube-apiserver) for a missing merge key or an unknown
  * `$patch`
  */
 export function applyStrategicMergePatch(target: JsonObject, patch: JsonObject, schema: JsonSchema): JsonObject {

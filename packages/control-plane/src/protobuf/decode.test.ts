@@ -20,7 +20,6 @@ function varint(value: bigint): number[] {
   return out;
 }
 
-/** Returns a field with bytes, a text or a message. */
 const field = (number: number, value: string | Uint8Array): Uint8Array => {
   const body = bytes(value);
   return bytes(varint(BigInt((number << 3) | 2)), varint(BigInt(body.length)), body);
@@ -42,7 +41,7 @@ const refusal = (data: Uint8Array): StatusError['status'] => {
   throw new Error('nothing was refused');
 };
 
-/** Metadata as Go's clients send it: with all scalar fields, including empty fields. */
+/** Go's clients send all scalar fields of the metadata, even if they are empty. */
 const meta = (name: string, ...more: Uint8Array[]): Uint8Array =>
   field(
     1,

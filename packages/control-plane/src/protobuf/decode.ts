@@ -15,10 +15,7 @@ type Fields = Record<string, unknown>;
 
 const badRequest = (message: string): StatusError => new StatusError({ code: 400, reason: 'BadRequest', message });
 
-/**
- * Reads a time: seconds and nanoseconds since 1970. Go ignores the nanoseconds, except in a MicroTime. An empty message
- * is Go's zero time. In JSON, the zero time is null.
- */
+/** Go ignores the nanoseconds, except in a MicroTime. An empty message is Go's zero time, which is null in JSON. */
 function readTime(bytes: Uint8Array, isMicro: boolean): string | null {
   if (bytes.length === 0) return null;
   let seconds = 0n;
@@ -45,7 +42,7 @@ function readIntOrString(bytes: Uint8Array): number | string {
   return isString ? text : int;
 }
 
-/** Reads a message with a single field: a quantity, raw JSON, or a duration. */
+/** A quantity, raw JSON and a duration are messages with a single field. */
 function readWrapped(bytes: Uint8Array): { varint: bigint; bytes: Uint8Array } {
   let found: { varint: bigint; bytes: Uint8Array } = { varint: 0n, bytes: new Uint8Array() };
   for (const field of new WireReader(bytes).fields()) {
@@ -75,7 +72,7 @@ function readTexts(bytes: Uint8Array, number: number): string[] {
 
 const PROPS = 'apiextensions.v1.JSONSchemaProps';
 
-/** Reads a schema or its alternative: a list of schemas (A), a bool (B), or a list of texts (C). */
+/** Instead of a schema, the message may contain a list of schemas (A), a bool (B), or a list of texts (C). */
 function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   if (type === 'C') {
     const texts = readTexts(bytes, 2);
@@ -148,7 +145,7 @@ function readEntry(type: string, bytes: Uint8Array, depth: number): readonly [st
   return [key, value];
 }
 
-/** Returns the zero value of a type, for a map entry without a value. */
+/** The zero value is used for a map entry without a value. */
 const readDefault = (type: string, depth: number): unknown =>
   readValue(type, 0n, type === 'd' ? new Uint8Array(8) : new Uint8Array(), depth);
 
@@ -211,7 +208,6 @@ interface Envelope {
   contentType: string;
 }
 
-/** Reads `runtime.Unknown`: the type of the object and its bytes. */
 function readEnvelope(body: Uint8Array): Envelope {
   const problem = envelopeProblem(body);
   if (problem !== undefined) throw new WireError(problem);
@@ -230,7 +226,7 @@ function readEnvelope(body: Uint8Array): Envelope {
   return envelope;
 }
 
-/** Removes empty fields from metadata. The encoding contains all scalar fields, including empty fields. */
+/** Go encodes all scalar metadata fields, even if they are empty. */
 function dropEmptyMeta(meta: Fields): void {
   for (const key of Object.keys(meta)) {
     const value = meta[key];
@@ -240,7 +236,7 @@ function dropEmptyMeta(meta: Fields): void {
 
 /**
  * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields. The defaulting of the
- * kind removes the values that JSON would omit.
+ * kind removes the empty values that JSON would omit.
  * @throws StatusError 400 if the bytes are not a valid message, or if the field numbers of the kind are unknown
  */
 export function decodeProtobuf(

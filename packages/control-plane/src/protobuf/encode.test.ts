@@ -13,11 +13,11 @@ interface Event {
   readonly object: ApiObject;
 }
 
-/** A response of a real kube-apiserver, as JSON and as protobuf. */
+/** A response of kube-apiserver, as JSON and as protobuf. */
 interface Recorded {
   readonly path: string;
   readonly json: ApiObject | readonly Event[];
-  /** The protobuf response, encoded as base64. */
+  /** The protobuf response as base64. */
   readonly protobuf: string;
 }
 
@@ -82,7 +82,7 @@ function sampleOf(type: string, depth: number): unknown {
   const value: Record<string, unknown> = {};
   if (depth > WALK_DEPTH) return value;
   for (const [name, field] of Object.entries(fields)) {
-    // The envelope contains the type of an object. Nested objects have no type.
+    // The envelope contains the type of the object, and nested objects have no type.
     if ('metadata' in fields && (name === 'apiVersion' || name === 'kind')) continue;
     value[name] = sampleOf(field, depth + 1);
   }

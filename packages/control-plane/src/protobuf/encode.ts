@@ -7,7 +7,7 @@ import { WireWriter } from './writer.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An object with its type. Only APIVersions has no apiVersion. */
+/** Only APIVersions has no apiVersion. */
 type Typed = Pick<ApiObject, 'kind'> & Partial<Pick<ApiObject, 'apiVersion'>> & Fields;
 
 const NOTHING: Fields = {};
@@ -17,7 +17,7 @@ const record = (value: unknown): Fields => (isRecord(value) ? value : NOTHING);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const integer = (value: unknown): number | bigint =>
   typeof value === 'bigint' ? value : typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-/** Converts a scalar to text. The decoder of the kind has already refused all values except scalars. */
+/** The decoder of the kind has already refused all values except scalars. */
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
@@ -32,10 +32,7 @@ function writeText(writer: WireWriter, number: number, value: string): void {
   writer.head(number, mark);
 }
 
-/**
- * Writes a time: seconds and nanoseconds since 1970. Go's zero time is null in JSON, and nothing is written for the
- * zero time.
- */
+/** Go's zero time is null in JSON, and nothing is encoded for this time. */
 function writeTime(writer: WireWriter, value: unknown): void {
   if (typeof value !== 'string') return;
   const fraction = /\.(\d+)/.exec(value)?.[1] ?? '';
@@ -134,10 +131,7 @@ function writeMessage(writer: WireWriter, message: string, value: Fields): void 
   for (const [number, field] of fields.descending) writeField(writer, number, field, value);
 }
 
-/**
- * Writes a list of a kind: its metadata and its items. All list messages have one form, so the table does not contain
- * list messages.
- */
+/** All list messages have metadata and items, so the table contains no list messages. */
 function writeList(writer: WireWriter, item: string, value: Fields): void {
   for (const one of [...list(value.items)].reverse()) {
     const mark = writer.size;
@@ -149,10 +143,9 @@ function writeList(writer: WireWriter, item: string, value: Fields): void {
   writer.head(1, mark);
 }
 
-/** Returns whether a kind has a protobuf form: built-in kinds, their lists, Status and similar kinds. */
 export const hasProtobuf = (apiVersion: string, kind: string): boolean => formOf(apiVersion, kind) !== undefined;
 
-/** Writes `runtime.Unknown`: the type of the object and its bytes. @returns the number of bytes */
+/** Returns the number of bytes. */
 function writeEnvelope(writer: WireWriter, object: Typed): void {
   const { apiVersion = '', kind } = object;
   const form = formOf(apiVersion, kind);
@@ -171,8 +164,8 @@ function writeEnvelope(writer: WireWriter, object: Typed): void {
 }
 
 /**
- * Encodes an object, a list or a Status as `application/vnd.kubernetes.protobuf`, with the same bytes as Go's generated
- * code. Fields are sorted by number, and maps are sorted by key. Empty scalar fields are written, too.
+ * Uses the same bytes as Go's generated code: fields are sorted by number, and maps are sorted by key. Empty scalar
+ * fields are encoded too.
  * @throws RangeError if the kind has no protobuf form (see `hasProtobuf`)
  */
 export function encodeProtobuf(object: Typed): Uint8Array {
@@ -181,10 +174,7 @@ export function encodeProtobuf(object: Typed): Uint8Array {
   return writer.finish();
 }
 
-/**
- * Encodes a watch event: its length in four bytes, then a WatchEvent. The object in the watch event has its own
- * envelope.
- */
+/** The encoding consists of the length in four bytes, and a WatchEvent whose object has its own envelope. */
 export function encodeWatchEvent(type: string, object: Typed): Uint8Array {
   const writer = new WireWriter();
   writeEnvelope(writer, object);

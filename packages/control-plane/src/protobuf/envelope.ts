@@ -3,19 +3,19 @@ import { messageFields } from './messages.ts';
 /** The prefix of every body of `application/vnd.kubernetes.protobuf`. */
 export const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
 
-/** Returns the error for a body without the prefix `MAGIC`. For a body with the prefix, the result is undefined. */
+/** Returns the error for a body without the prefix `MAGIC`. */
 export function envelopeProblem(body: Uint8Array): string | undefined {
   if (body.length === 0) return 'empty data';
   if (MAGIC.every((byte, at) => body[at] === byte)) return undefined;
   return 'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]';
 }
 
-/** Types that have a message of meta.k8s.io in every group. */
+/** Types with a message of meta.k8s.io in every group. */
 const SHARED = /Options$|^(Status|PartialObjectMetadata(List)?|API(Versions|Group|GroupList|ResourceList))$/;
 
 /**
- * Returns the name of a message: `apps/v1` and `Deployment` → `apps.v1.Deployment`. A group is shortened to its first
- * word, and the core group is `core`. All versions of meta.k8s.io share the message PartialObjectMetadata.
+ * Message names have the form `apps.v1.Deployment`, with the first word of the group, or `core`. All versions of
+ * meta.k8s.io share the message PartialObjectMetadata.
  */
 function messageOf(apiVersion: string, kind: string): string {
   if (SHARED.test(kind)) return `meta.v1.${kind}`;
@@ -23,9 +23,7 @@ function messageOf(apiVersion: string, kind: string): string {
   return `${(group ?? '').split('.')[0]}.${version}.${kind}`;
 }
 
-/**
- * Returns the message of a kind, or of the items of a list kind. If the kind has no message, the result is undefined.
- */
+/** Returns the message of a kind, or of the items of a list kind, or undefined for a kind without a message. */
 export function formOf(apiVersion: string, kind: string): { message: string; isList: boolean } | undefined {
   const message = messageOf(apiVersion, kind);
   if (messageFields(message) !== undefined) return { message, isList: false };

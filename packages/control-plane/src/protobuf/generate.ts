@@ -8,11 +8,11 @@
  * - `s` string, `b` bool, `i` integer, `d` double, `y` bytes, `t` time, `m` time with microseconds
  * - `q` quantity, `o` int or string, `u` duration, `r` raw JSON
  * - `x` a message whose JSON form is its list of texts
- * - `A` / `B` / `C` a schema, or a list of schemas / a bool / a list of texts
+ * - `A`, `B` and `C`: a schema, or a list of schemas (`A`), a bool (`B`), or a list of texts (`C`)
  * - the name of a message
  *
- * Prefixes: `[]` for lists, `{}` for maps, `~` for fields that are inline in JSON. A leading `+` marks fields that are
- * always written (no pointer in Go).
+ * Prefixes: `[]` for lists, `{}` for maps, and `~` for fields that are inline in JSON. A leading `+` marks fields that
+ * Go always writes, because they are not pointers.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ interface Field {
   readonly message: string | undefined;
 }
 
-/** Properties of a Go field: its name in JSON ('' for an inline field), and whether Go always writes the field. */
+/** The name of a Go field in JSON ('' for an inline field), and whether Go always writes the field. */
 interface GoField {
   readonly json: string;
   readonly always: boolean;
@@ -58,7 +58,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   'apiextensions.v1.JSONSchemaPropsOrStringArray': 'C',
 };
 
-/** Kinds in requests or responses that are missing in the models. */
+/** Kinds in requests or responses that the models do not contain. */
 const FURTHER_ROOTS = [
   'autoscaling.v1.HorizontalPodAutoscaler',
   'autoscaling.v1.Scale',
@@ -105,10 +105,10 @@ function parse(text: string, messages: Map<string, Field[]>): void {
   }
 }
 
-/** Named Go types that are lists or maps. The nil value of these types is not written. */
+/** Named Go types that are lists or maps, whose nil value is not written. */
 const collections = new Set<string>();
 
-/** Reads the structures of a Go file. The key is `message.number`, and the value has the properties of the field. */
+/** The map key is `message.number`. */
 function parseGo(text: string, pack: string, fields: Map<string, GoField>): void {
   for (const [, name = '', body = ''] of text.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
     for (const row of body.split('\n')) {
@@ -145,11 +145,11 @@ for (const { text } of goFiles) {
 }
 for (const { pack, text } of goFiles) parseGo(text, pack, goFields);
 
-/** The names of JSON fields, by message. If the models contain the message, only the fields of the model are listed. */
+/** If the models contain a message, only the fields of the model are listed. */
 const jsonFields = new Map(
   Object.values(definitions).map((model) => [lastThree(model.id), new Set(Object.keys(model.fields))]),
 );
-// The models have free-form schemas for these messages, so the models do not limit the fields.
+// The models do not limit the fields of these messages, because their schemas are free-form.
 for (const name of [...jsonFields.keys()]) if (name.includes('.JSON')) jsonFields.delete(name);
 
 const rows: Record<string, string> = {};
@@ -173,7 +173,7 @@ const visit = (name: string): void => {
   for (const field of kept) if (field.message !== undefined) visit(field.message);
 };
 const roots = [...Object.values(definitions).map((model) => lastThree(model.id)), ...FURTHER_ROOTS];
-// For references to JSONSchemaProps, the rows contain a letter instead of a name.
+// The rows refer to JSONSchemaProps by a letter instead of a name.
 for (const name of [...roots, 'apiextensions.v1.JSONSchemaProps']) visit(name);
 const sorted = Object.fromEntries(Object.entries(rows).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(target, `${JSON.stringify(sorted, null, 0)}\n`);

@@ -1,18 +1,17 @@
 import rows from './generated/messages.json' with { type: 'json' };
 
-/** The name and the type of a field in a message. */
 export interface MessageField {
   readonly name: string;
   /** The letter of a scalar (see `generate.ts`), or the name of a message. */
   readonly type: string;
   readonly shape: 'single' | 'list' | 'map';
-  /** Whether the fields of the message replace this field in JSON. */
+  /** Whether JSON contains the fields of the message instead of this field. */
   readonly inline: boolean;
-  /** Whether an empty field is written, too. */
+  /** Whether an empty field is written. */
   readonly always: boolean;
 }
 
-/** The fields of a message: by number, and sorted by descending number for the writer. */
+/** The fields by number, and by descending number for the writer. */
 export interface Message {
   readonly byNumber: ReadonlyMap<number, MessageField>;
   readonly descending: readonly (readonly [number: number, field: MessageField])[];
@@ -32,7 +31,6 @@ function parseField(word: string): MessageField {
   return { name: word.slice(0, colon), type: shape === 'single' ? type : type.slice(2), shape, inline, always };
 }
 
-/** Returns the fields of a message such as `core.v1.Pod`, or undefined if the message does not exist. */
 export function messageFields(message: string): Message | undefined {
   let fields = known.get(message);
   if (fields === undefined && Object.hasOwn(table, message)) {

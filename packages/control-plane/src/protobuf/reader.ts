@@ -1,16 +1,14 @@
-/** The error for a body that is not a protobuf message. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** One encoded field: a number (varint or fixed), or bytes. */
+/** An encoded field is a number (varint or fixed), or bytes. */
 export interface WireField {
   readonly number: number;
   readonly varint: bigint;
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Reads the fields of a message one after another. */
 export class WireReader {
   private readonly bytes: Uint8Array;
   private at = 0;

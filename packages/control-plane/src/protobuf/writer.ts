@@ -1,18 +1,17 @@
 /**
- * Writes a message from its end to its start, because each length precedes its content. The caller must write the
- * fields in descending order of their numbers. For each field, the caller must write the content before the tag and the
- * length.
+ * The writer starts at the end of a message, because each length precedes its content. The caller must write the fields
+ * in descending order of their numbers. The caller must write the content of a field before its tag and length.
  */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #at = 1024;
 
-  /** The number of bytes written so far. The number is the mark for `head`. */
+  /** The number of written bytes is the mark for `head`. */
   get size(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** Returns the written bytes. The returned bytes belong to this writer, and must not be changed. */
+  /** The bytes belong to this writer and must not be changed. */
   finish(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }
@@ -45,7 +44,7 @@ export class WireWriter {
     this.#bytes.writeDoubleLE(value, at);
   }
 
-  /** Writes an unsigned number: a number below 2^53, or a bigint of at most 64 bits. */
+  /** The number is below 2^53, or a bigint of at most 64 bits. */
   varint(value: number | bigint): void {
     if (typeof value === 'bigint' || value < 0 || value > 0x7fff_ffff) {
       this.#wide(typeof value === 'bigint' ? value : BigInt(value));
@@ -73,14 +72,14 @@ export class WireWriter {
   }
 
   /**
-   * Writes the tag of a field whose value was just written. @param wireType 0: varint; 1: eight bytes; 2: bytes with a
-   * length
+   * The value of the field must already be written.
+   * @param wireType 0: varint; 1: eight bytes; 2: bytes with a length
    */
   tag(number: number, wireType: 0 | 1 | 2): void {
     this.varint(number * 8 + wireType);
   }
 
-  /** Writes the tag and the length of a field. The content of the field is all bytes since `mark`. */
+  /** The content of the field is all bytes since `mark`. */
   head(number: number, mark: number): void {
     this.varint(this.size - mark);
     this.tag(number, 2);

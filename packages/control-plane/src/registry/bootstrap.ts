@@ -4,14 +4,13 @@ import type { Call, Registry } from '../resources/registry.ts';
 import { normalize } from './bodies/decode.ts';
 import { createObject } from './writes/create.ts';
 
-/** The namespaces that every cluster has. */
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 const OPTIONS = { dryRun: false, fieldValidation: 'Ignore', force: false } as const;
 
 /**
- * Creates an object, unless an object with this name exists. @param uid the UID of the object; random if absent @throws
- * StatusError if the object is invalid
+ * @param uid the UID of the object; random if absent
+ * @throws StatusError if the object is invalid
  */
 export async function ensureObject(
   registry: Registry,
@@ -30,7 +29,6 @@ export async function ensureObject(
   await createObject(registry, call, target, copy, { ...OPTIONS, fieldManager }, { uid });
 }
 
-/** Creates the objects that every cluster has from the start. */
 export async function ensureSystemObjects(registry: Registry, call: Call): Promise<void> {
   for (const name of NAMESPACES) {
     await ensureObject(registry, call, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });

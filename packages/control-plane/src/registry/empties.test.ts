@@ -45,12 +45,11 @@ test('an empty list changes the generation of webhooks and network policies only
   const emptied = await send('PUT', `${POLICIES}/n`, policy({ podSelector: { matchLabels: {} } }));
   expect(emptied.metadata.generation).toBe(2);
   expect((await send('PUT', `${POLICIES}/n`, policy({ podSelector: {} }))).metadata.generation).toBe(2);
-  // A default replaces the empty list.
+  // The default value replaces the empty list.
   const types = await send('PUT', `${POLICIES}/n`, policy({ podSelector: {}, policyTypes: [] }));
   expect(types.metadata.generation).toBe(2);
 });
 
-/** Creates a custom kind with an object, a list and a status. */
 async function install(): Promise<void> {
   const fields = {
     o: { type: 'object', properties: { a: { type: 'string' } } },

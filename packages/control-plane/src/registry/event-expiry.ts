@@ -2,10 +2,10 @@ import type { Timer } from '../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry } from '../resources/registry.ts';
 
-/** How long kube-apiserver keeps events by default (`--event-ttl`), in milliseconds. */
+/** The default of `--event-ttl` in kube-apiserver. */
 export const EVENT_TTL_MS = 3_600_000;
 
-/** The time span of a batch: events from one span expire together. The real server uses one etcd lease for a span. */
+/** The events of one time span expire together, because kube-apiserver uses one etcd lease for a time span. */
 const SHARED_MS = 60_000;
 const RESOURCE = '/events';
 
@@ -15,14 +15,13 @@ interface Key {
 }
 
 /**
- * Events in batches by the time of their last write, with the oldest batch first. The key of a batch is the end of its
- * time span. The memory use depends on the number of events, and not on the number of writes.
+ * The batches are ordered by the time of the last write, with the oldest batch first. The key of a batch is the end of
+ * its time span. The memory use depends on the number of events, and not on the number of writes.
  */
 class Batches {
   readonly #batches = new Map<number, Map<string, Key>>();
   readonly #batchOf = new Map<string, number>();
 
-  /** Records that an event was written at `time`. */
   note(key: Key, time: number): void {
     const id = `${key.namespace}/${key.name}`;
     const end = (Math.floor(time / SHARED_MS) + 1) * SHARED_MS;
@@ -44,12 +43,11 @@ class Batches {
     if (batch?.size === 0) this.#batches.delete(end);
   }
 
-  /** Returns the end of the oldest batch. There is at most one batch for each minute of the TTL. */
+  /** Each minute of the TTL has at most one batch. */
   oldest(): number | undefined {
     return this.#batches.size === 0 ? undefined : Math.min(...this.#batches.keys());
   }
 
-  /** Removes a batch and returns its events. */
   take(end: number): readonly Key[] {
     const keys = [...(this.#batches.get(end)?.values() ?? [])];
     for (const key of keys) this.forget(key);
@@ -69,9 +67,9 @@ function lastWrite(json: string): number {
 }
 
 /**
- * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. If `ttlMs` is 0, events never
- * expire. All events share one timer. For an event in a reopened store, the latest time in the event counts as the time
- * of the last write. The result is a function that stops the deletion.
+ * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. The value 0 disables the
+ * deletion. All events share one timer. The last write of an event in a reopened store is unknown, so the latest time
+ * in the event counts. Returns a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;
@@ -94,7 +92,7 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
       due.push(...batches.take(end));
     }
     for (const key of due) remove(key);
-    // If a full disk prevented the deletion, the expired events still exist.
+    // A full disk may have prevented the deletion of expired events.
     store.settled().catch(() => {
       for (const key of due) batches.note(key, clock.now().getTime());
       schedule();

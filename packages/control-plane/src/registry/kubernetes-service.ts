@@ -25,18 +25,16 @@ const ENDPOINTS = '/endpoints';
 const SLICES = 'discovery.k8s.io/endpointslices';
 const RESOURCES = ['/services', ENDPOINTS, SLICES] as const;
 
-/** The address and port of the server, for clients of the Service. */
+/** The address and port that the Service advertises to clients. */
 export interface Advertised {
-  /** An IPv4 address outside of 127.0.0.0/8. The API refuses a loopback address in Endpoints. */
+  /** An IPv4 address outside of 127.0.0.0/8, because the API refuses a loopback address in Endpoints. */
   readonly address: string;
   readonly port: number;
 }
 
-/** The default port of the real server, for a server without a socket. */
+/** kube-apiserver's default port, which a server without a socket advertises. */
 const DEFAULT_PORT = 6443;
-/**
- * The advertised address of a server without an address. The address comes from the block for documentation (RFC 5737).
- */
+/** A server without an address advertises an address of the documentation block (RFC 5737). */
 const NO_ADDRESS = '192.0.2.1';
 
 const hostAddress = (): string | undefined =>
@@ -45,8 +43,8 @@ const hostAddress = (): string | undefined =>
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
 /**
- * Returns the advertised address of a server. If no address is given, a server on the loopback address advertises the
- * first address of its host, as kube-apiserver does.
+ * Without an address, a server on the loopback address advertises the first address of its host, as kube-apiserver
+ * does.
  * @param port The port of the server socket. `advertisedBy` returns undefined without a socket.
  */
 export const advertisedBy = (address: string | undefined, port: number | undefined): Advertised => ({
@@ -70,8 +68,8 @@ const serviceOf = ({ port }: Advertised): ApiObject => ({
 });
 
 /**
- * The IPAddress object that reserves the address of the Service. The real server creates the IPAddress together with
- * the Service.
+ * The IPAddress object that reserves the address of the Service. kube-apiserver creates the IPAddress together with the
+ * Service.
  */
 const ADDRESS: ApiObject = {
   apiVersion: 'networking.k8s.io/v1',
@@ -98,7 +96,7 @@ const endpointsOf = (advertised: Advertised): ApiObject => ({
   subsets: [subsetOf(advertised)],
 });
 
-/** Returns the EndpointSlice for stored Endpoints. As in the real server, the slice has the ports of the Endpoints. */
+/** As in kube-apiserver, the slice has the ports of the Endpoints. */
 const sliceOf = (endpoints: ApiObject): ApiObject => {
   const [subset] = items(endpoints, 'subsets');
   return {
@@ -128,7 +126,7 @@ class KubernetesService {
 
   /**
    * Creates missing objects, and restores the addresses of changed objects.
-   * @param isStart Whether the server has just started. Only a start restores a changed port
+   * @param isStart Whether the server has just started, because only a start restores a changed port.
    */
   async reconcile(isStart: boolean): Promise<void> {
     await this.#ensure(serviceOf(this.#advertised));
@@ -176,8 +174,8 @@ class KubernetesService {
   }
 
   /**
-   * Creates the object if it does not exist, and returns the stored object. The UID is derived from the time, because a
-   * random UID would change the random sequence of tests.
+   * Creates a missing object, and returns the stored object. The UID depends on the time, because a random UID would
+   * change the random sequence of tests.
    */
   async #ensure(object: ApiObject): Promise<ApiObject> {
     const { resource } = this.#served(object);
@@ -213,14 +211,13 @@ class KubernetesService {
 }
 
 /**
- * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice. Restores these objects after their
- * deletion, or after a change of their addresses. As in the real server, the restoration needs no controller. The
- * result is a function that stops the restoration.
+ * Restores the Service `default/kubernetes`, its Endpoints and its EndpointSlice after a deletion or a change of their
+ * addresses. As in kube-apiserver, the restoration needs no controller. Returns a function that stops the restoration.
  *
  * kube-apiserver compares the objects every ten seconds. This control plane starts a timer for the rest of the interval
  * only after a change. Without a change, no timer runs and no write happens.
- * @param onError receives the error of a failed comparison. The next comparison starts after `INTERVAL_MS`
- * @see kubernetes pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
+ * @param onError receives the error of a failed comparison, which is repeated after `INTERVAL_MS` @see kubernetes
+ * pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */
 export async function keepKubernetesService(
   registry: Registry,

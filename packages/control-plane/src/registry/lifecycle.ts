@@ -6,10 +6,7 @@ const NAMESPACES = '/namespaces';
 /** Namespaces that cannot be deleted. */
 const IMMORTAL = new Set(['default', 'kube-system', 'kube-public']);
 
-/**
- * The admission plugin NamespaceLifecycle. The plugin refuses new objects in a namespace that is missing or is being
- * deleted.
- */
+/** NamespaceLifecycle refuses new objects in a namespace that is missing or is being deleted. */
 export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
   name: 'NamespaceLifecycle',
   admit: ({ operation, served, namespace, name, object }) => {
@@ -21,8 +18,7 @@ export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
     }
     const record = registry.store.get(NAMESPACES, '', namespace);
     if (record === undefined) throw notFound({ group: '', plural: 'namespaces' }, namespace);
-    // This check must be fast, because it runs for every create request. Only the text of a terminating namespace
-    // contains this word.
+    // Every create request runs this check, and only the text of a terminating namespace contains this word.
     if (!record.json.includes('"deletionTimestamp"')) return undefined;
     const { metadata } = JSON.parse(record.json) as { metadata: { deletionTimestamp?: string } };
     if (metadata.deletionTimestamp === undefined) return undefined;

@@ -18,7 +18,6 @@ const send = async (method: string, path: string, body: object) => {
   return answer.body;
 };
 
-/** Returns the top-level fields of each manager. */
 const owned = (entries: readonly { manager?: string; subresource?: string; fieldsV1?: object }[] = []) =>
   entries.map(({ manager, subresource = '', fieldsV1 = {} }) => [manager, subresource, Object.keys(fieldsV1)]);
 

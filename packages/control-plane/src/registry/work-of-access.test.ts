@@ -45,7 +45,7 @@ async function must({ client }: Setup, path: string, body: object): Promise<void
   expect([status, answer.message]).toEqual([201, undefined]);
 }
 
-/** Conditions that limit a webhook or policy, in addition to its resource. */
+/** Limits a webhook or policy to fewer objects than its resource has. */
 interface Narrow {
   readonly namespaceSelector?: object;
   readonly objectSelector?: object;
@@ -106,8 +106,8 @@ async function makeOthers(setup: Setup, count: number): Promise<void> {
 }
 
 /**
- * Changes one guard (a webhook or a policy) and sends a write. Returns the number of guards that the server reads.
- * @param others number of other guards
+ * Returns the number of guards (webhooks and policies) that the server reads for a write after a change of one guard.
+ * @param others the number of unrelated guards
  */
 async function guardsLookedAt(others: number): Promise<number[]> {
   const allow = async ({ body }: { body: string }) => {
@@ -141,8 +141,9 @@ test('the first write after a change of a guard reads only matching webhooks and
 });
 
 /**
- * Returns the number of rules that the server evaluates for a read request of a user. @param others number of roles and
- * bindings of other users
+ * Returns the number of rules that the server evaluates for a read request of a user.
+ * @param others the number of
+ * unrelated roles and bindings
  */
 async function rulesAsked(others: number): Promise<number> {
   const setup = await startTestPlane();
@@ -172,8 +173,9 @@ test('only the rules of the bindings of a user are evaluated, independent of the
 });
 
 /**
- * Returns the number of objects that the garbage collector reads for an owner with one dependent. @param others number
- * of other owners
+ * Returns the number of objects that the garbage collector reads for an owner with one dependent.
+ * @param others the
+ * number of unrelated owners
  */
 async function readsOfACollection(others: number): Promise<number> {
   await using plane = await TestPlane.start('garbage-collector');

@@ -26,8 +26,8 @@ const evict = (plane: TestPlane, name: string) =>
   plane.send('POST', `${PODS}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
 
 /**
- * Returns the number of objects that the second of two evictions reads. The first of the two evictions has already read
- * every budget once.
+ * Returns the number of objects that the second of two evictions reads, because the first eviction reads every budget
+ * once.
  */
 async function readsOfAnEviction(others: number): Promise<number> {
   await using plane = await TestPlane.start('disruption');
@@ -60,7 +60,8 @@ test('a delete without finalizers and grace period reads its object twice', asyn
 });
 
 /**
- * Returns the number of stored objects that each type of request reads. @param others the number of unrelated objects
+ * Returns the number of stored objects that each type of request reads.
+ * @param others the number of unrelated objects
  */
 async function touched(others: number): Promise<Record<string, number>> {
   await using plane = await TestPlane.start('resourcequota');

@@ -4,7 +4,6 @@ import { StatusError } from '../apimachinery/objects/status.ts';
 import { type Demand, fieldOf } from '../store/demand.ts';
 import type { StoredRecord } from '../store/record.ts';
 
-/** A requirement of a field selector. */
 export interface Term {
   readonly field: string;
   readonly equal: boolean;
@@ -15,26 +14,26 @@ type FieldSelector = (record: StoredRecord) => boolean;
 
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** The requirements of the selector, in the form that the index accepts. */
+  /** The requirements as index keys. */
   readonly where: readonly Demand[];
 }
 
 const refused = (why: string): StatusError => badRequest(`invalid field selector: ${why}`);
 
 /**
- * Removes the escapes from a value. A backslash, a comma and an equals sign need an escape. @throws StatusError 400 for
- * an invalid escape
+ * A backslash, a comma and an equals sign need an escape.
+ * @throws StatusError 400 for an invalid escape
  */
 function withoutEscapes(value: string): string {
   return value.replace(/\\(.?)|[,=]/gsu, (found, escaped: string | undefined) => {
-    // In this error, Go prints the code of the character.
+    // Go prints the code of the character in this error.
     if (escaped === undefined) throw refused(`unescaped character in value: ${found.codePointAt(0)}`);
     if (escaped === '' || !'\\,='.includes(escaped)) throw refused(`invalid escape sequence: ${found}`);
     return escaped;
   });
 }
 
-/** Splits a text at commas. A comma after a backslash is not a separator. */
+/** A comma after a backslash is not a separator. */
 function split(text: string): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -73,7 +72,10 @@ function refuse(kind: KindDefinition, field: string): Error {
   );
 }
 
-/** Parses the terms of a selector, in the order in which the real parser reports errors. @throws StatusError 400 */
+/**
+ * Errors are reported in the order of Go's parser.
+ * @throws StatusError 400
+ */
 export const parseTerms = (text: string): Term[] =>
   split(text)
     .sort()
@@ -82,8 +84,8 @@ export const parseTerms = (text: string): Term[] =>
     .filter(({ field, value }) => field !== '' || value !== '');
 
 /**
- * Returns the requirements of a selector, for authorizers. The field of a requirement may be unknown to the server. For
- * an empty or invalid selector, the list is empty.
+ * Authorizers get the requirements of a selector, even for fields that the server does not know. The list is empty for
+ * an empty or invalid selector.
  */
 export function fieldDemands(text: string): readonly Term[] {
   try {
@@ -102,10 +104,7 @@ const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   'resource.k8s.io/resourceslices',
 ]);
 
-/**
- * Returns whether a kind supports field selectors for the namespace. All built-in kinds without an entry support the
- * namespace, including cluster-scoped kinds.
- */
+/** All built-in kinds without an entry support field selectors for the namespace, even cluster-scoped kinds. */
 const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 

@@ -45,7 +45,7 @@ function tokenize(text: string): Token[] {
   return tokens;
 }
 
-/** Parses selectors by recursive descent, with the grammar and the error texts of Go's `labels.Parse`. */
+/** Parses selectors with the grammar and the error texts of Go's `labels.Parse`. */
 class Parser {
   readonly #tokens: Token[];
   #at = 0;
@@ -206,7 +206,7 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
 /**
  * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. If the selector matches everything, the result
  * is undefined.
- * @throws StatusError 400 with the text of the real parser
+ * @throws StatusError 400 with the error text of Go's parser
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
   const requirements = new Parser(text).parse();
@@ -215,8 +215,8 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
 }
 
 /**
- * Returns the condition for the index that a requirement implies: every matching object meets the condition. A
- * comparison of numbers implies only that the label exists.
+ * Every object that matches the requirement meets the returned index condition. A comparison of numbers implies only
+ * that the label exists.
  */
 function demandOf({ key, operator, values }: Requirement): Demand {
   const field = `${LABEL}${key}`;
@@ -238,12 +238,11 @@ function demandOf({ key, operator, values }: Requirement): Demand {
 }
 
 /**
- * Returns the conditions for the index that a `labelSelector` implies: every matching object meets these conditions.
+ * Every object that matches the selector meets these index conditions.
  * @throws StatusError 400, like `parseLabelSelector`
  */
 export const labelDemands = (text: string): Demand[] => new Parser(text).parse().map(demandOf);
 
-/** A `LabelSelector` in a spec. */
 export interface SelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -260,7 +259,6 @@ const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = 
   DoesNotExist: '!',
 };
 
-/** Returns the requirements of a selector, or undefined if a requirement has an unknown operator. */
 function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requirement[] | undefined {
   const requirements: Requirement[] = [];
   for (const [key, value] of Object.entries(matchLabels ?? {})) {
@@ -274,15 +272,10 @@ function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requ
   return requirements;
 }
 
-/**
- * Returns the conditions for the index that a selector in a spec implies: every matching object meets these conditions.
- */
+/** Every object that matches the selector meets these index conditions. */
 export const selectorDemands = (selector: SelectorObject): Demand[] => (requirementsOf(selector) ?? []).map(demandOf);
 
-/**
- * Compiles the `LabelSelector` of a spec (matchLabels, matchExpressions). An absent selector matches nothing, and an
- * empty selector matches everything.
- */
+/** An absent selector matches nothing, and an empty selector matches everything. */
 export function selectorOf(selector: SelectorObject | null | undefined): LabelSelector {
   if (selector === undefined || selector === null) return () => false;
   const requirements = requirementsOf(selector);

@@ -1,18 +1,15 @@
 import type { SelectorObject } from './label-selector.ts';
 
-/**
- * The index key of selectors without a value. The key is not a valid label, so the key never equals the key of a label.
- */
+/** The index key of selectors without a value, which cannot be a label. */
 const ANY = '*';
 
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
 
 /**
- * Returns the index keys of an object that contains a label selector. With these keys, the index finds all objects with
- * a selector that matches given labels.
- * - The result contains alternative sets of keys. One set is sufficient.
- * - A set has one key for each allowed value of a label.
- * - A selector without values has one key for the namespace.
+ * With these index keys, the index finds all objects with a selector that matches given labels.
+ * - The result contains alternative sets of index keys, and one set is sufficient.
+ * - A set has one index key for each allowed value of a label.
+ * - A selector without values has one index key for the namespace.
  * - An absent selector selects nothing.
  */
 export function wordsOfSelector(namespace: string, selector: SelectorObject | null | undefined): string[][] {
@@ -26,7 +23,7 @@ export function wordsOfSelector(namespace: string, selector: SelectorObject | nu
   return sets.length === 0 ? [[`${namespace}/${ANY}`]] : sets;
 }
 
-/** Returns all index keys of objects whose selector may match these labels. */
+/** Returns the index keys of all selectors that may match these labels. */
 export const wordsOfLabels = (namespace: string, labels: Readonly<Record<string, string>> | undefined): string[] => [
   `${namespace}/${ANY}`,
   ...Object.entries(labels ?? {}).map(([key, value]) => word(namespace, key, value)),

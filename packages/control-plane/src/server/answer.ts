@@ -7,10 +7,10 @@ import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** The minimum size of a compressed response, in bytes. */
+/** Smaller responses are not compressed. */
 const GZIP_FROM = 128 * 1024;
 
-/** Converts a JSON text to the negotiated format. If the kind has no protobuf form, the response is JSON. */
+/** The response is JSON if the kind has no protobuf form. */
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
   let body = text;
   if (format.mediaType === PROTOBUF) {
@@ -31,7 +31,6 @@ export function answerJson(value: unknown, format: Format, request: ServerReques
   return answerText(stringifyJson(value), format, request, status);
 }
 
-/** Compresses a large body if the client accepts compressed bodies. */
 export function compressed(
   body: string | Uint8Array,
   contentType: string,

@@ -16,8 +16,8 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
 /**
- * One value for each group version. The value of a group version is created at the first request. If a kind changes,
- * the value of its group version is removed.
+ * The value of a group version is created at the first request. A change of a kind removes the value of its group
+ * version.
  */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
@@ -46,8 +46,8 @@ class Pieces<T> {
 }
 
 /**
- * The discovery and OpenAPI documents. When a kind changes, the documents of its group version are built again.
- * Documents about all kinds are joined from the cached documents of the group versions.
+ * A change of a kind discards the documents of its group version. Documents about all kinds consist of the cached
+ * documents of the group versions.
  */
 export class ApiDocuments {
   readonly #kinds: KindRegistry;
@@ -90,8 +90,8 @@ export class ApiDocuments {
   }
 
   /**
-   * Returns the ETag of the OpenAPI v2 document, with its quotes. The JSON and the protobuf form share this ETag.
-   * Caches distinguish the two forms by `Vary`.
+   * Returns the ETag with quotes, for the JSON and the protobuf form of the OpenAPI v2 document. Caches distinguish the
+   * JSON and the protobuf form by `Vary`.
    */
   openApiV2Etag(): string {
     return this.#all('v2 etag', () => `"${createHash('sha512').update(this.openApiV2()).digest('hex').toUpperCase()}"`);
@@ -104,7 +104,7 @@ export class ApiDocuments {
     });
   }
 
-  /** Returns the OpenAPI v3 document of a group version, or undefined if the group version is not served. */
+  /** The result is undefined if the group version is not served. */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

@@ -4,7 +4,6 @@ import { queryOf } from '../apimachinery/http/query.ts';
 import { warningHeader } from '../apimachinery/http/warnings.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 
-/** Returns the 413 error for a body above the limit. */
 export const tooLarge = (): StatusError =>
   new StatusError({
     message: `Request entity too large: limit is ${BODY_LIMIT}`,
@@ -13,8 +12,7 @@ export const tooLarge = (): StatusError =>
   });
 
 /**
- * Converts a WHATWG request for the handler. @param trusted whether a request without credentials has the permissions
- * of the administrator
+ * @param trusted whether a request without credentials has the permissions of the administrator
  */
 export function fromFetch(request: Request, trusted: boolean): ServerRequest {
   const { url } = request;
@@ -54,14 +52,12 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/**
- * The maximum number of unread bytes in a stream. While the stream contains more unread bytes, the writer must wait.
- */
+/** While a stream contains more unread bytes, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**
- * Creates the stream of a response. The stream keeps a reference to the request. Without the reference, a garbage
- * collection of the request would disconnect its signal from the signal of the caller.
+ * The stream keeps a reference to the request, because a garbage collection of the request would disconnect its signal
+ * from the signal of the caller.
  */
 function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<Uint8Array> {
   const { signal } = request;
@@ -111,14 +107,13 @@ function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<U
   );
 }
 
-/** Converts the response of the handler to a WHATWG response. */
 export function toFetch(response: ServerResponse, request: Request): Response {
   const headers = new Headers(response.headers);
   for (const warning of response.warnings ?? []) headers.append('warning', warningHeader(warning));
   const { body, status } = response;
   if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
-  // `Response` adds a content type to a text, but this response must not have a content type.
+  // `Response` adds a content type to a text, but this response must have none.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
   if (status === 204) return new Response(null, { status, headers });
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));

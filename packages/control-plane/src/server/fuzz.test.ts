@@ -6,15 +6,13 @@ import { settle, startTestPlane } from '../testing.ts';
 import { isThorough } from '../thorough.testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';
 
-/**
- * The number of requests in a run. `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz` starts a longer run.
- */
+/** `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz` starts a longer run. */
 const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (isThorough ? 6000 : 1000));
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
 /**
- * The start of the message for an unexpected failure in the handler. Expected errors with the code 500 have the texts of the
- * real server.
+ * The message for an unexpected failure in the handler starts with this text. Expected errors with the code 500 have
+ * the texts of kube-apiserver.
  */
 const UNFORESEEN = /^internal error/;
 
@@ -24,7 +22,7 @@ beforeAll(async () => {
   await fill();
 });
 
-/** Creates all samples, so that later requests can change them. */
+/** Later requests change these samples. */
 async function fill(): Promise<void> {
   for (const { path, object } of samples.collections) {
     const body = Uint8Array.from(Buffer.from(JSON.stringify(object)));
@@ -42,10 +40,10 @@ function seeded(): () => number {
   };
 }
 
-/** The maximum number of clock advances without a response. After this number of advances, the test fails. */
+/** The test fails after this number of clock advances without a response. */
 const PATIENCE = 20;
 
-/** Sends a request and reads its whole response. For a watch, only the first events are read. */
+/** Only the first events of a watch are read. */
 async function send({
   method,
   path,
@@ -84,7 +82,6 @@ async function send({
 const shown = ({ body, ...sent }: Sent): string =>
   JSON.stringify({ ...sent, body: body === undefined ? undefined : Buffer.from(body.slice(0, 2_000)).toString() });
 
-/** Checks the form of an error response. */
 function checkRefusal({ status, text, type }: { status: number; text: string; type: string }): void {
   if (/json|protobuf/.test(type)) {
     const body = JSON.parse(text) as Partial<{ kind: string; code: number; message: string; status: string }>;
@@ -139,7 +136,7 @@ async function everythingIsReadable(): Promise<void> {
     for (const { metadata } of items) {
       const item = `${path}/${encodeURIComponent(metadata.name ?? '')}`;
       for (const accept of values.accepts.slice(0, 5)) await read('GET', item, accept);
-      // If an update cannot read an object, the object was stored incorrectly.
+      // An update that cannot read an object shows that the object was stored incorrectly.
       await read('PATCH', item, 'application/json', '{"metadata":{"annotations":{"seen":"yes"}}}');
     }
   }

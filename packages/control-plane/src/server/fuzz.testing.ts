@@ -9,7 +9,6 @@ interface Collection {
   readonly subresources: readonly string[];
   readonly object: ApiObject;
 }
-/** A request of the fuzz test. */
 export interface Sent {
   readonly method: string;
   readonly path: string;
@@ -17,7 +16,7 @@ export interface Sent {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** The initial objects, on which mutated requests are based. */
+/** Mutated requests are based on the initial objects. */
 export const samples = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/samples.json', import.meta.url), 'utf8'),
 ) as {
@@ -65,7 +64,6 @@ const headers = (types: readonly string[]) =>
     { requiredKeys: ['content-type'] },
   );
 
-/** A change of a body: the position, the operation, and the text and key of the operation. */
 const mutation = fc.record({
   place: fc.nat(10_000),
   act: fc.constantFrom('set', 'set', 'set', 'delete', 'add', 'repeat', 'name'),
@@ -99,10 +97,7 @@ function rename(root: unknown, name: string): void {
   if (typeof metadata === 'object' && metadata !== null) Object.assign(metadata, { name });
 }
 
-/**
- * Returns the text of a value after mutations. Placeholders are replaced in the text, because many replacements are not
- * JavaScript values.
- */
+/** Placeholders are replaced in the text, because many replacements are not JavaScript values. */
 function mutate(base: unknown, mutations: readonly Mutation[]): string {
   const holder = { root: structuredClone(base) };
   const put: [string, string][] = [];
@@ -140,8 +135,8 @@ function damaged(text: string, harm: Harm): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Returns a protobuf message. If the mutated object has a type, half of the messages contain this object. The remaining
- * messages contain random bytes in an envelope.
+ * If the mutated object has a type, half of the messages contain the object. The remaining messages contain random
+ * bytes in an envelope.
  */
 function protobuf(object: ApiObject, text: string, noise: Uint8Array, harm: Harm): Uint8Array<ArrayBuffer> {
   const known = hasProtobuf(object.apiVersion, object.kind) && noise.length % 2 === 0;
@@ -252,7 +247,7 @@ export const request: fc.Arbitrary<Sent> = fc.constantFrom(...samples.collection
     })
     .map(({ method, name, sub, prefix, query: asked, types, mutations, harm, operations, bytes }) => {
       const { object } = collection;
-      // The definition of the custom kind is never deleted, because the kind would be missing for the rest of the run.
+      // The custom kind is never deleted, because it would be missing for the rest of the run.
       const named = method === 'DELETE' && object.kind === 'CustomResourceDefinition' ? 'f.other.dev' : name;
       const item = method === 'POST' && sub === '' ? '' : `/${named}`;
       let path = `${collection.path}${item}${sub === '' || item === '' ? '' : `/${sub}`}`;
@@ -281,8 +276,7 @@ function yamlOf(text: string): string {
   try {
     return stringify(JSON.parse(text));
   } catch (error) {
-    // A text that is not JSON is sent unchanged. The YAML parser either accepts such a text as flow style, or refuses
-    // the text.
+    // Text that is not JSON is sent unchanged. The YAML parser accepts the text as flow style, or refuses it.
     if (error instanceof SyntaxError) return text;
     throw error;
   }

@@ -19,16 +19,12 @@ import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler } from './resource-handler.ts';
 import { verbOf } from './verb.ts';
 
-/** An entry of the request log, for one answered request. */
 export interface RequestLogEntry {
   /** The start of the response, as RFC 3339. */
   readonly time: string;
   readonly method: string;
   readonly path: string;
-  /**
-   * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`, or '' for a path without a
-   * resource.
-   */
+  /** The verb, or '' for a path without a resource. */
   readonly verb: string;
   readonly resource: string;
   readonly subresource: string;
@@ -36,7 +32,7 @@ export interface RequestLogEntry {
   readonly name: string;
   readonly userAgent: string;
   readonly code: number;
-  /** The time until the response was ready, in milliseconds. For a watch, the time until the watch was open. */
+  /** The time until the response was ready or the watch was open, in milliseconds. */
   readonly ms: number;
 }
 
@@ -51,17 +47,17 @@ export interface HandlerParts {
   readonly metrics?: RequestMetrics;
 }
 
-/** UIDs of a flow schema and a priority level. The headers of all responses contain these UIDs. */
+/** The headers of all responses contain the UIDs of a flow schema and a priority level. */
 const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
 const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 
-/** Verbs for which authorizers check the field selector. */
+/** For these verbs, authorizers check the field selector. */
 const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
-/** Verbs and subresources of requests that run until the client ends the request. */
+/** Requests with these verbs and subresources run until the client ends them. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** Refuses an invalid timeout before all other checks. The timeout of a watch is not checked here. */
+/** An invalid timeout is refused before all other checks. The timeout of a watch is checked later. */
 function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   const asked = request.query.get('timeout') ?? '';
   if (asked === '' || parseDuration(asked) !== undefined) return;
@@ -69,10 +65,7 @@ function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(asked)}`);
 }
 
-/**
- * Returns the only name that a selector allows. If the selector allows several names, or the name cannot be part of a
- * path, the result is ''.
- */
+/** The result is '' if the selector allows several names, or if the name cannot be part of a path. */
 function selectedName(fields: readonly FieldDemand[]): string {
   const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';
   return pathSegmentProblems(name).length > 0 ? '' : name;
@@ -161,9 +154,7 @@ export class Handler {
   }
 }
 
-/**
- * Returns the Status of a failed request. For an unexpected error, the Status has the code 500 and contains the error.
- */
+/** The Status of an unexpected error has the code 500 and contains the error. */
 function statusOf(error: unknown): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof RangeError && /call stack/.test(error.message)) {

@@ -1,9 +1,7 @@
 import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
 import { answerPlain, pageNotFound } from './answer.ts';
 
-/**
- * Names of the start hooks of the real server. In this server, all start hooks are complete before the first request.
- */
+/** The start hooks of kube-apiserver. In this server, all start hooks are complete before the first request. */
 const STARTED = [
   'start-apiserver-admission-initializer',
   'start-apiextensions-informers',
@@ -17,7 +15,7 @@ const STARTED = [
   'bootstrap-controller',
 ].map((hook) => `poststarthook/${hook}`);
 
-/** The checks of each path, in the order of the response. */
+/** The checks are in the order of the response. */
 const CHECKS: Readonly<Record<string, readonly string[]>> = {
   healthz: ['ping', 'log', 'etcd', ...STARTED],
   livez: ['ping', 'log', 'etcd', ...STARTED],
@@ -26,10 +24,7 @@ const CHECKS: Readonly<Record<string, readonly string[]>> = {
 
 export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
 
-/**
- * Handles requests for `/healthz`, `/livez` and `/readyz`, or for one of their checks. A server that responds is
- * healthy, so no check can fail. `verbose` and `exclude` work as in the real server.
- */
+/** A server that responds is healthy, so no check can fail. `verbose` and `exclude` work as in kube-apiserver. */
 export function answerHealth(request: ServerRequest, [first = '', ...rest]: readonly string[]): ServerResponse {
   const checks = CHECKS[first] ?? [];
   const one = rest.join('/');
@@ -45,6 +40,6 @@ export function answerHealth(request: ServerRequest, [first = '', ...rest]: read
   return answerPlain(`${lines.join('\n')}\n${first} check passed\n`);
 }
 
-/** Returns all paths of the health checks, for the index of the server. */
+/** The index of the server contains all paths of health checks. */
 export const healthPaths = (): string[] =>
   Object.entries(CHECKS).flatMap(([first, checks]) => [`/${first}`, ...checks.map((check) => `/${first}/${check}`)]);

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-/** Opens a connection. When the connection is closed, `over` resolves with all received data. */
+/** Opens a connection. `over` resolves with all received data when the connection is closed. */
 function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -28,12 +28,12 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
   });
 }
 
-/** A time limit that no step of these tests reaches, even on a slow machine. */
+/** No step of these tests reaches this time limit, even on a slow machine. */
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
 /**
- * Starts a listener with one short timeout. All other timeouts are unlimited. The handler of the listener reads the
+ * Only the given timeout of the listener is short, and all others are unlimited. The handler of the listener reads the
  * body.
  */
 async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {

@@ -17,11 +17,11 @@ export interface ListenOptions {
   readonly patience?: Patience;
 }
 
-/** Time limits for clients, in milliseconds. A slower client is disconnected. The duration of a response is not limited. */
+/** The time limits are in milliseconds. A slower client is disconnected. The duration of a response is not limited. */
 interface Patience {
   readonly handshakeMs: number;
   readonly headersMs: number;
-  /** The time limit for a whole request with its body. */
+  /** The time limit for a request with its body. */
   readonly requestMs: number;
   /** The interval at which the limits are checked. */
   readonly everyMs: number;
@@ -29,10 +29,8 @@ interface Patience {
 
 const PATIENCE: Patience = { handshakeMs: 10_000, headersMs: 10_000, requestMs: 60_000, everyMs: 5_000 };
 
-/** A running HTTPS listener. */
 export interface Listener {
   readonly port: number;
-  /** Ends the open requests, and closes the listener. */
   close(): Promise<void>;
 }
 
@@ -67,7 +65,6 @@ function certificateOf(socket: Socket): ServerRequest['certificate'] {
   return { commonName: list(subject.CN)[0] ?? '', organizations: list(subject.O) };
 }
 
-/** Parsed certificates by connection. */
 const certificates = new WeakMap<Socket, { value: ServerRequest['certificate'] }>();
 
 function fromNode(message: IncomingMessage, response: NodeResponse): ServerRequest {
@@ -135,15 +132,12 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
   if (response.req.method === 'HEAD') response.end();
-  // Node.js sends a string body together with the head, and then encodes the head as UTF-8. Node.js sends a body of
-  // bytes separately, after a head in Latin-1.
+  // Node.js sends a string body together with the head, and encodes the head as UTF-8. Node.js sends a body of bytes
+  // after a head in Latin-1.
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 
-/**
- * Joins all writes of one turn of the event loop into one chunk. A busy watch needs one system call per turn instead of
- * one per event.
- */
+/** Joins all writes of one turn of the event loop into one chunk, so a busy watch needs one system call per turn. */
 function sinkOf(response: NodeResponse): Sink {
   let corked = false;
   const uncork = (): void => {
@@ -163,15 +157,15 @@ function sinkOf(response: NodeResponse): Sink {
     onClose: (listener) => {
       response.on('close', listener);
     },
-    // The end of a response is sent separately from its last event. Some clients (@kubernetes/client-node) lose an
-    // event that arrives together with the end of the response.
+    // The end of a response is sent after its last event, because some clients (@kubernetes/client-node) lose an event
+    // together with the end.
     end: () => {
       setImmediate(() => response.end());
     },
   };
 }
 
-/** Serves a handler over HTTPS on the loopback address. @throws Error if the port is not available */
+/** @throws Error if the port is not available */
 export async function listen(handler: Pick<Handler, 'handle'>, options: ListenOptions): Promise<Listener> {
   const { handshakeMs, headersMs, requestMs, everyMs } = options.patience ?? PATIENCE;
   const server: Server = createServer({

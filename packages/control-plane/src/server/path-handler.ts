@@ -18,7 +18,7 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import type { RequestMetrics } from './metrics/request-metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** The response of `/version`. The response contains the version of the real server. */
+/** The response of `/version` contains the version of kube-apiserver. */
 const VERSION = {
   major: '1',
   minor: '36',
@@ -35,18 +35,14 @@ const VERSION = {
   platform: 'linux/amd64',
 } as const;
 
-/** The content type of Prometheus' text format. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-/**
- * Checks the method of a request. The router serves health and version paths only for GET. Paths outside of the router
- * accept every method.
- */
+/** The router serves health and version paths only for GET, but all other paths accept every method. */
 function checkRouted({ method }: ServerRequest): void {
   if (method !== 'GET') throw methodNotAllowed();
 }
 
-/** Handles requests for paths that have no resource. @throws StatusError */
+/** @throws StatusError */
 export function answerPath(
   request: ServerRequest,
   info: RequestInfo,
@@ -85,7 +81,7 @@ function rootPaths({ kinds }: Registry): string[] {
   return [...new Set([...groups, ...others, ...healthPaths()])].sort();
 }
 
-/** Returns the format of a JSON response. @throws StatusError 406 if the client does not accept JSON */
+/** @throws StatusError 406 if the client does not accept JSON */
 function onlyJson(request: ServerRequest): Format {
   const accept = request.header('accept') ?? '';
   if (accept !== '' && !/application\/json|\*\/\*/.test(accept))
@@ -129,7 +125,7 @@ function discovery(
     if (kinds.isBuiltin(group)) checkRouted(request);
     return answerJson(list, jsonFormat(request), request);
   }
-  // The router has the prefixes of built-in groups, so it handles all paths below these prefixes.
+  // The router handles all paths below the prefixes of built-in groups.
   if (kinds.isBuiltin(group) && !info.isResource) throw unknownResource();
   return pageNotFound();
 }
@@ -150,7 +146,7 @@ function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
   return { ...answer, headers: { ...answer.headers, etag, vary } };
 }
 
-/** Returns the document as JSON, or as the protobuf message that Go clients request. */
+/** Go clients request the protobuf form. */
 function openApiV2(request: ServerRequest, all: ApiDocuments): ServerResponse {
   const mediaType = pickMediaType(request, ['application/json', ...V2_PROTOBUF_NAMES]);
   if (mediaType === undefined) return { status: 406, headers: { vary: 'Accept' }, body: '' };

@@ -12,20 +12,26 @@ import { type DeleteOptions, parseDeleteOptions } from '../resources/options.ts'
 
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 
-/** Returns the media type of a body, or '' if the body has no media type. @throws StatusError 415 */
+/**
+ * Returns '' if the body has no media type.
+ * @throws StatusError 415
+ */
 export function formOf(request: ServerRequest): string {
   const type = bodyType(request);
   if (type !== '' && !FORMS.includes(type)) throw unsupportedBody(FORMS);
   return type;
 }
 
-/** A body as plain JSON and in its original form. */
 export interface PlainBody {
   readonly plain: Record<string, unknown>;
   readonly bytes: Uint8Array;
 }
 
-/** Reads a body. @param kindName the expected kind, for errors @throws StatusError 400, 413 or 415 */
+/**
+ * Reads a body.
+ * @param kindName the expected kind, for errors
+ * @throws StatusError 400, 413 or 415
+ */
 export async function readPlain(
   request: ServerRequest,
   kinds: KindRegistry,
@@ -46,7 +52,7 @@ export async function readPlain(
   }
 }
 
-/** Returns the options of a delete, from its query and its body. @throws StatusError 400, 413 or 415 */
+/** @throws StatusError 400, 413 or 415 */
 export async function deleteOptionsOf(request: ServerRequest): Promise<DeleteOptions> {
   const bytes = await request.body();
   if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
@@ -69,7 +75,7 @@ function plainOptions(bytes: Uint8Array, type: string): Record<string, unknown> 
   return decodeProtobuf(bytes, () => undefined);
 }
 
-/** Parses options in JSON. As in Go, `null` counts as empty options. */
+/** As in Go, `null` counts as empty options. */
 function jsonOptions(text: string): Record<string, unknown> {
   let value: unknown;
   try {
@@ -84,13 +90,12 @@ function jsonOptions(text: string): Record<string, unknown> {
   );
 }
 
-/** Returns the patch type of a body. @throws StatusError 415 with the text of the router or of the handler */
+/** @throws StatusError 415 with the error text of the router or of the handler */
 export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchType {
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  // The router parses the header as a list of media types, and accepts the request if the router supports one of the
-  // types.
+  // The router parses the header as a list of media types, and accepts the request if it supports one of them.
   const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
   throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();
 }

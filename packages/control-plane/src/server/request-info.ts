@@ -1,6 +1,5 @@
 import { badRequest } from '../apimachinery/errors/errors.ts';
 
-/** The parts of a path. */
 export interface RequestInfo {
   readonly isResource: boolean;
   /** The decoded path segments, without empty segments. */
@@ -13,7 +12,7 @@ export interface RequestInfo {
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** Segments after the subresource. */
+  /** The path segments after the subresource. */
   readonly rest: readonly string[];
   /** Whether the path has the deprecated prefix `/watch/`. */
   readonly watchPrefix: boolean;
@@ -41,7 +40,7 @@ function decode(segment: string): string {
   }
 }
 
-/** Parses a path as `RequestInfoFactory` in k8s.io/apiserver does. */
+/** Parses a path like `RequestInfoFactory` in k8s.io/apiserver. */
 export function parsePath(path: string): RequestInfo {
   const segments = path
     .split('/')

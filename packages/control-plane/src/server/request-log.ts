@@ -1,20 +1,18 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { RequestLogEntry } from './handler.ts';
 
-/**
- * The maximum number of buffered characters. Buffered lines are written at this limit, or at the end of a turn of the
- * event loop.
- */
+/** At this number of characters, or at the end of a turn of the event loop, the buffered lines are written. */
 const BUFFER_LENGTH = 64 * 1024;
 
 /**
- * Returns a log that appends each request to a file, as one line of JSON. @throws Error if the file cannot be opened
+ * Appends each request to a file, as one line of JSON.
+ * @throws Error if the file cannot be opened
  */
 export function requestLogFile(path: string): { write(entry: RequestLogEntry): void; close(): void } {
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
-  /** The number of requests since the last written line. These requests are missing in the log. */
+  /** The number of requests that are missing in the log since the last line. */
   let dropped = 0;
   let pending = 0;
   const flush = (): void => {

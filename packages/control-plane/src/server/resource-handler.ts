@@ -46,7 +46,7 @@ import { checkView, scaleView, type ViewOptions, viewList, viewObject, watchForm
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
-/** Kinds for which the response to a delete request contains the object, even if the object is deleted immediately. */
+/** The response to a delete request contains the object of these kinds, even if the object is deleted immediately. */
 const RETURNS_DELETED = new Set([
   '/pods',
   '/namespaces',
@@ -67,7 +67,6 @@ const RETURNS_DELETED = new Set([
   'storage.k8s.io/volumeattributesclasses',
 ]);
 
-/** The data about a request that the operations need. */
 interface Context {
   readonly request: ServerRequest;
   readonly info: RequestInfo;
@@ -81,22 +80,21 @@ const NO_STATUS_TABLES: ReadonlySet<string> = new Set([
   'apiregistration.k8s.io',
   'resource.k8s.io',
 ]);
-/** Subresources whose response comes from a node or a service. */
+/** A node or a service sends the response of these subresources. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-/** The forms of a response. A write checks the requested form of the response only after the operation. */
+/** A write checks the requested form of the response only after the operation. */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
-/** Returns the options of a write. In a creation, the media type of the body is checked before the options. */
+/** In a creation, the media type of the body is checked before the options. */
 function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying = false): WriteOptions {
   if (kind === 'CreateOptions') formOf(request);
   return parseWriteOptions(kind, request.query, call.userAgent, applying);
 }
 
-/** Returns the error for a method that a path does not support. Handlers of custom kinds send a different error. */
+/** Handlers of custom kinds send a different error for an unsupported method. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 
-/** Handles requests for objects: `/api/v1/…` and `/apis/GROUP/VERSION/…`. */
 export class ResourceHandler {
   readonly #registry: Registry;
 
@@ -104,7 +102,10 @@ export class ResourceHandler {
     this.#registry = registry;
   }
 
-  /** Handles a request. @throws StatusError with the refusal */
+  /**
+   * Handles a request.
+   * @throws StatusError with the refusal
+   */
   async handle(request: ServerRequest, info: RequestInfo, call: Call): Promise<ServerResponse> {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
@@ -177,7 +178,7 @@ export class ResourceHandler {
     const offers = (verb: string): boolean => kind.verbs?.includes(verb) ?? true;
     switch (request.method) {
       case 'GET':
-        // A request with a name and `watch=1` is a get. A single object can be watched only with the deprecated prefix.
+        // A request with a name and `watch=1` is a get. Only the deprecated prefix can watch a single object.
         if (context.info.watchPrefix) return this.#listOrWatch(context);
         if (offers('get')) return this.#get(context);
         break;
@@ -226,7 +227,7 @@ export class ResourceHandler {
       if (kind.custom) throw notFound(kind, target.name);
       throw unknownResource();
     }
-    // Only one subresource, the Scale, has a Table. A connection has no forms.
+    // Among the subresources, only the Scale has a Table, and a connection has no forms.
     const forms = CONNECTIONS.has(info.subresource) ? [] : FORMS;
     const isScale = info.subresource === 'scale';
     const format = this.#negotiate(context, isScale ? forms : forms.filter((form) => form !== 'Table'), false);
@@ -271,8 +272,8 @@ export class ResourceHandler {
   }
 
   /**
-   * Reads data, and waits until the data is durable. If the disk is full, the store undoes writes that are not durable,
-   * and the read is repeated.
+   * Waits until the read data is durable. If the disk is full, the store undoes writes that are not durable, and the
+   * read is repeated.
    */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {
@@ -309,7 +310,7 @@ export class ResourceHandler {
     const view = this.#view(context, format);
     if (options.watch) {
       const watch = await openWatch(this.#registry, target, options, watchFormat(view));
-      // After the start of the stream, the server can no longer send an error response.
+      // After the start of the stream, the server cannot send an error response.
       checkView(view);
       if (format.mediaType === 'application/yaml') throw noStream();
       return {
@@ -371,7 +372,7 @@ export class ResourceHandler {
       first = undefined;
       return object;
     };
-    // For Services, a write of the status can create the object.
+    // A write of the status can create a Service.
     const creates =
       served.kind.createOnUpdate === true && (target.subresource === '' || served.resource === '/services');
     const transformation = creates ? { next, create: next } : { next };

@@ -2,7 +2,7 @@ import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchang
 import { type InProcessRequest, inProcess, piecesOf, textOf } from '../apimachinery/http/in-process.ts';
 import { warningHeader } from '../apimachinery/http/warnings.ts';
 
-/** A request of a client in this process, such as `createClient` of `@mcm/kube`. */
+/** A request from a client in this process, such as `createClient` of `@mcm/kube`. */
 export interface PlaneRequest {
   readonly method: string;
   /** Path and query, for example `/api/v1/nodes?limit=500`. */
@@ -27,9 +27,7 @@ const encoder = new TextEncoder();
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/**
- * Returns the result of the work, or rejects when the signal aborts. After an abort, the handler may still continue.
- */
+/** Rejects when the signal aborts, although the handler may continue. */
 export function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -80,8 +78,8 @@ function answerOf(response: ServerResponse, method: string, signal: AbortSignal)
 }
 
 /**
- * Returns a transport that works like `fetch`, but without the Request, Response and streams of Node.js. The streams of
- * Node.js are slow for a client in this process.
+ * The transport works like `fetch`, but without the Request, Response and streams of Node.js. The streams of Node.js
+ * are slow for a client in this process.
  */
 export function transportTo(
   handle: (request: ServerRequest) => Promise<ServerResponse>,

@@ -2,7 +2,6 @@ import type { ServerRequest } from '../apimachinery/http/exchange.ts';
 import { isTrue } from '../resources/options.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** Returns the verb of a request, for authorization and the request log. */
 export function verbOf(request: ServerRequest, info: RequestInfo): string {
   switch (request.method) {
     case 'POST':

@@ -16,13 +16,12 @@ import { plainMetadata, toTable } from '../table/index.ts';
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-/** Inputs of a view, in addition to the objects. */
 export interface ViewOptions {
   readonly served: ServedKind;
   readonly format: Format;
   readonly query: URLSearchParams;
   readonly now: Date;
-  /** The name of the Go type, if this name differs from the kind. */
+  /** The name of the Go type, if it differs from the kind. */
   readonly typeName?: string;
 }
 
@@ -49,7 +48,10 @@ function includeObject(query: URLSearchParams): IncludeObject {
   return asked as IncludeObject;
 }
 
-/** Validates the options of a Table, before the response starts. @throws StatusError 400 */
+/**
+ * The options of a Table are validated before the response starts.
+ * @throws StatusError 400
+ */
 export function checkView({ format, query }: ViewOptions): void {
   if (format.as === 'Table') includeObject(query);
 }
@@ -77,8 +79,8 @@ const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['versi
 });
 
 /**
- * Throws for a custom object with a field `items`, because the real server treats this object as a list. The request
- * takes effect, but its response is an error.
+ * kube-apiserver treats a custom object with a field `items` as a list, so the request takes effect, but its response
+ * is an error.
  */
 function checkItems(text: string, { kind }: ServedKind): void {
   if (!kind.custom || !text.includes('"items":[')) return;
@@ -87,7 +89,11 @@ function checkItems(text: string, { kind }: ServedKind): void {
   }
 }
 
-/** One object in the negotiated form, as JSON text. @param record the stored object @throws StatusError 406 or 500 */
+/**
+ * One object in the negotiated form, as JSON text.
+ * @param record the stored object
+ * @throws StatusError 406 or 500
+ */
 export function viewObject(text: string, options: ViewOptions, record?: StoredRecord): string {
   const { served, format } = options;
   checkItems(text, served);
@@ -99,7 +105,7 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
     return stringifyJson(table(options, [object], meta, record === undefined ? [] : [record]));
   }
   if (format.as === 'PartialObjectMetadataList') {
-    // For an untyped object, the real server first tries to read a list. The error comes later.
+    // For an untyped object, kube-apiserver first tries to read a list, and reports the error later.
     if (served.kind.custom && options.typeName === undefined) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${options.typeName ?? goType(served, false)})`,
@@ -113,7 +119,10 @@ export const scaleView = (options: ViewOptions): ViewOptions =>
     ? { ...options, served: CUSTOM_SCALE, typeName: '*v1.Scale' }
     : { ...options, served: CARRIED_SCALE };
 
-/** Returns a list in the negotiated form, as JSON text. @throws StatusError 406 */
+/**
+ * Returns a list in the negotiated form, as JSON text.
+ * @throws StatusError 406
+ */
 export function viewList(result: ListResult, options: ViewOptions): string {
   const { served, format } = options;
   if (format.as === undefined) return listText(served, result);
@@ -140,7 +149,7 @@ const withAnnotations = (annotations: Readonly<Record<string, string>>) =>
 
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
 
-/** Fields of an empty object that the conversion from the internal type to an API version adds. */
+/** Fields that the conversion from the internal type to an API version adds to an empty object. */
 const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
   'apps/ControllerRevision': { data: null },
   'apps/DaemonSet': { spec: { selector: null } },
@@ -149,16 +158,11 @@ const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
   'apps/StatefulSet': { spec: { replicas: 0, selector: null } },
 };
 
-/**
- * Returns the annotations of an empty object. The conversion creates these annotations from fields of the internal
- * type.
- */
+/** The conversion from the internal type creates these annotations of an empty object. */
 const zeroAnnotations = ({ kind }: ServedKind): Readonly<Record<string, string>> =>
   kind.group === 'apps' ? Object.fromEntries((kind.innerAnnotations ?? []).map((name) => [name, '0'])) : {};
 
-/**
- * Returns the fields of an empty object in Go, for bookmarks. Type and metadata of the empty object are not included.
- */
+/** Returns the fields of an empty object in Go, without type and metadata, for bookmarks. */
 function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   if (kind.custom || kind.model === undefined) return {};
   const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };
@@ -172,7 +176,6 @@ function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
 const protobufFrame = (type: string, object: string): Uint8Array =>
   encodeWatchEvent(type, parseJson(object) as ApiObject);
 
-/** Returns the format in which a watch converts its events. */
 export function watchFormat(options: ViewOptions): WatchFormat {
   const form = watchForm(options);
   if (options.format.mediaType !== PROTOBUF) return { ...form, frame };

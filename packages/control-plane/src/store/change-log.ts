@@ -1,8 +1,6 @@
 import type { StoreEvent } from './store.ts';
 
-/**
- * A list of changes, oldest first. New changes are added at the end, and the oldest changes are removed from the start.
- */
+/** New changes are added at the end, and the oldest changes are removed from the start. */
 export class ChangeLog {
   #events: StoreEvent[] = [];
   #start = 0;
@@ -30,8 +28,7 @@ export class ChangeLog {
   dropOldest(): void {
     if (this.size === 0) return;
     this.#start++;
-    // Removed changes stay in the array for a while, because the removal of single items from the start of an array is
-    // slow.
+    // Removed changes stay in the array for a while, because the removal of single items from the start is slow.
     if (this.#start > 16 && this.#start * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#start);
       this.#start = 0;

@@ -1,22 +1,18 @@
 import type { StoredRecord } from './record.ts';
 
-/** The prefix of the field name for a label. */
 export const LABEL = 'label:';
-/** The value of a label that a record does not have. The text is not a valid label value. */
+/** A record without the label has this value, which is not a valid label value. */
 export const ABSENT = '\u0000';
 
-/**
- * A requirement that a field of a record has one value. `field` is `metadata.name`, `metadata.namespace`, a selectable field
- * of the kind, or a label.
- */
+/** `field` is `metadata.name`, `metadata.namespace`, a selectable field of the kind, or a label. */
 interface Equality {
   readonly field: string;
   readonly value: string;
 }
 
 /**
- * A requirement for the values of a field. The field must have one of these values. With `not`, the field must have
- * none of these values. `ABSENT` may be one of the values.
+ * The field must have one of these values. With `not`, the field must have none of these values. `ABSENT` may be one of
+ * the values.
  */
 export interface Choice {
   readonly field: string;
@@ -24,19 +20,18 @@ export interface Choice {
   readonly not: boolean;
 }
 
-/** A requirement for one field of a record. */
 export type Demand = Equality | Choice;
 
 export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
-/** Returns the only value that a requirement allows, or undefined if the requirement allows several values. */
+/** The result is undefined if the requirement allows several values. */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
 }
 
-/** Returns the value of a field. The value is empty for an empty field, and `ABSENT` for an absent label. */
+/** The value is empty for an empty field, and `ABSENT` for an absent label. */
 export function fieldOf(record: StoredRecord, field: string): string {
   if (field === 'metadata.name') return record.name;
   if (field === 'metadata.namespace') return record.namespace;
@@ -56,8 +51,8 @@ export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =
   where.every((demand) => meetsOne(record, demand));
 
 /**
- * Returns the only value of a field that all requirements allow. If the requirements allow several values or no value,
- * the result is undefined.
+ * Returns the only value of a field that all requirements allow. The result is undefined if the requirements allow
+ * several values or no value.
  */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {

@@ -153,7 +153,7 @@ test.each([
       'store.sqlite': '600',
       'store.sqlite-shm': '600',
       'store.sqlite-wal': '600',
-      // This file does not belong to the control plane.
+      // `notes.txt` does not belong to the control plane.
       'notes.txt': '644',
     });
     expect((statSync(data).mode & 0o777).toString(8)).toBe('700');

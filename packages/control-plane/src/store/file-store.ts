@@ -20,7 +20,7 @@ const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
 /** `PRAGMA application_id` of the store files ("mcmP"). A store file without this ID belongs to another program. */
 const APPLICATION_ID = 0x6d636d50;
-/** The version of the table layout. The store refuses a file with a newer version. */
+/** The version of the tables. A file with a newer version is refused. */
 const LAYOUT = 1;
 
 /** The error for an unusable data folder. The message is one sentence for the user. */
@@ -31,9 +31,9 @@ export class StoreError extends Error {
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
   readonly onFailure?: (error: StoreError) => void;
-  /** The maximum size of the file in bytes. By default, `maxBytes` is unlimited. */
+  /** The maximum size of the file in bytes (default: unlimited). */
   readonly maxBytes?: number | undefined;
-  /** Time in milliseconds for which the start waits for the lock of the folder. By default, `lockWaitMs` is 2 s. */
+  /** The time in milliseconds for which the start waits for the lock of the folder (default: 2 s). */
   readonly lockWaitMs?: number | undefined;
 }
 
@@ -42,19 +42,16 @@ interface Pending {
   readonly deliver: () => void;
 }
 
-/** The SQLite error code for a full disk, or for a file that has reached its maximum size (`SQLITE_FULL`). */
+/** SQLite reports this error code for a full disk, or for a file with the maximum size (`SQLITE_FULL`). */
 const FULL = 13;
 const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === FULL;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/**
- * Time limit for the lock of the folder. If a parent program is killed, its control plane ends a moment later. A new
- * start therefore waits for the lock.
- */
+/** The control plane of a killed parent program ends a moment later, so a new start waits for the lock. */
 const LOCK_WAIT_MS = 2_000;
 
-/** Opens a database file. The database waits at most `waitMs` for a lock. */
+/** The database waits at most `waitMs` for a lock. */
 function openDatabase(path: string, waitMs = 0): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
@@ -66,7 +63,7 @@ function openDatabase(path: string, waitMs = 0): DatabaseSync {
   }
 }
 
-/** Locks the folder for this process. The operating system releases the lock when the process ends. */
+/** The operating system releases the lock when the process ends. */
 function takeLock(dir: string, waitMs: number): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
@@ -83,10 +80,7 @@ function takeLock(dir: string, waitMs: number): DatabaseSync {
   }
 }
 
-/**
- * Creates a folder and its parents. The option `recursive` of Node.js is not used, because it never returns in file
- * systems such as `/proc`.
- */
+/** The option `recursive` of Node.js never returns in file systems such as `/proc`. */
 function makeFolder(dir: string): void {
   if (existsSync(dir)) return;
   const parent = dirname(dir);
@@ -109,12 +103,12 @@ function prepareFolder(dir: string): void {
   keepPrivate(dir, 0o700);
 }
 
-/** The files that the folder may contain: the store with its log and its index, the lock, keys, certificates and tokens. */
+/** The folder may contain the store with its log and its index, the lock, keys, certificates and tokens. */
 const OWN_FILES = /^(?:(?:store|lock)\.sqlite(?:-(?:wal|shm|journal))?|.*\.(?:key|crt|token))$/;
 /** Mode bits of all users except the owner. */
 const OTHERS = 0o077;
 
-/** Removes the access of other users to a file or folder. @throws StoreError */
+/** @throws StoreError */
 function keepPrivate(path: string, mode: number): void {
   if ((statSync(path).mode & OTHERS) === 0) return;
   try {
@@ -126,15 +120,12 @@ function keepPrivate(path: string, mode: number): void {
   }
 }
 
-/**
- * Creates a missing file that only its owner may read. SQLite creates the remaining files of a database with the same
- * mode.
- */
+/** SQLite creates the other files of a database with the mode of this file. */
 const makeFile = (path: string): void => closeSync(openSync(path, 'a', 0o600));
 
 /**
- * Removes the access of other users to the files of a folder. Other users may have gained access when the folder was
- * copied. @throws StoreError
+ * Other users may have gained access when the folder was copied.
+ * @throws StoreError
  */
 function makePrivate(dir: string): void {
   for (const name of readdirSync(dir)) if (OWN_FILES.test(name)) keepPrivate(join(dir, name), 0o600);
@@ -145,7 +136,7 @@ function readNumber(database: DatabaseSync, pragma: string): number {
   return Number(Object.values(row ?? {})[0] ?? 0);
 }
 
-/** Opens or creates the store file. @throws StoreError for a file of another program */
+/** @throws StoreError for a file of another program */
 function openStore(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
@@ -199,8 +190,7 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
 
 /**
  * A store in memory that saves all writes in a file. All writes of one turn of the event loop are one transaction.
- * Responses and watch events wait until the transaction is complete. A client therefore never sees a write that a crash
- * can undo.
+ * Responses and watch events wait for the transaction, so a client never sees a write that a crash can undo.
  */
 export class FileStore extends MemoryStore {
   readonly #database: DatabaseSync;
@@ -234,8 +224,8 @@ export class FileStore extends MemoryStore {
   }
 
   /**
-   * Opens or creates the store of a data folder. If the disk is full, the store refuses writes until space is free.
-   * @param options `onFailure` is called once when writes to the file fail permanently. After the failure, no write is
+   * If the disk is full, the store refuses writes until space is free.
+   * @param options `onFailure` reports once that writes to the file fail permanently. After the failure, no write is
    * acknowledged.
    * @throws StoreError if another process has the lock, or if the file is damaged, newer, or from another program
    */
@@ -295,8 +285,7 @@ export class FileStore extends MemoryStore {
     this.#pending.push({ event, deliver });
     if (this.#settled !== undefined) return;
     this.#settled = Promise.withResolvers();
-    // Callers that await the promise handle its failure. If no caller awaits the promise, this handler prevents an
-    // unhandled rejection.
+    // If no caller awaits the promise, this handler prevents an unhandled rejection.
     this.#settled.promise.catch(() => undefined);
     setImmediate(() => this.#commit());
   }

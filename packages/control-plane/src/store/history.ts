@@ -4,7 +4,6 @@ import { OrderedKeys } from './ordered-keys.ts';
 import { answerOf, KEY, keyOf, type Pin, pinsOf, questionOf } from './pin.ts';
 import type { StoreEvent } from './store.ts';
 
-/** Limits for the stored changes. */
 export interface HistoryLimits {
   /** The maximum age of a change, in milliseconds. */
   readonly maxAgeMs: number;
@@ -13,12 +12,11 @@ export interface HistoryLimits {
 }
 
 /**
- * The maximum number of indexes of changes, in addition to the index by object. Each index needs memory, and makes
- * writes slower.
+ * The maximum number of indexes in addition to the index by object. Each index needs memory and makes writes slower.
  */
 const MAX_INDEXES = 16;
 
-/** Changes by the value of one index. A change is stored under the values of its new and its previous state. */
+/** A change is stored under the index values of its new and its previous state. */
 class ChangeIndex {
   readonly #question: Omit<Pin, 'value'>;
   readonly #logs = new Map<string, ChangeLog>();
@@ -61,17 +59,14 @@ class ChangeIndex {
 
 /**
  * The latest changes of one resource, with the oldest change first. New changes remove old changes, so no timer is
- * needed. There are indexes by object and by the requirements of earlier replays. With an index, a replay reads only
- * matching changes.
+ * needed. A replay with an index by object or by an earlier requirement reads only matching changes.
  */
 export class History {
   readonly #limits: HistoryLimits;
   readonly #all = new ChangeLog();
   readonly #objects = new ChangeIndex({ field: KEY, scoped: false });
   readonly #indexes = new Map<string, ChangeIndex>();
-  /**
-   * Keys of deleted objects whose changes are stored. A read at an older revision needs the keys of deleted objects.
-   */
+  /** Keys of deleted objects with stored changes. A read at an older revision needs these keys. */
   readonly gone = new OrderedKeys();
   #compacted: number;
 
@@ -81,7 +76,7 @@ export class History {
     this.#compacted = compacted;
   }
 
-  /** The last revision whose changes are not available. */
+  /** Changes up to this revision are not available. */
   get compactedRevision(): number {
     return this.#compacted;
   }
@@ -95,13 +90,12 @@ export class History {
     this.#forget(event.time - this.#limits.maxAgeMs);
   }
 
-  /** Removes all changes up to a revision. */
   compact(revision: number): void {
     this.#forget(Number.POSITIVE_INFINITY);
     this.#compacted = Math.max(this.#compacted, revision);
   }
 
-  /** Removes all changes from a revision on, because the write of these changes failed. */
+  /** Removes all changes from a revision on, because their write failed. */
   takeBack(revision: number): void {
     for (;;) {
       const { newest } = this.#all;
@@ -115,8 +109,8 @@ export class History {
   }
 
   /**
-   * Returns the changes after a revision that may meet the requirements. If some of these changes are no longer
-   * available, the result is undefined.
+   * Returns the changes after a revision that may meet the requirements. The result is undefined if some of the changes
+   * are no longer available.
    */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
@@ -131,10 +125,7 @@ export class History {
     return shortest?.after(revision) ?? [];
   }
 
-  /**
-   * Returns the first change after a revision. `of` selects the changes: of one object, of all objects in a namespace,
-   * or of all objects.
-   */
+  /** `of` selects the changes of one object, of all objects in a namespace, or of all objects. */
   firstAfter(revision: number, of: { key?: string; namespace?: string | undefined }): StoreEvent | undefined {
     if (of.key !== undefined) return this.#objects.get(of.key)?.firstAfter(revision);
     if (of.namespace === undefined) return this.#all.firstAfter(revision);
@@ -143,8 +134,7 @@ export class History {
   }
 
   /**
-   * Returns an index of the stored changes. The index is created at the first request. If there are too many indexes,
-   * the least recently used index is removed.
+   * The index is created at the first request. If there are too many indexes, the least recently used index is removed.
    */
   #index(pin: Pin): ChangeIndex {
     if (pin.field === KEY) return this.#objects;

@@ -5,9 +5,9 @@ import { RecordIndex } from './record-index.ts';
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * The records of each label. The first selection of a label creates its index. The index exists while records have the
- * label. For a label without an index, only the keys of its records are stored. The total cost depends on the number of
- * writes, and not on the order of selections.
+ * The first selection of a label creates its index, which exists while records have the label. Without an index, only
+ * the keys of the records with a label are stored. The total cost depends on the number of writes, and not on the order
+ * of selections.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();
@@ -33,7 +33,7 @@ export class LabelIndexes {
     for (const label of Object.keys(record.labels ?? NONE)) this.#leave(label, key, record);
   }
 
-  /** Returns the index of a label. @param recordOf returns the record of a key, and is called once for each record */
+  /** @param recordOf returns the record of a key, and is called once for each record */
   index(label: string, recordOf: (key: string) => StoredRecord | undefined): RecordIndex {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;

@@ -19,8 +19,8 @@ function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, 
 }
 
 /**
- * The listeners of a resource, indexed by their requirements. The cost of an event depends only on the number of
- * possible listeners: listeners whose requirements the new or the previous state may meet.
+ * An event reaches only the listeners whose requirements the new or the previous state may meet, so its cost depends on
+ * their number.
  */
 export class Listeners {
   readonly #all: Group = new Set();
@@ -28,10 +28,7 @@ export class Listeners {
   /** Listeners that require a value of a label, by the key of the label. */
   readonly #labels = new Map<string, Map<string, Asked>>();
 
-  /**
-   * Adds a listener, and returns a function that removes the listener. A listener without requirements gets all
-   * changes.
-   */
+  /** Returns a function that removes the listener. A listener without requirements gets all changes. */
   add(listener: StoreListener, where: readonly Demand[]): () => void {
     const pin = this.#leastAsked(pinsOf(where));
     if (pin === undefined) {
@@ -82,7 +79,6 @@ export class Listeners {
     return label === undefined ? this.#fields : this.#labels.get(label);
   }
 
-  /** Returns the index value with the fewest listeners. */
   #leastAsked(pins: readonly Pin[]): Pin | undefined {
     const share = (pin: Pin): number => this.#asked(pin)?.get(questionOf(pin))?.groups.get(pin.value)?.size ?? 0;
     const [first, ...others] = pins;

@@ -15,10 +15,7 @@ interface Resource {
   readonly listeners: Listeners;
 }
 
-/**
- * The store in memory. A durable store extends this class, overrides `journal`, and delays events until the writes are
- * durable.
- */
+/** A durable store extends this class, overrides `journal`, and delays events until the writes are durable. */
 export class MemoryStore implements Store {
   readonly #clock: Clock;
   readonly #limits: HistoryLimits;
@@ -108,7 +105,6 @@ export class MemoryStore implements Store {
     for (const resource of this.#resources.values()) resource.listeners.clear();
   }
 
-  /** Returns all objects and the revision, like a backup of etcd. */
   snapshot(): StoreSnapshot {
     const objects = [...this.#resources].flatMap(([resource, { table }]) =>
       table.page({}).records.map((record) => ({ resource, record })),
@@ -116,7 +112,7 @@ export class MemoryStore implements Store {
     return { revision: this.#revision, objects };
   }
 
-  /** Creates a store with the content of a backup. Earlier changes are not available. */
+  /** The new store contains no changes from before the backup. */
   static of(
     { objects, revision }: StoreSnapshot,
     clock: Clock,
@@ -128,7 +124,7 @@ export class MemoryStore implements Store {
     return store;
   }
 
-  /** Adds a record from a journal. Restoring a record sends no event and stores no change. */
+  /** A restored record sends no event and stores no change. */
   protected restore(resource: string, record: StoredRecord): void {
     this.#resource(resource).table.set(record);
   }
@@ -138,10 +134,7 @@ export class MemoryStore implements Store {
     deliver();
   }
 
-  /**
-   * Undoes a write that could not be stored. The newest write must be undone first. The revision of an undone write is
-   * never used again.
-   */
+  /** The newest write must be undone first. The revision of an undone write is never used again. */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);
     if (previous === undefined) table.delete(record.namespace, record.name);

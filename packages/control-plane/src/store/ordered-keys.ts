@@ -1,15 +1,11 @@
-/** The maximum number of entries in a node. */
 const MAX = 64;
-/** The minimum number of entries in a node. A node with fewer entries is joined with a neighbor that has space. */
+/** A node with fewer entries is joined with a neighbor that has space. */
 const MIN = 16;
 
-/** Compares keys by bytes, as etcd does. Names are ASCII, so a comparison of code units is sufficient. */
+/** Names are ASCII, so a comparison of code units orders keys by bytes, as etcd does. */
 export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/**
- * A node of the tree. A leaf contains keys, and an inner node contains nodes. `size` is the number of keys below the
- * node.
- */
+/** A leaf contains keys, and an inner node contains nodes. `size` is the number of keys below the node. */
 interface Leaf {
   readonly keys: string[];
   readonly nodes?: undefined;
@@ -35,7 +31,6 @@ const firstOf = (node: Node): string => {
   return at.keys[0] ?? '';
 };
 
-/** Returns the index of the first key that is not less than `key`. */
 function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
@@ -47,7 +42,7 @@ function lowerBound(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** Returns the index of the node that contains a key, or would contain it. */
+/** Returns the index of the node that contains the key, or would contain it. */
 function nodeAt(nodes: readonly Node[], key: string): number {
   let low = 1;
   let high = nodes.length;
@@ -76,7 +71,6 @@ function insert(node: Node, key: string): boolean {
   return true;
 }
 
-/** Removes the second half of a node and returns it. */
 function splitOff(node: Node): Node {
   const half = widthOf(node) >>> 1;
   const rest = node.keys === undefined ? branch(node.nodes.splice(half)) : leaf(node.keys.splice(half));
@@ -101,7 +95,7 @@ function remove(node: Node, key: string): boolean {
   return true;
 }
 
-/** Joins two neighbor nodes if the joined node is not too large. */
+/** Two neighbor nodes are joined if the joined node is not too large. */
 function join(nodes: Node[], at: number): void {
   const [left, right] = [nodes[at], nodes[at + 1]];
   if (left === undefined || right === undefined || widthOf(left) + widthOf(right) > MAX) return;
@@ -122,16 +116,13 @@ function* leavesFrom(node: Node, key: string): Generator<readonly string[]> {
   }
 }
 
-/** A range of keys from `from` up to, but not including, `to`. Without `to`, the range has no end. */
+/** A range starts at `from` and ends before `to`. Without `to`, the range has no end. */
 export interface KeyRange {
   readonly from: string;
   readonly to: string | undefined;
 }
 
-/**
- * Distinct keys in order. Each node of the tree contains the number of its keys, so the cost of every operation is
- * logarithmic.
- */
+/** Each node of the tree contains the number of its keys, so the cost of every operation is logarithmic. */
 export class OrderedKeys {
   #root: Node = leaf([]);
 
@@ -165,7 +156,6 @@ export class OrderedKeys {
     return rank + lowerBound(node.keys, key);
   }
 
-  /** Returns the key at a position, or undefined if the position is after the last key. */
   at(rank: number): string | undefined {
     let left = rank;
     let node = this.#root;
@@ -186,7 +176,7 @@ export class OrderedKeys {
     return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }
 
-  /** Yields the keys in a range, in order. During the iteration, the keys must not change. */
+  /** During the iteration, the keys must not change. */
   *range(from: string, to: string | undefined): Generator<string> {
     let start = true;
     for (const keys of leavesFrom(this.#root, from)) {

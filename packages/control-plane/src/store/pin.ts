@@ -1,25 +1,24 @@
 import { ABSENT, type Choice, choiceOf, type Demand, fieldOf, LABEL, meetsOne, onlyValueOf, pinned } from './demand.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The name of the index by namespace and name together. */
+/** The index by namespace and name. */
 export const KEY = 'key';
 /** The index value of a record that meets a choice. */
 const MEETS = 'yes';
 
-/** An index with one value for each record. With `scoped`, the value starts with the namespace. */
+/** With `scoped`, the index value of a record starts with the namespace. */
 export interface Pin {
   readonly field: string;
   readonly scoped: boolean;
-  /** If the index is for a choice, the records that meet the choice have the value `MEETS`. */
+  /** The records that meet the choice have the value `MEETS`. */
   readonly choice?: Choice | undefined;
   readonly value: string;
 }
 
-/** Returns the key of a record: `namespace/name`. The namespace and the name contain no slash. */
+/** A key is `namespace/name`, because both parts contain no slash. */
 export const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 
-/** Returns the value of a record in an index. */
 export function answerOf(record: StoredRecord, { field, scoped, choice }: Omit<Pin, 'value'>): string {
   if (field === KEY) return keyOf(record);
   const value = choice === undefined ? fieldOf(record, field) : meetsOne(record, choice) ? MEETS : '';
@@ -33,8 +32,8 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * Returns the possible indexes for a search. One of the indexes is sufficient. Without an index, the search must read
- * all records. With a namespace, each index covers only this namespace.
+ * One of the returned indexes is sufficient for a search. Without an index, the search must read all records. With a
+ * namespace, each index covers only this namespace.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');
@@ -48,14 +47,14 @@ export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   return others.map((one) => ({ ...one, scoped: true, value: `${namespace}/${one.value}` }));
 }
 
-/** Returns the label that all matching records have, or undefined if a record without the label may match. */
+/** The result is undefined if a record without the label may match. */
 export function labelOf({ field, choice }: Pin): string | undefined {
   if (!field.startsWith(LABEL)) return undefined;
   const needsIt = choice === undefined || choice.values.includes(ABSENT) === choice.not;
   return needsIt ? field.slice(LABEL.length) : undefined;
 }
 
-/** Returns the key of an index. Each index has a different key. */
+/** Each index has its own key. */
 export const questionOf = ({ field, scoped, choice }: Omit<Pin, 'value'>): string => {
   const asked = `${scoped ? 'n' : 'a'} ${field}`;
   return choice === undefined ? asked : `${asked} ${choice.not ? 'not' : 'in'} ${JSON.stringify(choice.values)}`;

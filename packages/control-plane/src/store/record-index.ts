@@ -2,7 +2,7 @@ import { ABSENT, type Choice, fieldOf } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The smallest character. A key with this suffix is the next possible key after the key without the suffix. */
+/** The smallest character. A key with this suffix is the next possible key. */
 const AFTER_KEY = '\u0000';
 
 /** The keys in at least one of the trees, or, with `inside` false, the keys in no tree. */
@@ -11,10 +11,7 @@ export interface KeySet {
   readonly inside: boolean;
 }
 
-/**
- * The keys of the records of a resource by the value of one field. The keys are sorted, so the keys of a namespace are
- * adjacent.
- */
+/** The keys are sorted, so the keys of a namespace are adjacent. */
 export class RecordIndex {
   readonly #field: string;
   readonly #values = new Map<string, OrderedKeys>();
@@ -25,7 +22,6 @@ export class RecordIndex {
     this.#field = field;
   }
 
-  /** The number of records with the field. */
   get size(): number {
     return this.#present.size;
   }
@@ -66,8 +62,8 @@ export class RecordIndex {
 }
 
 /**
- * Returns the first key of a set that is not less than `from`, or undefined if all keys are less. @param all the keys
- * of all records
+ * The result is undefined if all keys of the set are less than `from`.
+ * @param all the keys of all records
  */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);

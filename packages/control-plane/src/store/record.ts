@@ -1,16 +1,13 @@
 /**
- * The stored data of one object. Reads and watches send the stored JSON text unchanged, and writers parse it. Labels
- * and selectable fields are stored separately, so a selector needs no parsing.
+ * Reads and watches send the stored JSON text unchanged, and writers parse it. Labels and selectable fields are stored
+ * separately, so a selector needs no parsing.
  */
 export interface StoredRecord {
   readonly namespace: string;
   readonly name: string;
-  /** The revision of the last write. The revision is the `metadata.resourceVersion` of the object. */
+  /** The revision is the `metadata.resourceVersion` of the object. */
   readonly revision: number;
-  /**
-   * The JSON text of the whole object. The JSON text starts with `{"apiVersion":…,"kind":…,"metadata":{`, in this
-   * order.
-   */
+  /** The JSON text starts with `{"apiVersion":…,"kind":…,"metadata":{`, in this order. */
   readonly json: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly fields: Readonly<Record<string, string>> | undefined;

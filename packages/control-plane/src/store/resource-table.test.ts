@@ -75,7 +75,7 @@ const not = (field: string, ...values: string[]) => ({ field, values, not: true 
 const NAME = { field: 'metadata.name', value: 'pod-1' };
 const NAMESPACE = { field: 'metadata.namespace', value: 'mine' };
 
-/** Returns the number of reads for each query. @param others number of other records, each of which has changed */
+/** @param others number of other records, each of which has changed */
 function cost(others: number): Record<string, number> {
   const looked = { at: 0 };
   const state = new State();
@@ -84,7 +84,7 @@ function cost(others: number): Record<string, number> {
     for (let index = 0; index < others; index++)
       state.put(record(`ns-${index % 10}`, `other-${index}`, `node-${index}`, looked));
   };
-  // Creates other records with the label and the node of the record, in other namespaces.
+  // Creates records in other namespaces with the label and the node of the record.
   const putAlike = () => {
     for (let index = 0; index < others; index++) state.put(record('zz', `alike-${index}`, 'theirs', looked));
   };
@@ -341,6 +341,6 @@ function search(records: StoredRecord[], { namespace, where = [], after, limit =
     .filter((one) => after === undefined || keyOf(one) > keyOf(after))
     .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
   const remaining = Math.max(0, found.length - limit);
-  // For a filtered list, the result states only whether more records exist.
+  // A filtered list reports only whether more records exist, not their number.
   return { records: found.slice(0, limit), remaining: where.length > 0 ? Math.min(1, remaining) : remaining };
 }

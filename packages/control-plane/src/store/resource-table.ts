@@ -8,10 +8,7 @@ import { RecordIndex, seek } from './record-index.ts';
 import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
-/**
- * The maximum number of requirements for which a search uses indexes. All further requirements are checked for each
- * found record.
- */
+/** The maximum number of requirements that use indexes. All further requirements are checked for each record. */
 const MAX_DEMANDS = 128;
 
 /**
@@ -33,7 +30,7 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
-/** Returns the first `limit` matching records. If further records match, `remaining` is 1. */
+/** `remaining` is 1 if further records match. */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
   const chosen: StoredRecord[] = [];
   for (const record of records) {
@@ -60,10 +57,10 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
 }
 
 const NO_KEYS = new OrderedKeys();
-/** After this number of consecutive keys without a match, a search jumps to the next key that may match. */
+/** After this number of keys without a match, a search jumps to the next key that may match. */
 const MISSES = 32;
 
-/** All records of one resource in memory. The records are ordered by key, and indexed by fields that requests use. */
+/** The records are ordered by key, and indexed by the fields that requests use. */
 export class ResourceTable {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new OrderedKeys();
@@ -139,7 +136,7 @@ export class ResourceTable {
     if (matches !== undefined || page.remaining === 0) return page;
     const left = options.left ?? (after === undefined ? this.#sizeAt(revision, history, namespace) : undefined);
     if (left !== undefined) return { records: page.records, remaining: left - page.records.length };
-    // The caller does not give the number of remaining records, so the store must count the records.
+    // The caller does not give the number of remaining records, so the store must count them.
     const rest = take(this.#rangeAt(revision, history, { namespace, after: page.records.at(-1) ?? after }), {});
     return { records: page.records, remaining: rest.records.length };
   }
@@ -156,10 +153,7 @@ export class ResourceTable {
     }
   }
 
-  /**
-   * Yields the records of the given keys at a revision. The state at the revision is the previous state of the first
-   * change after the revision.
-   */
+  /** The state at a revision is the previous state of the first change after the revision. */
   *#recordsAt(revision: number, history: History, keys: Iterable<string>): Generator<StoredRecord> {
     for (const key of keys) {
       const change = history.firstAfter(revision, { key });
@@ -168,10 +162,7 @@ export class ResourceTable {
     }
   }
 
-  /**
-   * Yields the matching records at a revision. Each of these records still matches now, or has changed after the
-   * revision.
-   */
+  /** A record that matched at the revision still matches now, or has changed after the revision. */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);
@@ -193,8 +184,8 @@ export class ResourceTable {
   }
 
   /**
-   * Yields the keys of a range whose records meet all requirements, in order. The smallest index provides the keys.
-   * After many keys without a match, the search jumps to the next key that may meet all requirements.
+   * The smallest index provides the keys in order. After many keys without a match, the search jumps to the next key
+   * that may meet all requirements.
    */
   *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
     const { to } = range;
@@ -240,13 +231,13 @@ export class ResourceTable {
     return at;
   }
 
-  /** Returns the keys for a search: the keys of the smallest index, or all keys. */
+  /** Returns the keys of the smallest index, or all keys. */
   #source(where: readonly Demand[], range: KeyRange): (range: KeyRange) => Iterable<string> {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
       const choice = choiceOf(demand);
-      // Two kinds of requirements need no index: a namespace, because keys are sorted by namespace, and a negative
-      // requirement, because most records meet the requirement.
+      // A namespace needs no index, because keys are sorted by namespace. Most records meet a negative requirement, so
+      // it needs no index.
       if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
       const { trees } = this.#index(choice.field).allowed(choice);
       const count = trees.reduce((sum, tree) => sum + tree.count(range), 0);
@@ -258,8 +249,8 @@ export class ResourceTable {
   }
 
   /**
-   * Returns the index of a field. The index of a field is created at its first use. A kind has only a few selectable
-   * fields, and labels have their own indexes.
+   * The index of a field is created at its first use. A kind has only a few selectable fields, and labels have their
+   * own indexes.
    */
   #index(field: string): RecordIndex {
     if (field.startsWith(LABEL)) return this.#labels.index(field.slice(LABEL.length), (key) => this.#records.get(key));

@@ -3,7 +3,7 @@ import type { Demand } from './demand.ts';
 import type { StoredRecord } from './record.ts';
 import type { Words } from './word-index.ts';
 
-/** A record without a revision. The store calls `render` once with the new revision. */
+/** The store calls `render` once with the new revision. */
 export interface RecordDraft {
   readonly namespace: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface StoreEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly resource: string;
   readonly revision: number;
-  /** Milliseconds since the epoch. Changes are compacted by age. */
+  /** Changes are compacted by age, in milliseconds since the epoch. */
   readonly time: number;
   readonly record: StoredRecord;
   readonly previous: StoredRecord | undefined;
@@ -28,8 +28,7 @@ export interface StoreEvent {
 export type StoreListener = (event: StoreEvent) => void;
 
 /**
- * A page of records, sorted by their keys `namespace/name`. As in etcd, keys are compared by bytes: `a-b/x` comes
- * before `a/x`.
+ * A page is sorted by the keys `namespace/name`. As in etcd, keys are compared by bytes: `a-b/x` comes before `a/x`.
  */
 export interface RecordPage {
   readonly records: readonly StoredRecord[];
@@ -38,24 +37,23 @@ export interface RecordPage {
 }
 
 export interface PageOptions {
-  /** Returns only records in this namespace. If `namespace` is absent, returns records of all namespaces. */
+  /** By default, the page contains records of all namespaces. */
   readonly namespace?: string | undefined;
-  /** Returns only records that meet all these requirements. The store finds these records with an index. */
+  /** The store finds records that meet all requirements with an index. */
   readonly where?: readonly Demand[] | undefined;
-  /** Returns only records for which this function is true. The function is not called for records after the page. */
+  /**
+   * The page contains only records for which this function is true. The function is not called for records after the
+   * page.
+   */
   readonly matches?: ((record: StoredRecord) => boolean) | undefined;
   /** The key after which the page starts. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
   /**
-   * The number of records after `after`, if the caller has this number. With this number, the store does not count the
-   * records of an older revision.
+   * The number of records after `after`. With this number, the store need not count the records of an older revision.
    */
   readonly left?: number | undefined;
-  /**
-   * The revision whose state the page contains. If `revision` is absent, the page contains the current state. Throws
-   * RangeError if the revision is compacted.
-   */
+  /** The revision of the page (default: the current state). Throws RangeError if the revision is compacted. */
   readonly revision?: number | undefined;
 }
 
@@ -69,32 +67,27 @@ export interface PageOptions {
 export interface Store {
   /** The time for which changes are available, in milliseconds. */
   readonly historyMs: number;
-  /** Returns the revision of the last write. */
   revision(): number;
-  /** Returns the revision up to which all changes are durable and were delivered to the listeners. */
+  /** All changes up to this revision are durable and were delivered to the listeners. */
   deliveredRevision(): number;
   /** Returns the oldest revision after which all changes of this resource are available. */
   compactedRevision(resource: string): number;
-  /**
-   * Removes all earlier changes, like a compaction of etcd. After the removal, the store refuses pages and replays from
-   * an older revision.
-   */
+  /** As after a compaction of etcd, the store refuses pages and replays from an older revision. */
   compact(): void;
   get(resource: string, namespace: string, name: string): StoredRecord | undefined;
   list(resource: string, options?: PageOptions): RecordPage;
   count(resource: string): number;
   /**
-   * Returns the records with at least one of the words (see `Words`), in arbitrary order. The word index is created at
-   * its first use.
+   * Returns the records with at least one of the words, in arbitrary order. The word index is created at its first use.
    */
   find(resource: string, words: Words, asked: Iterable<string>): readonly StoredRecord[];
-  /** Creates or replaces an object. */
   put(resource: string, draft: RecordDraft): StoredRecord;
   /** Deletes an object. `render` returns the last state of the object, with the revision of the deletion. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
   /**
-   * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full. In this case, the
-   * writes have no effect
+   * Resolves when all earlier writes are durable.
+   * @throws StorageFullError if the disk is full. The writes have no
+   * effect.
    */
   settled(): Promise<void>;
   /**
@@ -104,13 +97,12 @@ export interface Store {
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**
-   * Calls `listener` for every later change of the resource, in order. Each call follows after the change is durable.
-   * With requirements, `listener` gets at least the changes whose new or previous record meets the requirements.
-   * Returns a function that removes the listener.
+   * Calls `listener` for every later change of the resource, in order. A change is reported after it is durable. With
+   * requirements, `listener` gets at least the changes whose new or previous record meets the requirements. Returns a
+   * function that removes the listener.
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;
-  /** Returns all objects and the current revision. */
   snapshot(): StoreSnapshot;
 }
 
@@ -120,7 +112,9 @@ export interface StoreSnapshot {
   readonly objects: readonly { readonly resource: string; readonly record: StoredRecord }[];
 }
 
-/** The error for a full disk. The writes had no effect. When the disk has space again, the store accepts writes. */
+/**
+ * The writes that failed because of a full disk had no effect. When the disk has space again, the store accepts writes.
+ */
 export class StorageFullError extends StatusError {
   constructor(reason: string) {
     super({

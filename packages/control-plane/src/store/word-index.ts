@@ -1,15 +1,15 @@
 import type { StoredRecord } from './record.ts';
 
-/** Returns the words of a record. An index finds records by their words. */
+/** An index finds records by their words. */
 export interface Words {
   /**
    * Returns alternative sets of words for a record. The index stores the record under all words of the set with the
-   * rarest words. `of` is called once for each record. If the result contains no set, the index omits the record.
+   * rarest words. `of` is called once for each record. An index omits records without a set of words.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }
 
-/** An index of records by words. A record may have several words, and each word finds the record. */
+/** A record may have several words, and each word finds the record. */
 export class WordIndex {
   readonly #words: Words;
   readonly #records = new Map<string, Set<StoredRecord>>();

@@ -1,9 +1,12 @@
 import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 
-/** The longest `time.Duration` in Go, in seconds: 292 years. Go shortens a longer duration to this maximum. */
+/** The longest `time.Duration` in Go (292 years), which replaces a longer duration. */
 const LONGEST_SECONDS = Math.trunc((2 ** 63 - 1) / 1e9);
 
-/** Formats a duration as kubectl prints ages (`duration.HumanDuration`), for example `5m12s`, `3d4h`. The maximum is `292y`. */
+/**
+ * Formats a duration as kubectl prints ages (`duration.HumanDuration`), for example `5m12s` or `3d4h`. The maximum is
+ * `292y`.
+ */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.min(Math.trunc(milliseconds / 1000), LONGEST_SECONDS);
   if (seconds < -1) return '<invalid>';
@@ -26,10 +29,7 @@ export function humanDuration(milliseconds: number): string {
 const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
 
-/**
- * Returns the age of an RFC 3339 time at `now`. If the time is absent, the result is `<unknown>`. If the time is
- * invalid, the result is `<invalid>`.
- */
+/** The age is `<unknown>` for an absent time, and `<invalid>` for an invalid time. */
 export function ageOf(time: unknown, now: Date): string {
   if (time === undefined || time === null || time === '') return '<unknown>';
   if (typeof time !== 'string') return '<invalid>';

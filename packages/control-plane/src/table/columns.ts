@@ -4,7 +4,7 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { ageOf } from './age.ts';
 import { compileJsonPath, JsonPathError } from './jsonPath.ts';
 
-/** The API documentation of `metadata.name`. Clients show this text for the first column. */
+/** Clients show this text of the API documentation for the first column. */
 const NAME_DESCRIPTION =
   'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names';
 
@@ -16,7 +16,7 @@ type Cell = string | number | bigint | boolean | null;
 
 /** A column of a Table: its definition in the API and the function for its cells. */
 export interface TableColumn {
-  /** The definition of the column. If the Table does not define the column, `definition` is absent. */
+  /** `definition` is undefined if the Table does not define the column. */
   readonly definition?: Record<string, unknown>;
   readonly cell: (object: ApiObject, now: Date) => Cell;
 }
@@ -41,18 +41,19 @@ const NAME: TableColumn = {
 
 const AGE: TableColumn = {
   definition: define('Age', 'date', CREATED_DESCRIPTION),
-  // A bookmark has no creation time, so its cell is empty. A JSON path without a value also has an empty cell.
+  // The cell of a bookmark is empty, because a bookmark has no creation time. A JSON path without a value has an empty
+  // cell too.
   cell: ({ metadata: { creationTimestamp } }, now) =>
     typeof creationTimestamp === 'string' ? ageOf(creationTimestamp, now) : null,
 };
 
-/** The column with the creation time, for built-in kinds without special columns. */
+/** Built-in kinds without special columns have this column. */
 const CREATED_AT: TableColumn = {
   definition: define('Created At', 'date', CREATED_DESCRIPTION),
   cell: (object) => object.metadata.creationTimestamp ?? '0001-01-01T00:00:00Z',
 };
 
-/** Prints a value as Go's JSON path printer does. */
+/** Prints a value like Go's JSON path printer. */
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null) return '<no value>';
@@ -90,7 +91,7 @@ function customColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** Converts a column of a built-in kind. A column with a time has the type string, and its cells contain the age. */
+/** A time column has the type string, and its cells contain the age. */
 function builtinColumn(column: PrinterColumn): TableColumn {
   const { value } = column;
   if (value === undefined) return customColumn(column);
@@ -104,16 +105,13 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/**
- * Returns the name column of a kind, with a special cell, format and priority. For example, the cell of a default class
- * contains a mark.
- */
+/** The name column may have a special cell: for example, the cell of a default class contains a mark. */
 const nameColumn = ({ value, format = 'name', priority = 0 }: PrinterColumn): TableColumn => ({
   definition: { ...NAME.definition, format, priority },
   cell: value ?? NAME.cell,
 });
 
-/** Returns the columns before the first column with an invalid JSON path, as the real server does. */
+/** As in kube-apiserver, the columns end before the first column with an invalid JSON path. */
 function readableColumns(columns: readonly PrinterColumn[]): TableColumn[] {
   const readable: TableColumn[] = [];
   for (const column of columns) {
@@ -136,8 +134,8 @@ function buildColumns(kind: KindDefinition): readonly TableColumn[] {
 const known = new WeakMap<KindDefinition, readonly TableColumn[]>();
 
 /**
- * Returns the columns of a kind. Custom kinds have Name and then their declared columns. A kind without columns has
- * Name, and Age (custom) or Created At (built-in).
+ * Custom kinds have Name and then their declared columns. A kind without columns has Name, and Age (custom) or Created
+ * At (built-in).
  */
 export function columnsOf(kind: KindDefinition): readonly TableColumn[] {
   let columns = known.get(kind);

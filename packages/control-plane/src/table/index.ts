@@ -8,16 +8,13 @@ export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
-  /** The metadata of the list. By default, the metadata contain the resourceVersion of the single object. */
+  /** By default, the list metadata contains the resourceVersion of the single object. */
   readonly listMeta?: Record<string, unknown>;
-  /**
-   * The objects in their stored version. The server prints the cells from these objects. By default, the cells come
-   * from `objects`.
-   */
+  /** The cells come from the stored version of the objects (default: `objects`). */
   readonly stored?: readonly ApiObject[] | undefined;
   /** Whether column definitions are omitted, as in later events of a watch. */
   readonly noHeaders?: boolean;
-  /** The requested version of `meta.k8s.io`. By default, `version` is `v1`. */
+  /** The version of `meta.k8s.io` (default: `v1`). */
   readonly version?: 'v1' | 'v1beta1';
 }
 
@@ -31,10 +28,7 @@ function rowObject(kind: KindDefinition, object: ApiObject, { includeObject, ver
   };
 }
 
-/**
- * Returns the metadata in the internal form of the server. In this form, some annotations are fields, so the result
- * omits these annotations.
- */
+/** Removes annotations that are fields in the internal form of kube-apiserver. */
 export function plainMetadata({ innerAnnotations = [] }: KindDefinition, metadata: ObjectMeta): ObjectMeta {
   const { annotations, ...rest } = metadata;
   if (annotations === undefined || !innerAnnotations.some((name) => Object.hasOwn(annotations, name))) return metadata;
@@ -48,10 +42,7 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
   return { resourceVersion: only.metadata.resourceVersion };
 };
 
-/**
- * Returns whether the Table has no list of rows. For built-in kinds without columns, the printer of the real server
- * omits the list of rows.
- */
+/** The printer of kube-apiserver omits the list of rows for built-in kinds without columns. */
 const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
   objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;
 

@@ -181,8 +181,7 @@ function parseFilter(text: string): (item: unknown) => boolean {
 }
 
 /**
- * The maximum number of values that a path may find in one object. A path with several `..` can find very many values
- * in deep objects.
+ * The maximum number of values that a path may find, because several `..` can find very many values in deep objects.
  */
 const MAX_VALUES = 100_000;
 
@@ -231,9 +230,8 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 }
 
 /**
- * Compiles a JSON path as in kubectl and in columns of CRDs (`.spec.size`,
- * `.status.conditions[?(@.type=="Ready")].status`). The returned function finds all values at the path in an object. If
- * the path has more than `MAX_VALUES` values, the function finds none.
+ * Compiles a JSON path of kubectl and of CRD columns (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
+ * The returned function finds all values at the path, or none for more than `MAX_VALUES` values.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {

@@ -9,7 +9,7 @@ import { fieldType, isAnyScalar, isScalar, shapeOf } from './fields/types.ts';
 
 const MAX_DEPTH = 1000;
 
-/** Prints a value as Go's `%#v` does. */
+/** Prints a value like `%#v` in Go. */
 function goSyntax(value: unknown): string {
   if (typeof value === 'string') return goQuote(value);
   if (value === null) return '<nil>';
@@ -21,7 +21,7 @@ function goSyntax(value: unknown): string {
   return `map[string]interface {}{${fields.join(', ')}}`;
 }
 
-/** Prints the type of a value as Go's `%T` does. */
+/** Prints the type of a value like `%T` in Go. */
 function goTypeOf(value: unknown): string {
   if (Array.isArray(value)) return '[]interface {}';
   if (isRecord(value)) return 'map[string]interface {}';
@@ -30,7 +30,7 @@ function goTypeOf(value: unknown): string {
 
 const dump = (value: unknown): string => `&value.valueUnstructured{Value:${goSyntax(value)}}`;
 
-/** Returns the reason why a scalar does not match its type, with the text of structured-merge-diff. */
+/** The error text is the text of structured-merge-diff. */
 function scalarProblem(value: unknown, node: SchemaNode | undefined): string | undefined {
   if (value === null || node === undefined || node.intOrString) return undefined;
   switch (node.types[0]) {
@@ -67,10 +67,7 @@ function elementProblem(item: unknown, node: SchemaNode): string | undefined {
   return `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
 }
 
-/**
- * Reads an applied configuration, and collects two lists: the paths in the configuration, and the mismatches with the
- * schema.
- */
+/** Collects the paths in an applied configuration, and the mismatches with the schema. */
 export class AppliedReader {
   readonly errors: string[] = [];
   private readonly scope: Scope;
@@ -79,9 +76,7 @@ export class AppliedReader {
     this.scope = scope;
   }
 
-  /**
-   * Returns the paths that the configuration claims. After the call, `errors` contains the mismatches with the schema.
-   */
+  /** The mismatches with the schema are added to `errors`. */
   read(object: Record<string, unknown>, node: SchemaNode | undefined): FieldSet {
     return this.readMap(object, node, '', { isResource: true, depth: 0, top: [] });
   }
@@ -91,8 +86,8 @@ export class AppliedReader {
       this.errors.push(`${path}: nested too deep`);
       return LEAF;
     }
-    // A type with several JSON types has a name. A quantity is an example. For a custom kind, the server does not check
-    // fields with several JSON types.
+    // A type with several JSON types, such as a quantity, has a name. kube-apiserver does not check such fields of a
+    // custom kind.
     if (node?.intOrString === true && node.schema.$id !== undefined && value !== null && !isScalar(value)) {
       this.errors.push(`${path}: expected any scalar, got &{${goPlain(value)}}`);
       return LEAF;
@@ -115,7 +110,7 @@ export class AppliedReader {
     return value === null && shape !== 'leaf' ? fieldSet(false, undefined) : LEAF;
   }
 
-  /** Checks a value and all values inside it. The configuration claims the value as a whole. */
+  /** The configuration claims the value as a whole, so all inner values are checked too. */
   private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
     const isSingle = node !== undefined && SCALARS.has(node.types[0] ?? '');
     if (Array.isArray(value) && !isSingle) {
@@ -130,7 +125,7 @@ export class AppliedReader {
     }
   }
 
-  /** Returns whether an endpoint may write only some parts of a top-level field. */
+  /** Some endpoints write only parts of a top-level field. */
   private isLookedInto(key: string): boolean {
     return key === 'metadata' || (key === 'status' && this.scope.ignoredStatus !== undefined);
   }
@@ -176,7 +171,7 @@ export class AppliedReader {
     for (const [index, item] of value.entries()) {
       const problem = elementProblem(item, node);
       if (problem !== undefined) {
-        // After an invalid item, the server does not read the rest of the list.
+        // The rest of the list is skipped after an invalid item.
         this.errors.push(`${path}: element ${index}: ${problem}`);
         break;
       }

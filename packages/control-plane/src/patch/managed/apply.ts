@@ -25,16 +25,11 @@ import { pruneDropped } from './prune.ts';
 import { isOfKind, recordUpdate, scopeOf, withoutChanges } from './update.ts';
 import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
-/** The input of a server-side apply. */
 export interface ApplyInput {
-  /** The stored object. `live` is absent if the apply creates the object. */
   readonly live?: ApiObject;
   readonly applied: ApiObject;
   readonly manager: string;
-  /**
-   * Whether the apply may take fields from other managers. If `force` is false, an apply that needs fields of other
-   * managers fails with a conflict.
-   */
+  /** Whether the apply may take fields from other managers. Without `force`, the apply fails with a conflict. */
   readonly force: boolean;
   readonly schema?: JsonSchema;
   /** The subresource; '' for the main resource. */
@@ -45,22 +40,22 @@ export interface ApplyInput {
   readonly versionOf?: VersionOf;
 }
 
-/** The name of the manager that owns all fields from the time before the first apply. */
+/** The manager of all fields that were written before the first apply. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
-/** Checks that a configuration matches the schema of its kind. @throws StatusError 500 */
+/** @throws StatusError 500 */
 export function checkTyped(applied: ApiObject, { schema }: Pick<ApplyInput, 'schema'>): void {
   readApplied(applied, schema === undefined ? undefined : nodeOf(schema), { ignored: new Set() });
 }
 
-/** The text of all mismatches with a schema, or undefined without mismatches. */
 function detailOf({ errors }: AppliedReader): string | undefined {
   return errors.length > 1 ? `errors:\n${errors.map((error) => `  ${error}`).join('\n')}` : errors[0];
 }
 
 /**
- * Checks that a custom object matches the schema of each version in which a manager owns fields. The server converts
- * the object to these versions. @throws StatusError 500
+ * A custom object must match the schema of each version in which a manager owns fields, because it is converted to
+ * these versions.
+ * @throws StatusError 500
  */
 function checkVersions(object: ApiObject, owners: readonly Ownership[], input: ApplyInput, prefix: string): void {
   const { kind, versionOf } = input;
@@ -80,7 +75,7 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   const set = reader.read(applied, node);
   const detail = detailOf(reader);
   if (detail === undefined) return set;
-  // If a name or a namespace is not a string, the server reads an empty string.
+  // As in kube-apiserver, a name or namespace that is not a string counts as an empty string.
   const meta: Readonly<Record<string, unknown>> = { ...applied.metadata };
   const [namespace, name] = [meta.namespace, meta.name].map((each) => (typeof each === 'string' ? each : ''));
   const { apiVersion = '' } = applied as Partial<ApiObject>;
@@ -91,44 +86,34 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   });
 }
 
-/**
- * Returns the error for a stored object that does not match the schema of its kind. The server cannot merge an object
- * that does not match its schema.
- */
+/** A stored object that does not match its schema cannot be merged. */
 function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const message = `failed to create typed live object (${namespace}/${name}; ${version}, Kind=${kind}): it does not fit the schema`;
   return new StatusError({ code: 500, message });
 }
 
-/**
- * Returns the configuration to merge. The kind later resets fields that this endpoint does not write, so the result
- * still includes these fields.
- */
+/** The result includes fields that this endpoint does not write, because the kind resets these fields later. */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
   if (Array.isArray(managedFields)) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
-  // A `managedFields` value that is not a list stays. The type does not match the schema, so `AppliedReader` later
-  // refuses the value.
+  // A `managedFields` value that is not a list stays, because `AppliedReader` refuses the value later.
   const copy: ApiObject = { ...applied, metadata: managedFields == null ? metadata : { ...metadata, managedFields } };
   // Older versions of kubectl wrote `creationTimestamp: null` into every manifest.
   if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;
   return copy;
 }
 
-/**
- * Returns the object that the apply creates. If a custom kind has the subresource `status`, an apply to the main
- * resource loses its status.
- */
+/** If a custom kind has a status subresource, an apply to the main resource loses the status. */
 function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject {
   if (subresource !== '' || !kind.custom || kind.subresources?.status !== true) return applied;
   const { status: _status, ...rest } = applied;
   return rest as ApiObject;
 }
 
-/** Returns the managers of the object before the apply request. If an object has no managers, the manager `before-first-apply` owns its fields. */
+/** If an object has no managers, the manager `before-first-apply` owns its fields. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
   const owners = readEntries(live?.metadata.managedFields);
@@ -146,7 +131,7 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
 
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
-/** Metadata fields without a manager. A field in this list stays when a manager no longer applies the field. */
+/** Metadata fields without a manager, which stay when no manager applies them any longer. */
 const SYSTEM_FIELDS = [
   'name',
   'namespace',
@@ -179,7 +164,7 @@ function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Confli
   return conflicts;
 }
 
-/** Returns the conflicts without the fields in `takeable`. The manager may take over these fields. */
+/** Removes the fields that the manager may take over (`takeable`) from the conflicts. */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -189,8 +174,8 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 /**
  * Merges an applied configuration into the live object. A field that the manager applied earlier is removed if the
  * field now has no manager. The result is the whole object with its new managedFields.
- * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 if the
- * configuration does not match the schema, and 400 if the configuration contains managedFields.
+ * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 for a
+ * configuration that does not match the schema, and 400 for a configuration with managedFields.
  */
 export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
@@ -224,8 +209,8 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     if (refused.length > 0) throw conflictError(refused);
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
-  // If an apply changes nothing, its managedFields entry keeps the old time. If the first apply of a manager changes
-  // nothing, the new entry has no time. A creationTimestamp of null counts as a change.
+  // An apply without changes keeps the time of its managedFields entry. If the first apply of a manager changes
+  // nothing, its new entry has no time. A creationTimestamp of null counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);
@@ -233,7 +218,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
   const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
-  // The server updates the last-applied annotation even if another manager owns the annotation.
+  // The last-applied annotation is updated even if another manager owns it.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
 }

@@ -5,7 +5,7 @@ import { fieldElement, itemElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF, union } from './fields/fieldSet.ts';
 import { fieldType, type Shape, shapeOf } from './fields/types.ts';
 
-/** The changes of a write: paths that were added or changed, and paths that were removed. */
+/** The paths that a write added or changed, and the paths that it removed. */
 export interface Changes {
   readonly changed: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
@@ -26,14 +26,11 @@ function compareLeaf(old: unknown, next: unknown): Changes {
   return sameValue(old, next) ? NOTHING : CHANGED;
 }
 
-/** Returns whether two values are equal. In list items, an empty list or map differs from an absent field. */
+/** In list items, an empty list or map differs from an absent field. */
 const sameValue = (old: unknown, next: unknown): boolean =>
   equalJson(old, next) && !(Array.isArray(next) && holdsEmpties(next));
 
-/**
- * Collects the changed paths in a container (a map or a list). The path of an added or removed container counts as a
- * change.
- */
+/** The path of an added or removed map or list counts as a change. */
 class Gathering {
   private changed: Map<string, FieldSet> | undefined;
   private removed: Map<string, FieldSet> | undefined;
@@ -74,7 +71,6 @@ const UNTRACKED_META = new Set([
   'resourceVersion',
 ]);
 
-/** The parts of an object that a comparison includes. */
 export interface Scope {
   /** Top-level fields that this endpoint does not write. */
   readonly ignored: ReadonlySet<string>;
@@ -96,8 +92,7 @@ function compareMap(
   const gathering = new Gathering();
   for (const key of Object.keys(after)) {
     if (skip(key)) continue;
-    // The server does not store an empty list. Nevertheless, the writer of the empty list becomes the manager of the
-    // field.
+    // The writer of an empty list becomes the manager of the field, although the server does not store the list.
     compareField(own(before, key), after[key] ?? emptiesOf(after)[key] ?? after[key], key);
   }
   for (const key of Object.keys(before)) {
@@ -115,15 +110,12 @@ function compareMap(
 type Skip = (key: string) => boolean;
 const NONE: Skip = () => false;
 
-/** Returns the items of a list by their path elements. Equal items share one path element. */
+/** Equal items share one path element. */
 function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
   return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
 }
 
-/**
- * Compares the items of a list. Equal items count as one value. The path of this value has a manager, and the paths of
- * its fields have none.
- */
+/** Equal items count as one value. The path of this value has a manager, but the paths of its fields have none. */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
   if (old.length > 1 && next.length > 1) return equalJson(old, next) ? NOTHING : CHANGED;
@@ -155,7 +147,7 @@ const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | unde
 
 /**
  * Compares two values. Without a schema, the comparison depends on the types of the values. If a list becomes a map,
- * the changes are the path of the value and the paths of all keys.
+ * the path of the value and the paths of all keys have changed.
  */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;
@@ -167,7 +159,7 @@ function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined
   return { changed: both(other.changed, changes.changed), removed: both(other.removed, changes.removed) };
 }
 
-/** Returns the changes between two whole objects of a kind. Equal parts are skipped. */
+/** Equal parts of the objects are skipped. */
 export function compareObjects(
   old: Record<string, unknown>,
   next: Record<string, unknown>,
@@ -187,7 +179,7 @@ export function compareObjects(
 const isUntracked = (field: string, scope: Scope): boolean =>
   UNTRACKED_META.has(field) || scope.ignoredMeta?.has(field) === true;
 
-/** Returns the status without the fields that this endpoint does not write. */
+/** Removes the status fields that this endpoint does not write. */
 function pick(object: Record<string, unknown>, { ignoredStatus }: Scope): Record<string, unknown> {
   const { status } = object;
   if (ignoredStatus === undefined || !isRecord(status)) return object;
@@ -199,10 +191,7 @@ function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): Field
   return fieldSet(false, new Map([...(body?.children ?? []), [fieldElement('metadata'), meta]]));
 }
 
-/**
- * Returns whether a path may have a manager. Two groups of fields have no manager: names, timestamps and similar
- * metadata, and fields that the endpoint does not write.
- */
+/** Names, timestamps and fields that the endpoint does not write have no manager. */
 export function isTracked(path: readonly string[], scope: Scope): boolean {
   const [first, second] = path;
   if (first === undefined) return true;

@@ -10,16 +10,13 @@ export interface Conflict {
   readonly fields: FieldSet;
 }
 
-/**
- * Returns the name of a manager for conflict messages. If the manager used updates, the name contains the API version.
- */
+/** If the manager used updates, the name in a conflict message contains the API version. */
 function nameOf(owner: Ownership): string {
   const subresource = owner.subresource === '' ? '' : ` with subresource ${goQuote(owner.subresource)}`;
   const version = owner.operation === 'Update' ? ` using ${owner.apiVersion}` : '';
   return `${goQuote(owner.manager)}${subresource}${version}`;
 }
 
-/** Returns the 409 error for an apply that would change fields of other managers. */
 export function conflictError(conflicts: readonly Conflict[]): StatusError {
   const sorted = conflicts
     .map(({ owner, fields }) => ({ name: nameOf(owner), fields: [...paths(fields)].map(printPath) }))

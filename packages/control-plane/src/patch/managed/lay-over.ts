@@ -10,10 +10,7 @@ import { scopeOf } from './update.ts';
 const rootOf = ({ schema }: KindDefinition): SchemaNode | undefined =>
   schema === undefined ? undefined : nodeOf(schema);
 
-/**
- * Returns the paths of atomic lists, maps and structures in a value. The server can replace an atomic value only as a
- * whole.
- */
+/** The server can replace an atomic list, map or structure only as a whole. */
 function atomics(value: unknown, node: SchemaNode | undefined, path: string, isResource: boolean): string[] {
   if (node === undefined || typeof value !== 'object' || value === null) return [];
   const own = shapeOf(node, value) === 'leaf' ? [path] : [];
@@ -27,10 +24,7 @@ function atomics(value: unknown, node: SchemaNode | undefined, path: string, isR
   return [...own, ...below];
 }
 
-/**
- * Returns the reasons why a partial object cannot be merged into another object, for example a mismatch with the schema
- * or an atomic value.
- */
+/** Returns the reasons why a partial object cannot be merged, such as a mismatch with the schema or an atomic value. */
 export function typedProblems(
   partial: ApiObject,
   kind: KindDefinition,
@@ -41,9 +35,6 @@ export function typedProblems(
   return { errors: reader.errors, atomic: isRecord(partial) ? atomics(partial, node, '', true) : [] };
 }
 
-/**
- * Merges a partial object into a whole object by field and by item, as a server-side apply does. The function ignores
- * managers.
- */
+/** Merges by field and by item, as a server-side apply does, but without managers. */
 export const layOver = (whole: ApiObject, partial: ApiObject, kind: KindDefinition): ApiObject =>
   mergeValues(whole, partial, rootOf(kind), true) as ApiObject;

@@ -73,7 +73,6 @@ const objectOf = (content: Content, metadata: ApiObject['metadata'] = {}): ApiOb
   metadata: { name: 'x', ...metadata, ...content.metadata },
 });
 
-/** Creates or changes an object as an updater. */
 function write(
   live: ApiObject | undefined,
   content: Content,

@@ -3,10 +3,7 @@ import type { SchemaNode } from '../../schema/model/node.ts';
 import { itemElement } from './fields/fieldPath.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
-/**
- * Merges an applied value into the live value, and returns the result. Live fields that the configuration omits stay.
- * The function does not mutate the live value.
- */
+/** Live fields that the configuration omits stay. */
 export function mergeValues(
   live: unknown,
   applied: unknown,
@@ -43,8 +40,8 @@ function mergeMaps(
 }
 
 /**
- * Merges the items of two lists by key. Applied items keep their order. A live item outside of the configuration stays
- * before the next item that is in both lists. The order equals the order in structured-merge-diff 4.4.
+ * Applied items keep their order. A live item outside of the configuration stays before the next item that both lists
+ * contain. The order of the items is the order in structured-merge-diff 4.4.
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], node: SchemaNode): unknown[] {
   const left = live.map((item) => itemElement(item, node));

@@ -5,9 +5,9 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Removes a field if the applier owned the field before (`last`) and no manager owns the field now (`owned`).
+ * Removes a field that the applier owned before (`last`), if no manager owns the field now (`owned`).
  * - A field of a structure is removed if no manager owns a field below it.
- * - A map key or list item that the applier did not own loses only the fields of the applier.
+ * - A map key or list item of another manager loses only the fields of the applier.
  */
 export function pruneDropped(
   value: unknown,
@@ -37,12 +37,12 @@ export function pruneDropped(
 }
 
 /**
- * Returns whether a map key or list item is removed: the applier owned the item before, and no manager owns the item
- * now. A manager of a field inside the item does not prevent the removal.
+ * Returns whether the applier owned the item before, and no manager owns the item now. A manager of a field inside the
+ * item does not prevent the removal.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 
-/** Returns null for a container that lost its last item. A schema may refuse this null. */
+/** Null replaces a list or map that lost its last item. A schema may refuse this null. */
 function emptied(before: unknown, after: unknown): unknown {
   if (after === before || typeof after !== 'object' || after === null) return after;
   return Object.keys(after).length === 0 ? null : after;

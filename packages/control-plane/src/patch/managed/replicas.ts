@@ -3,8 +3,8 @@ import { isSameManager, type Ownership, readEntries, writeEntries } from './fiel
 import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 
 /**
- * Returns the path to the number of replicas in objects of an API version. The result is null if the version has no
- * field for replicas, and undefined if the kind does not have the version.
+ * Returns the path to the number of replicas, null if the API version has no replicas, or undefined if the kind lacks
+ * the version.
  */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;
 
@@ -17,10 +17,7 @@ const setOf = (path: readonly string[]): FieldSet =>
 const owns = (set: FieldSet, path: readonly string[]): boolean =>
   path.reduce<FieldSet>((at, step) => at.children.get(`f:${step}`) ?? EMPTY_SET, set).self;
 
-/**
- * Returns the managedFields of a Scale: the managers of the number of replicas in the object
- * (`ScaleHandler.ToSubresource`).
- */
+/** The entries of a Scale are the managers of the number of replicas (`ScaleHandler.ToSubresource`). */
 export function scaleEntries(
   parent: readonly ManagedFieldsEntry[] | undefined,
   pathOf: ReplicasPath,
@@ -34,11 +31,9 @@ export function scaleEntries(
 }
 
 /**
- * Returns the managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). An update manager gets
- * an additional entry without a time, because each API version has its own entry. An apply manager has one entry for
- * all API versions.
- * @param scale The managedFields of the written Scale.
- * @param apiVersion The API version of the object.
+ * See `ScaleHandler.ToParent` in Kubernetes. An update manager gets an additional entry without a time, because each
+ * API version has its own entry. An apply manager has one entry for all API versions.
+ * @param scale the managedFields of the written Scale
  */
 export function parentEntries(
   parent: readonly ManagedFieldsEntry[] | undefined,

@@ -16,7 +16,6 @@ import { emptyObject } from './fields/skeleton.ts';
 import { isTyped } from './fields/typed.ts';
 import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
-/** The input for recording a create, update or patch. */
 export interface UpdateInput {
   /** The stored object. `live` is absent for a create. */
   readonly live?: ApiObject;
@@ -27,7 +26,6 @@ export interface UpdateInput {
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
-  /** Returns the kind in an API version that a manager used. */
   readonly versionOf?: VersionOf;
 }
 
@@ -37,8 +35,8 @@ const SPEC: ReadonlySet<string> = new Set(['spec']);
 const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
 
 /**
- * Fields of built-in kinds that get no manager from a write of the status (`GetResetFields`). The spec never gets a
- * manager from a write of the status.
+ * Status fields of built-in kinds that get no manager from a write of the status (`GetResetFields`). The spec never
+ * gets a manager from a write of the status.
  */
 const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...[
@@ -54,19 +52,15 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
 ]);
 
-/**
- * Fields of built-in kinds that get no manager from a write of the main resource. In a kind without an entry, only the
- * status gets no manager.
- */
+/** Fields of built-in kinds that get no manager from a write of the main resource (default: the status). */
 const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   // The spec of a certificate request is immutable, so an update sets managers only for the metadata.
   ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
 ]);
 
 /**
- * Returns the fields that an endpoint of the version `kind` does not write. A write to the endpoint sets no managers
- * for these fields. As in the real server, the main endpoint of a custom kind ignores the status only in the version of
- * the request.
+ * A write gets no managers for the fields that its endpoint does not write. As in kube-apiserver, the main endpoint of
+ * a custom kind ignores the status only in the version of the request.
  */
 export function scopeOf(kind: KindDefinition, subresource: string, requested: KindDefinition = kind): Scope {
   if (kind.custom && kind !== requested && subresource === '') return { ignored: NOTHING };
@@ -80,15 +74,15 @@ export function scopeOf(kind: KindDefinition, subresource: string, requested: Ki
 }
 
 /**
- * Returns the managedFields entries before the write: the entries from the client, or the stored entries if the client
- * sent no entries. The value `[{}]` clears all entries. A write of a subresource cannot change entries directly.
+ * Returns the entries from the client, or the stored entries if the client sent none. The value `[{}]` clears all
+ * entries. A write of a subresource cannot change entries directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
   const sent = input.updated.metadata.managedFields;
   if (input.subresource !== '' || sent === undefined || sent === stored) return stored;
   if (isReset(sent)) return [];
-  // If one sent entry is unreadable, the server ignores all sent entries.
+  // One unreadable entry makes the server ignore all entries from the client.
   return sent.length > 0 && sent.every(isReadable) ? sent : stored;
 }
 
@@ -96,8 +90,8 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
 const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
 /**
- * Returns whether the API version of an entry belongs to the kind. The real server cannot compare objects in API
- * versions of other kinds. Events exist in two groups, so a write in one group removes the entries of the other group.
+ * kube-apiserver cannot compare objects in API versions of other kinds. Events exist in two groups, so a write in one
+ * group removes the entries of the other group.
  */
 export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
@@ -106,7 +100,7 @@ export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, 
   return own === kind.group || (own === 'extensions' && FROM_EXTENSIONS.has(kind.kind));
 }
 
-/** Returns the paths of a manager without the paths that another write has changed or removed. */
+/** Removes the paths that another write has changed or removed. */
 export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownership {
   const { changed = EMPTY_SET, removed = EMPTY_SET } = changesIn(owner.apiVersion);
   const set = difference(difference(owner.set, changed), removed);
@@ -115,7 +109,7 @@ export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownershi
   return { ...facts, set };
 }
 
-/** Records a write. The manager of the write gets the changed fields, and removed fields lose their manager. */
+/** Records a write. The manager of the write gets the changed fields. Removed fields lose their manager. */
 export function recordUpdate(
   owners: readonly Ownership[],
   changesIn: ChangesIn,
@@ -134,8 +128,7 @@ export function recordUpdate(
 }
 
 /**
- * Returns whether a custom object matches its schema in the API version of each manager. The real server converts the
- * object to each of these versions. A failed conversion removes all managers.
+ * kube-apiserver converts a custom object to the API version of each manager. A failed conversion removes all managers.
  */
 function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: readonly Ownership[]): boolean {
   if (!kind.custom) return true;
@@ -149,20 +142,17 @@ function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: r
   });
 }
 
-/**
- * Returns the managedFields of an object after a create, update or patch. If the write changes nothing, the result
- * contains the stored entries.
- */
+/** A write without changes keeps the stored entries. */
 export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const { live, updated, kind } = input;
   const given = entriesOf(input);
   // An object without managers gets none until the next apply (skipNonAppliedManager).
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
-  // The real server cannot compare an object whose kind a patch has changed.
+  // kube-apiserver cannot compare an object whose kind a patch has changed.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // If an entry has the API version of another kind, a custom object loses all managers. A built-in object loses only
-  // this entry.
+  // An entry with the API version of another kind makes a custom object lose all managers. A built-in object loses only
+  // the entry with the API version of another kind.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
@@ -173,12 +163,12 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   if (!isTypedInAll(input, before)) return [];
   const isForeign = kind.inVersion !== undefined && before.some(({ apiVersion }) => apiVersion !== apiVersionOf(kind));
   if (changes.changed === undefined && changes.removed === undefined && !isForeign) {
-    // The server checks the types of all fields, including fields that this endpoint does not write.
-    // A custom object gets the defaults of its stored version, which may not match the requested version.
+    // The server checks the types of all fields, even of fields that this endpoint does not write. A custom object gets
+    // the defaults of its stored version, which may not match the requested version.
     if ((input.subresource !== '' || kind.inVersion !== undefined) && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
-  // As in the real server, an object that does not match its schema loses its managers.
+  // As in kube-apiserver, an object that does not match its schema loses its managers.
   if (!isTyped(updated, node, true)) return [];
   const owners = recordUpdate(before, changesIn, {
     manager: input.manager,

@@ -4,10 +4,10 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { nodeOf } from '../../schema/model/node.ts';
 import { type Changes, compareObjects, type Scope } from './compare.ts';
 
-/** Returns the changes of a write, as paths of the fields in an API version. */
+/** Returns the changed paths in the fields of an API version. */
 export type ChangesIn = (apiVersion: string) => Changes;
 
-/** Returns the kind in another API version, or undefined if the API version does not exist. */
+/** The result is undefined if the API version does not exist. */
 export type VersionOf = (apiVersion: string) => KindDefinition | undefined;
 
 function converted(object: ApiObject, from: KindDefinition, to: KindDefinition): ApiObject {
@@ -17,8 +17,8 @@ function converted(object: ApiObject, from: KindDefinition, to: KindDefinition):
 }
 
 /**
- * Compares two objects of a kind in each API version. A manager owns fields in the API version of its requests, and
- * fields can differ between versions, as in autoscaling v1 and v2.
+ * A manager owns fields in the API version of its requests. Fields can differ between versions, as in autoscaling v1
+ * and v2.
  */
 export function changesByVersion(
   old: ApiObject,
@@ -35,7 +35,7 @@ export function changesByVersion(
     let changes = known.get(apiVersion);
     if (changes === undefined) {
       const other = versionOf(apiVersion);
-      // In another version of a custom kind, only the apiVersion of an object differs.
+      // Between two versions of a custom kind, only the apiVersion of an object differs.
       if (other?.custom === true) changes = compare(other, old, next);
       else
         changes =

@@ -1,13 +1,12 @@
 import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 
-/** Directives of a strategic merge patch. */
 export const PATCH = '$patch';
 export const RETAIN_KEYS = '$retainKeys';
 export const SET_ELEMENT_ORDER = '$setElementOrder/';
 export const DELETE_FROM_PRIMITIVE_LIST = '$deleteFromPrimitiveList/';
 
-/** Prints a value as Go's `%v` does, for errors of the patch library. */
+/** Prints a value like `%v` in Go, for errors of the patch library. */
 export function goPlain(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goPlain).join(' ')}]`;
@@ -18,7 +17,7 @@ export function goPlain(value: unknown): string {
   return `map[${fields.join(' ')}]`;
 }
 
-/** Prints a value as Go's `%s` does. For a value that is not a string, the result contains the type of the value. */
+/** Prints a value like `%s` in Go. The text of a value that is not a string contains the type. */
 function goString(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return `[${value.map(goString).join(' ')}]`;
@@ -42,10 +41,9 @@ export function goType(value: unknown): string {
   return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
 }
 
-/** Returns the error for a patch that contradicts the schema. The response has the code 500 and only a message. */
+/** The error for a patch that contradicts the schema has the code 500 and only a message. */
 export const patchError = (message: string): StatusError => new StatusError({ code: 500, message });
 
-/** Returns the error for an invalid directive. */
 export const formatError = (message: string): StatusError =>
   new StatusError({ code: 400, reason: 'BadRequest', message });
 
@@ -57,11 +55,11 @@ export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
     `unknown patch type: ${type === null || type === undefined ? goType(type) : goString(type)} in map: ${goPlain(map)}`,
   );
 
-/** Returns the error for a value whose type differs from the expected type, with the text of the patch library. */
+/** The error text is the text of Go's patch library. */
 export const badType = (expected: string, actual: unknown): StatusError =>
   patchError(`expected a ${expected}, but received a ${goType(actual)}`);
 
-/** Removes all fields with the value null. Mutates the value. */
+/** Mutates the value. */
 export function discardNulls(value: unknown): void {
   if (Array.isArray(value)) for (const item of value) discardNulls(item);
   if (!isRecord(value)) return;
@@ -72,8 +70,8 @@ export function discardNulls(value: unknown): void {
 }
 
 /**
- * Removes all maps with a `$patch` key from a value. If the value itself is a map with a `$patch` key, the result is
- * undefined. Other directives stay. Mutates the value.
+ * Removes all maps with the key `$patch`. The result is undefined if the value itself is a map with the key `$patch`.
+ * Other directives stay. Mutates the value.
  */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);

@@ -10,7 +10,7 @@ type Fields = Record<string, unknown>;
 export type MergeMaps = (original: Fields, patch: Fields, node: SchemaNode | undefined) => Fields;
 
 /**
- * Returns whether the items of the lists are maps. @throws StatusError 422 or 500 if the items have different types
+ * @throws StatusError 422 or 500 if the items have different types
  */
 export function holdMaps(...lists: readonly (readonly unknown[])[]): boolean {
   const items = lists.flat();
@@ -83,7 +83,6 @@ const distinct = (items: readonly unknown[]): unknown[] => [
 ];
 
 /**
- * Merges a list of the patch into the original list.
  * @param deletes whether the patch lists scalars to delete
  * @param mergeMaps merges an item
  */

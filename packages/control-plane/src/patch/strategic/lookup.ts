@@ -1,12 +1,11 @@
 import type { SchemaNode } from '../../schema/model/node.ts';
 import { patchError } from './directives.ts';
 
-/** The schema of a field and its patch strategy. */
 export interface Field {
   readonly node: SchemaNode | undefined;
   /** `merge`, `replace` or ''. */
   readonly strategy: string;
-  /** The key field of the items of a list; '' for lists of scalars. */
+  /** The key field of list items, or '' for lists of scalars. */
   readonly mergeKey: string;
 }
 
@@ -21,7 +20,7 @@ const fieldOf = (node: SchemaNode): Field => ({
   mergeKey: text(node.schema['x-kubernetes-patch-merge-key']),
 });
 
-/** Returns the name of the object's Go type, for error messages. */
+/** Returns the name of a Go type for error messages. */
 const structOf = ({ schema: { $id } }: SchemaNode): string =>
   typeof $id === 'string' ? ($id.split('.').at(-1) ?? '') : '';
 
@@ -29,7 +28,8 @@ const goKind = (node: SchemaNode): string =>
   node.types[0] === 'array' ? 'slice' : node.types[0] === 'object' ? 'map' : (node.types[0] ?? 'interface');
 
 /**
- * Finds a field in the schema of an object. Only a structure has known fields. @throws StatusError 500 for an unknown
+ * Finds a field in the schema of an object. Only a structure has known fields.
+ * @throws StatusError 500 for an unknown
  * field
  */
 export function lookUp(node: SchemaNode | undefined, name: string): Field {
@@ -42,10 +42,10 @@ export function lookUp(node: SchemaNode | undefined, name: string): Field {
   throw patchError(`unable to find api field in struct ${structOf(node)} for the json field "${name}"`);
 }
 
-/** Finds a field in the schema of an object. @throws StatusError 500 if the field is not a list */
+/** @throws StatusError 500 if the field is not a list */
 export function lookUpList(node: SchemaNode | undefined, name: string): Field {
   const field = lookUp(node, name);
   if (field.node === undefined || field.node.types[0] === 'array') return field;
-  // The real server reports the type of the object instead of the type of the field.
+  // kube-apiserver reports the type of the object instead of the type of the field.
   throw patchError('expected slice or array type, but got: struct');
 }

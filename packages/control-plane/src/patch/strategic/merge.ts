@@ -23,7 +23,7 @@ import { inOrder, sameKey } from './order.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Applies the directive `$retainKeys`: removes all keys of the object that the directive does not list. */
+/** Removes all keys that the directive `$retainKeys` does not list. */
 function retainKeys(original: Fields, patch: Fields): void {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const keys = patch[RETAIN_KEYS];
@@ -38,8 +38,9 @@ function retainKeys(original: Fields, patch: Fields): void {
 }
 
 /**
- * Returns whether an item of the patch equals an item of the requested order. @throws StatusError 500 for an item
- * without its merge key
+ * Compares an item of the patch with an item of the requested order.
+ * @throws StatusError 500 for an item without its
+ * merge key
  */
 function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
   if (mergeKey === '') return sameKey(item, other);
@@ -50,7 +51,10 @@ function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
   return sameKey((item as Fields)[mergeKey], (other as Fields)[mergeKey]);
 }
 
-/** Checks the order of the patch's items against `$setElementOrder`. @throws StatusError 500 */
+/**
+ * The items of the patch must have the order in `$setElementOrder`.
+ * @throws StatusError 500
+ */
 function checkOrder(items: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
   if (items.length === 0 || order.length === 0) return;
   if (mergeKey !== '') for (const item of items) if (!isRecord(item)) throw badType(GO_MAP, item);
@@ -75,7 +79,8 @@ const listAt = (fields: Fields, key: string): readonly unknown[] | undefined => 
 };
 
 /**
- * Merges the lists with a `$setElementOrder` directive. Removes the merged lists and their directives from the patch.
+ * Merges the lists with a `$setElementOrder` directive. The merged lists and their directives are removed from the
+ * patch.
  */
 function orderLists(original: Fields, patch: Fields, node: SchemaNode | undefined): void {
   for (const directive of Object.keys(patch)) {
@@ -130,7 +135,10 @@ function mergeField(
   } else put(original, key, change);
 }
 
-/** Merges a map of the patch into the original map. Mutates both maps. @throws StatusError 400, 422 or 500 */
+/**
+ * Mutates both maps.
+ * @throws StatusError 400, 422 or 500
+ */
 export function mergeMaps(original: Fields, patch: Fields, node: SchemaNode | undefined): Fields {
   if (Object.hasOwn(patch, PATCH)) {
     const { [PATCH]: directive, ...rest } = patch;

@@ -1,15 +1,15 @@
 import { isRecord, own, sortedJson } from '../../apimachinery/objects/json-value.ts';
 import { badType, GO_MAP, noMergeKey, PATCH } from './directives.ts';
 
-/** Returns a text for a JSON value. Equal JSON values have equal texts. */
+/** Equal JSON values have equal texts. */
 export function keyText(value: unknown): string {
   if (value === undefined) return '';
   return sortedJson(typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value);
 }
 
 /**
- * The positions of list items. The merge key identifies a map, and the value identifies a scalar. For several equal
- * items, the position of the first item counts.
+ * The merge key identifies a map, and the value identifies a scalar. If several items are equal, the position of the
+ * first item counts.
  */
 class Positions {
   readonly #mergeKey: string;
@@ -23,7 +23,7 @@ class Positions {
     }
   }
 
-  /** Returns the position of an item that equals `item`, or -1 if no item is equal. */
+  /** The result is -1 if no item equals `item`. */
   of(item: unknown): number {
     return this.#positions.get(this.#key(item)) ?? -1;
   }
@@ -33,7 +33,6 @@ class Positions {
   }
 }
 
-/** Returns whether two merge keys, or two scalars, are equal in Go. */
 export const sameKey = (left: unknown, right: unknown): boolean => keyText(left) === keyText(right);
 
 function requireKeys(items: readonly unknown[], mergeKey: string): void {
@@ -45,10 +44,7 @@ function requireKeys(items: readonly unknown[], mergeKey: string): void {
 
 const isDeleted = (item: unknown): boolean => isRecord(item) && item[PATCH] === 'delete';
 
-/**
- * Sorts items by a given order. Items to delete come last. As in Go's stable sort, items that the order does not
- * contain move to the front.
- */
+/** Items to delete come last. As in Go's stable sort, items without a position in `order` move to the front. */
 function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: string, areMaps: boolean): unknown[] {
   if (areMaps) requireKeys([...items, ...order], mergeKey);
   const positions = new Positions(order, mergeKey);
@@ -75,8 +71,8 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
 }
 
 /**
- * Returns the items of a merged list. Items in `order` keep the order of `order`. All other items keep their order on
- * the server. If possible, the merge of the two groups keeps the order on the server.
+ * Items in `order` have the order of `order`, and all other items keep their order on the server. If possible, an item
+ * in `order` keeps its position among the other items.
  */
 export function inOrder(
   merged: readonly unknown[],

@@ -6,10 +6,7 @@ import { deepestBracket } from '../../apimachinery/objects/nesting.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import { parseYamlText } from './yaml-body.ts';
 
-/**
- * Returns the start of a body for an error message. Printable JSON is quoted, and any other body is shown as
- * hexadecimal digits.
- */
+/** Quotes printable JSON, and shows any other body as hexadecimal digits. */
 function excerpt(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
   if (bytes.length === 0) return '<empty>';
@@ -17,13 +14,12 @@ function excerpt(bytes: Uint8Array): string {
   return bytes.length > 30 ? `${shown} ...` : shown;
 }
 
-/** Returns the 400 error for a body that does not match its media type. */
 export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
 
 const MAYBE_LONE = /\\u[dD][89a-fA-F]/;
 
-/** Replaces unpaired surrogates by U+FFFD, as Go's decoder does. UTF-8 cannot encode unpaired surrogates. */
+/** Replaces unpaired surrogates by U+FFFD, as Go's decoder does, because UTF-8 cannot encode unpaired surrogates. */
 const wellFormed = (text: string, value: unknown): unknown => (MAYBE_LONE.test(text) ? replaceLone(value) : value);
 
 function replaceLone(value: unknown): unknown {
@@ -35,13 +31,16 @@ function replaceLone(value: unknown): unknown {
   return made;
 }
 
-/** Parses a JSON body. @throws SyntaxError for invalid JSON; `jsonProblem` returns the error text of Go */
+/**
+ * Parses a JSON body.
+ * @throws SyntaxError for invalid JSON; `jsonProblem` returns the error text of Go
+ */
 export function parseJsonBody(text: string): unknown {
   if (deepestBracket(text) !== undefined) throw new SyntaxError('the text nests too deeply');
   return wellFormed(text, parseJson(text));
 }
 
-/** Parses a body to plain JSON. As in Go's library, a YAML body is read as YAML 1.1, so `y` is true. */
+/** Parses a body to plain JSON. As in Go's library, a YAML body is YAML 1.1, so `y` is true. */
 export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Record<string, unknown> {
   const text = Buffer.from(bytes).toString('utf8');
   let value: unknown;

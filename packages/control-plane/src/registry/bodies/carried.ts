@@ -15,20 +15,20 @@ const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
   ]),
 );
 
-/** Returns the kind of the body of a subresource. @throws Error for a kind that this server does not know */
+/** @throws Error for a kind that this server does not know */
 function carriedKind(name: string): ServedKind {
   const served = KNOWN.get(name);
   if (served === undefined) throw new Error(`no body of a request is a ${name}`);
   return served;
 }
 
-/** Returns the kind of a body in the form of the admission attributes. */
+/** The admission attributes contain the kind of the body. */
 export const carried = ({ kind: { group, version, kind } }: ServedKind): CarriedKind => ({ group, version, kind });
 
 export const CARRIED_BINDING = carriedKind('Binding');
 export const CARRIED_EVICTION = carriedKind('Eviction');
 export const CARRIED_SCALE = carriedKind('Scale');
-/** The Scale of a custom kind. The conversion of a response needs this kind. */
+/** Only the conversion of a response needs the Scale of a custom kind. */
 export const CUSTOM_SCALE = new ServedKind(customScaleKind);
 export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
 
@@ -38,7 +38,7 @@ const shown = (apiVersion: string, kind: string): string => {
 };
 
 /**
- * Decodes an object after admission. No client sent this object, so a failure is an error of the server.
+ * A failure is an internal error, because an admission plugin made the object.
  * @throws StatusError 500.
  */
 function readAs(made: ApiObject, served: ServedKind): readonly string[] {
@@ -51,8 +51,8 @@ function readAs(made: ApiObject, served: ServedKind): readonly string[] {
 }
 
 /**
- * Decodes the body that an admission plugin returned.
- * @throws StatusError 500 for an invalid body, with the text of the real server
+ * Decodes the body from an admission plugin.
+ * @throws StatusError 500 for an invalid body, with the error text of kube-apiserver
  */
 export function readCarried(made: ApiObject, { carries, object }: AdmissionAttributes): ApiObject {
   if (carries === undefined || jsonEquals(made, object)) return made;
@@ -72,8 +72,8 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
 }
 
 /**
- * Decodes the object that an admission plugin returned. An object without a kind or version gets the kind and
- * `apiVersion` of the request.
+ * Decodes the object from an admission plugin. An object without a kind or version gets the kind and `apiVersion` of
+ * the request.
  * @param strict Whether unknown fields are an error.
  * @throws StatusError 500.
  */

@@ -37,11 +37,11 @@ const META_TYPES: ReadonlyMap<string, string> = new Map([
 const TIMES: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp']);
 const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
 
-/** Returns whether a value is not a 64-bit integer. The parser reads a larger integer as a double. */
+/** The parser reads an integer with more than 64 bits as a double. */
 const isNoInteger = (value: unknown): boolean =>
   typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 2 ** 63);
 
-/** Checks the Go types of the metadata fields. This check runs before the validation with the schema. */
+/** The Go types of metadata are checked before the validation with the schema. */
 function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
     const shown = kind.custom ? path : `metadata.${path}`;
@@ -67,7 +67,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     const given = typeof value === 'bigint' ? 'number' : typeof value;
     const isOdd = oddNumber(value, `metadata.${field}`) !== undefined || (kind.custom === true && isNoInteger(value));
     if (type !== undefined && (given !== type || isOdd)) throw fail(value, field, GO_TYPES[type] ?? type);
-    // For a built-in kind, a later step parses the times.
+    // The times of a built-in kind are parsed later.
     if (kind.custom && !isApplied && TIMES.has(field))
       checkTime(String(value), { apiVersion: apiVersionOf(kind), kind: kind.kind });
     if (field === 'labels' || field === 'annotations') {
@@ -85,23 +85,23 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
       }
     }
     if (field === 'ownerReferences' || field === 'managedFields') {
-      // For a built-in kind, a later step checks the items.
+      // The items of a built-in kind are checked later.
       const why = kind.custom ? metaFieldProblem(field, value) : undefined;
       if (why !== undefined) throw new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind });
       const list = Array.isArray(value) ? value.map((item: unknown) => item ?? {}) : value;
       if (!Array.isArray(list) || !list.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
       meta[field] = list;
     }
-    // An empty managedFields list removes all managers, like a list with one empty entry. If managedFields is absent,
-    // the managers stay.
+    // An empty managedFields list removes all managers, like a list with one empty entry. Without managedFields, the
+    // managers stay.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
-    // For a custom object, the real server treats an empty list as an absent field.
+    // kube-apiserver treats an empty list of a custom object as an absent field.
     if (kind.custom) delete meta[field];
     else meta[field] = [{}];
   }
 }
 
-/** Removes unknown metadata fields from the object, and returns their paths. Mutates the object. */
+/** Returns the paths of the removed fields. Mutates the object. */
 function pruneMeta(meta: Record<string, unknown>): string[] {
   const unknown = Object.keys(meta).filter((field) => !META_FIELDS.has(field));
   for (const field of unknown) delete meta[field];
@@ -113,7 +113,7 @@ export const strictMessage = (problems: readonly string[]): string => `strict de
 
 const isJson = (text: string): boolean => text.trimStart().startsWith('{');
 
-/** Compares two paths element by element. Go's library sorts the keys of YAML in this order. */
+/** Go's library sorts the keys of YAML in the order of this comparison. */
 function compareSteps(one: string, other: string): number {
   const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
   const index = a.findIndex((step, at) => step !== b[at]);
@@ -121,21 +121,23 @@ function compareSteps(one: string, other: string): number {
   return (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
 }
 
-/** Returns the repeated fields of a JSON body. @param body the parsed body, before any change */
+/**
+ * Returns the repeated fields of a JSON body.
+ * @param body the parsed body, before any change
+ */
 const repeatedFields = (text: string, body: Record<string, unknown>): string[] =>
   isJson(text) ? duplicateFields(text, body) : [];
 
-/** The problems that strict decoding reports: repeated keys of a YAML body, and unknown or repeated fields. */
+/** The repeated keys of a YAML body, and unknown or repeated fields. */
 interface Problems {
   readonly yaml: readonly string[];
   readonly fields: readonly string[];
 }
 
-/** The first bytes of a protobuf body. */
 const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
- * Returns all problems of a body, in the order of Go's decoder:
+ * The order of the problems is the order of Go's decoder:
  * - JSON of custom objects: repeated fields first
  * - JSON of built-in kinds: the order of the text
  * - YAML: repeated keys first, then unknown keys in sorted order
@@ -155,15 +157,15 @@ function problemsOf(
   return { yaml: [], fields: isMixed ? problemsInOrder(text, unknown) : separate() };
 }
 
-/** Parses the body of a built-in kind again, so that the values of repeated fields are merged. */
+/** The second parse merges the values of repeated fields. */
 function readTwice(text: string, given: Record<string, unknown>, { kind }: ServedKind): Record<string, unknown> {
   const merged = parseMerging(text, kind.schema);
   return isRecord(merged) ? merged : given;
 }
 
 /**
- * Converts a body to an object. The function checks type and metadata, sets defaults, and removes unknown fields. If
- * the client requests a warning or an error for unknown fields, the function reports these fields.
+ * Checks type and metadata, sets defaults, and removes unknown fields. If the client requests a warning or an error for
+ * unknown fields, the function reports these fields.
  * @throws StatusError 400 or 422
  */
 export function decodeObject(
@@ -190,10 +192,7 @@ export function decodeObject(
   return object;
 }
 
-/**
- * Reports the problems of strict decoding as an error or as warnings. The client chooses between the error and the
- * warnings.
- */
+/** The client chooses between an error and warnings. */
 function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
@@ -208,7 +207,7 @@ function reportProblems(
   if (fieldValidation === 'Warn') for (const problem of [...yaml, ...fields]) warn(problem);
 }
 
-/** Returns the unknown fields of a body. The function does not change the body. */
+/** The function does not change the body. */
 export function unknownFields(body: Record<string, unknown>, served: ServedKind): string[] {
   return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
 }
@@ -235,16 +234,16 @@ export function checkFields(
 }
 
 /**
- * Removes unknown fields, sets defaults, and returns the paths of the unknown fields. Mutates the object. @param
- * applied whether nulls of a custom object stay until the validation
+ * Returns the paths of the removed unknown fields. Mutates the object.
+ * @param applied whether nulls of a custom object
+ * stay until the validation
  */
 export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {
   const unknown = pruneMeta(object.metadata as Record<string, unknown>);
   const { schema } = served;
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
-    // Objects of built-in kinds are converted to the types of the real server. The types have their own rules for
-    // nulls.
+    // Objects of built-in kinds are converted to Go types, which have their own rules for nulls.
     if (served.kind.custom) {
       schema.setDefaults(object, { keepNulls: applied });
       unknown.push(...coerceEmbedded(object, schema.node, applied));
@@ -255,8 +254,7 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
 }
 
 /**
- * Checks the metadata of a patched object. @param isApplied whether a later step parses the timestamps of a custom
- * object
+ * @param isApplied whether a later step parses the timestamps of a custom object
  */
 export function checkPatched(object: ApiObject, served: ServedKind, isApplied = false): void {
   checkMeta(object as Record<string, unknown>, served, isApplied);

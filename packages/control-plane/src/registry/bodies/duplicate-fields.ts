@@ -1,8 +1,7 @@
-/** A level of the current path: the name of a field, or the index of an item. */
+/** A field name or an index in the current path. */
 interface Level {
-  /** The keys of the object so far. For a list, `keys` is undefined. */
+  /** The keys of the object so far, or undefined for a list. */
   readonly keys: Set<string> | undefined;
-  /** The current field name or index. */
   step: string;
   index: number;
 }
@@ -18,8 +17,8 @@ interface Key {
 }
 
 /**
- * Returns whether a JSON text may contain repeated fields. If the text has the length of its value in compact JSON, no
- * field is repeated. Most client libraries send compact JSON.
+ * Returns false if the text is as long as its value in compact JSON, because no field can be repeated then. Most client
+ * libraries send compact JSON.
  */
 function mayRepeat(text: string, value: unknown): boolean {
   try {
@@ -30,7 +29,6 @@ function mayRepeat(text: string, value: unknown): boolean {
   }
 }
 
-/** Yields the keys of a JSON text, in the order of the text. */
 function* keysOf(text: string): Generator<Key> {
   const levels: Level[] = [];
   // Strings, brackets, commas and colons are sufficient to find keys.
@@ -49,18 +47,19 @@ function* keysOf(text: string): Generator<Key> {
   }
 }
 
-/** Returns the paths of repeated fields in a JSON text, in the order of the text. @param value the parsed text */
+/**
+ * The paths are in the order of the text.
+ * @param value the parsed text
+ */
 export const duplicateFields = (text: string, value: unknown): string[] =>
   mayRepeat(text, value) ? [...keysOf(text)].filter(({ isRepeated }) => isRepeated).map(({ path }) => path) : [];
 
-/** Returns the message for a repeated field. */
 export const repeatedField = (path: string): string => `duplicate field "${path}"`;
-/** Returns the message for an unknown field. */
 export const unknownField = (path: string): string => `unknown field "${path}"`;
 
 /**
- * Returns the problems of a JSON text that Go's decoder for built-in kinds reports, in the order of the text. A
- * repeated unknown field is reported once, as unknown. Fields inside an unknown field are not reported.
+ * Go's decoder for built-in kinds reports problems in the order of the text. A repeated unknown field is reported once,
+ * as unknown. Fields inside an unknown field are not reported.
  * @param unknown the paths of unknown fields
  */
 export function problemsInOrder(text: string, unknown: readonly string[]): string[] {

@@ -5,7 +5,6 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { DecodeError, readMeta } from '../../resources/shape.ts';
 import type { SchemaNode } from '../../schema/model/node.ts';
 
-/** Calls `visit` for every embedded resource in a value, with its path. */
 export function walk(
   value: unknown,
   node: SchemaNode,
@@ -27,16 +26,14 @@ export function walk(
   }
 }
 
-/** Returns the error for malformed metadata. Go prints a map in the order of its keys. */
+/** Go prints a map in the order of its keys. */
 export const malformed = (path: string, metadata: unknown, { message }: RangeError): StatusCause =>
   invalidValue(`${path}.metadata`, JSON.parse(sortedJson(metadata)), message);
 
 /**
- * Converts the metadata of embedded resources to the type of the real server, and removes unknown fields. The function
- * mutates the value.
+ * Converts the metadata of embedded resources to Go types, and removes unknown fields.
  *
- * @param isApplied whether invalid metadata stays in the result. `embeddedCauses` later reports this metadata as an
- *   error.
+ * @param isApplied whether invalid metadata stays in the result, because `embeddedCauses` reports it later.
  * @returns the paths of unknown fields, sorted
  * @throws DecodeError if a field has the wrong type
  */

@@ -20,7 +20,7 @@ test.each<[text: string, value: unknown]>([
 });
 
 test.each<[text: string, fields: Record<string, unknown>]>([
-  // A later null empties pointers, lists and maps, and has no effect on texts, numbers and structures.
+  // A later null clears pointers, lists and maps, but does not change texts, numbers and structures.
   ['"restartPolicy":"Never","restartPolicy":null', { restartPolicy: 'Never' }],
   ['"hostPID":true,"hostPID":null', { hostPID: true }],
   ['"priority":5,"priority":null', { priority: null }],

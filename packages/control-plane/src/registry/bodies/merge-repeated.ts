@@ -12,15 +12,16 @@ const parseWord = (word: string): unknown => {
 };
 
 /**
- * Returns the value that Go's decoder reads from a repeated field, if a null follows the first value. @param holder the
- * schema of the structure with the field
+ * Returns the value that Go's decoder reads from a repeated field whose last value is null.
+ * @param holder the schema of
+ * the structure with the field
  */
 function readNull(first: unknown, holder: JsonSchema | undefined, key: string): unknown {
   const schema = schemaOf(holder, key);
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
-  // After the null, the real server computes with zero, but prints the first text of the quantity.
+  // kube-apiserver computes with zero after the null, but prints the first text of the quantity.
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
@@ -29,13 +30,13 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
 }
 
 /**
- * Merges the second value of a repeated field into the first value, as Go's decoder does. Objects keep their fields.
- * Lists are merged by index. Objects in a map are replaced. Null clears lists, maps and pointers, and does not change
- * scalars.
+ * Merges the second value of a repeated field into the first value, as Go's decoder does. Objects keep their fields,
+ * lists are merged by index, and objects in a map are replaced. Null clears lists, maps and pointers, but does not
+ * change scalars.
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
-    // A null in the second list does not change an item, so the item of the first list remains.
+    // A null in the second list keeps the item of the first list.
     return second.map((item, index) =>
       item === null ? (first[index] ?? null) : readInto(first[index], item, schema?.items),
     );
@@ -49,10 +50,7 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
   return merged;
 }
 
-/**
- * For each JSON type, returns whether a value has the type. A shared scalar type such as a quantity has several JSON
- * types, so the table does not contain shared scalar types.
- */
+/** A shared scalar type such as a quantity has several JSON types, so the table does not contain it. */
 const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isRecord,
   array: Array.isArray,
@@ -61,7 +59,7 @@ const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: isNumber,
 };
 
-/** Returns whether a value and all values in it have the types of the schema. */
+/** Checks the value and all inner values. */
 function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
   if (value === null || value === undefined || schema === undefined) return true;
   const fits = schema.$id === undefined || schema.type === 'object' ? FITS[String(schema.type)] : undefined;
@@ -74,8 +72,8 @@ function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
 }
 
 /**
- * Merges the values of a repeated field in a structure. Go's decoder refuses a body if any of the values has a wrong
- * type. If the first value has a wrong type, the function returns this value, and a later check refuses the body.
+ * Go's decoder refuses a body if one of the values has a wrong type. If the first value has a wrong type, the function
+ * returns this value, and a later check refuses the body.
  */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;
@@ -90,8 +88,7 @@ const schemaOf = (schema: JsonSchema | undefined, key: string): JsonSchema | und
 };
 
 /**
- * Parses a valid JSON text with repeated fields as Go's decoder for a built-in kind does. `parseJson` would keep only the
- * last value of each field.
+ * Parses JSON with repeated fields like Go's decoder for built-in kinds, while `parseJson` keeps only the last value.
  */
 export function parseMerging(text: string, schema: JsonSchema | undefined): unknown {
   const tokens = text.match(TOKEN) ?? [];
@@ -107,7 +104,7 @@ export function parseMerging(text: string, schema: JsonSchema | undefined): unkn
   function object(of: JsonSchema | undefined): Record<string, unknown> {
     const fields: Record<string, unknown> = {};
     const inner = isRecord(of?.additionalProperties) ? (of.additionalProperties as JsonSchema) : undefined;
-    // For a repeated key in a map, the last value counts. An earlier value of a wrong type is still an error.
+    // The last value of a repeated map key counts, but an earlier value of a wrong type is an error.
     const again = (first: unknown, second: unknown, key: string): unknown => {
       if (inner === undefined) return readField(first, second, of, key);
       return isReadable(first, inner) ? second : first;

@@ -1,9 +1,9 @@
-/** A JSON number, which may have a fraction or an exponent. */
+/** A JSON number, with or without a fraction and an exponent. */
 const NUMBER = /[:[,\s]-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}])/g;
 const INTEGER = /^-?\d+$/;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** An integer with fewer than `SHORT` digits has at most 64 bits. */
+/** An integer with fewer digits has at most 64 bits. */
 const SHORT = 19;
 const isOdd = (source: string): boolean =>
   !INTEGER.test(source) || (source.length >= SHORT && BigInt.asIntN(64, BigInt(source)) !== BigInt(source));
@@ -12,9 +12,9 @@ const mayHold = (text: string): boolean =>
   text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
 /**
- * Returns the numbers of a JSON text that are mathematically integers, although Go does not read these numbers as
- * integers. Examples are `1e3`, `5.0`, and numbers with more than 64 bits. A key of the map consists of the path
- * without indexes, a space and the value. A value of the map is the text of the number.
+ * Returns numbers that are integers, although Go does not read them as integers, such as `1e3`, `5.0`, and numbers with
+ * more than 64 bits. A map key consists of the path without indexes, a space and the value. The map value is the text
+ * of the number.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;

@@ -5,10 +5,10 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import { unrecognized } from './body.ts';
 
-/** Kinds of the API machinery. The Go scheme contains these kinds in each version. */
+/** The Go scheme contains these kinds of the API machinery in each version. */
 const UNVERSIONED = new Set(['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList']);
 
-/** Returns the error for an object of the wrong type, with the error text of the Go scheme. */
+/** The error text is the text of the Go scheme. */
 export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
   // The Go scheme does not contain custom kinds.
   const isUnversioned = UNVERSIONED.has(name);
@@ -20,7 +20,6 @@ export function unconvertible(apiVersion: string, name: string, { kind }: Served
   return `converting (${version}.${name}) to (${target}): unknown conversion`;
 }
 
-/** Returns the reason why apiVersion and kind are unreadable, or undefined if both fields are readable. */
 export function typeMetaProblem(body: Record<string, unknown>): string | undefined {
   const field = ['apiVersion', 'kind'].find((each) => typeof (body[each] ?? '') !== 'string');
   if (field === undefined) return undefined;
@@ -28,16 +27,13 @@ export function typeMetaProblem(body: Record<string, unknown>): string | undefin
   return `couldn't get version/kind; json parse error: ${why}`;
 }
 
-/** Checks apiVersion and kind before all other fields. @throws StatusError 400 */
+/** @throws StatusError 400 */
 export function checkTypeMeta(body: Record<string, unknown>): void {
   const problem = typeMetaProblem(body);
   if (problem !== undefined) throw badRequest(problem);
 }
 
-/**
- * Splits an apiVersion into group and version. For an empty text, both parts are empty. For a text with more than two
- * parts, the result is undefined.
- */
+/** Both parts of an empty text are empty. The result is undefined for a text with more than two parts. */
 export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
   if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
   const parts = apiVersion.split('/');
@@ -48,10 +44,7 @@ export function parseApiVersion(apiVersion: string): { readonly group: string; r
 
 const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
-/**
- * Checks that apiVersion and kind match the URL. Objects of some built-in kinds may omit apiVersion and kind. The
- * function then sets both fields.
- */
+/** Objects of some built-in kinds may omit apiVersion and kind, so the function sets both fields. */
 export function checkType(
   body: Record<string, unknown>,
   served: ServedKind,
@@ -106,16 +99,13 @@ function checkCustomVersion(
   }
 }
 
-/**
- * Returns whether a patched object still belongs to the resource. The group and the kind of the object must not have
- * changed.
- */
+/** The group and the kind of a patched object must not have changed. */
 export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 
 /**
- * Checks that a write does not change the kind or version of a custom object. After a change of the kind or version,
- * only the CEL rules are validated. @throws StatusError 422
+ * After a change of the kind or version of a custom object, only the CEL rules are validated.
+ * @throws StatusError 422
  */
 export function checkCustomType(object: ApiObject, served: ServedKind, old: ApiObject | undefined): void {
   const { apiVersion = '', kind = '' } = object as Partial<ApiObject>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseYamlText } from './yaml-body.ts';
 
-// The expected values are the JSON from sigs.k8s.io/yaml, the library with which kube-apiserver reads bodies.
+// The expected JSON comes from sigs.k8s.io/yaml, with which kube-apiserver reads bodies.
 test.each([
   ['12:30', '12:30'],
   ['190:20:30.15', '190:20:30.15'],

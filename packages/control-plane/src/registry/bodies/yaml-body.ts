@@ -5,9 +5,7 @@ import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
 import { yamlExcess } from '../../apimachinery/objects/nesting.ts';
 import { goTags, yaml } from '../../apimachinery/objects/yaml.ts';
 
-/**
- * Converts integers as `parseJson` does: an integer becomes a bigint only if a double cannot represent the integer.
- */
+/** As in `parseJson`, an integer becomes a bigint only if a double cannot represent the integer. */
 function withNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value.toString(), Number(value));
   // When YAML is converted to JSON, a float without a fraction becomes an integer.
@@ -19,16 +17,12 @@ function withNumbers(value: unknown): unknown {
   return value;
 }
 
-/**
- * Returns the token that Go expects at the end of an incomplete flow list or map: the closing bracket, or a value after
- * a separator.
- */
+/** Go expects the closing bracket of an incomplete flow list or map, or a value after a separator. */
 const expectedOf = (text: string, message: string): string =>
   /[[{,:]$/.test(text.trimEnd()) || !/end with/.test(message)
     ? 'node content'
     : `',' or '${message.includes('sequence') ? ']' : '}'}'`;
 
-/** Returns Go's text for an error of the YAML library. */
 function yamlProblem(error: unknown, text: string): string {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   const number = Number(/at line (\d+)/.exec(message)?.[1] ?? '1');
@@ -39,7 +33,7 @@ function yamlProblem(error: unknown, text: string): string {
   if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
   const said = YAML_WORDS.find(([pattern]) => pattern.test(message))?.[1];
   if (said === undefined) return message;
-  // For a missing key, Go reports the previous line number, except on the first line.
+  // Go reports the previous line number for a missing key, except on the first line.
   const line = said === NO_KEY ? number - 1 : number;
   return line > 1 ? `line ${line}: ${said}` : said;
 }
@@ -56,8 +50,7 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Makes the YAML composer stop at its first error. A text may contain many errors, and the composer needs much time for
- * each error.
+ * The YAML composer stops at its first error, because a text may contain many errors, and each error needs much time.
  */
 function failFast(composer: Composer, text: string): Composer {
   let fault: YamlFault | undefined;
@@ -72,10 +65,8 @@ function failFast(composer: Composer, text: string): Composer {
   return Object.assign(composer, { onError });
 }
 
-/** The error for a text that is not valid YAML. */
 class YamlFault extends Error {}
 
-/** Composes the first YAML document, with the rules of Go's library. */
 function composeYaml(text: string, intAsBigInt: boolean): Document.Parsed | undefined {
   const options = {
     version: '1.1',
@@ -91,10 +82,7 @@ function composeYaml(text: string, intAsBigInt: boolean): Document.Parsed | unde
   return composer.compose(new Parser().parse(text)).next().value ?? undefined;
 }
 
-/**
- * Parses the first YAML document as Go's library does. If a key is repeated, the last value counts. All later documents
- * are ignored.
- */
+/** The last value of a repeated key counts. Later documents are ignored. */
 function readYaml(text: string, intAsBigInt: boolean): unknown {
   const first = composeYaml(text, intAsBigInt);
   if (first === undefined) return null;
@@ -103,7 +91,7 @@ function readYaml(text: string, intAsBigInt: boolean): unknown {
   return value;
 }
 
-/** Refuses numbers that JSON cannot represent. @throws NoJson */
+/** @throws NoJson */
 function checkFinite(value: unknown): void {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new NoJson(`unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`);
@@ -117,7 +105,10 @@ class Excess extends Error {}
 /** The error for valid YAML with a value that JSON cannot represent. */
 class NoJson extends Error {}
 
-/** Parses YAML, with the errors of Go's library. @throws StatusError 400 */
+/**
+ * Parses YAML, with the errors of Go's library.
+ * @throws StatusError 400
+ */
 export function parseYamlText(text: string, prefix = ''): unknown {
   try {
     const excess = yamlExcess(text);
@@ -133,9 +124,8 @@ export function parseYamlText(text: string, prefix = ''): unknown {
 }
 
 /**
- * Returns the repeated keys of a valid YAML text, each with the line of its repeated value. As in Go's strict decoder,
- * repeated keys inside a value come before the key with this value. The function accepts JSON, because JSON is valid
- * YAML.
+ * Returns the repeated keys, each with the line of its repeated value. As in Go's strict decoder, repeated keys inside
+ * a value come before the key with this value. JSON is accepted, because JSON is valid YAML.
  */
 export function repeatedKeys(text: string): string[] {
   const found: string[] = [];
@@ -159,5 +149,5 @@ export function repeatedKeys(text: string): string[] {
   return found;
 }
 
-/** Returns the lines of several errors as one text, in the format of Go's strict YAML decoder. */
+/** Go's strict YAML decoder joins several errors in this format. */
 export const yamlProblems = (lines: readonly string[]): string => ['yaml: unmarshal errors:', ...lines].join('\n  ');

@@ -21,7 +21,6 @@ import type { PageOptions, RecordPage } from '../../store/store.ts';
 /** The maximum wait for a resourceVersion in the future. */
 const FUTURE_WAIT_MS = 3000;
 
-/** The stored objects of a list, with the data for the metadata of the list. */
 export interface ListResult {
   readonly records: readonly StoredRecord[];
   readonly resourceVersion: number;
@@ -29,7 +28,7 @@ export interface ListResult {
   readonly remainingItemCount: number | undefined;
 }
 
-/** The combined filter of both selectors, or undefined if all records match. */
+/** The filter of both selectors, or undefined if all records match. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
   /** Index keys that all matching objects have. */
@@ -37,15 +36,15 @@ export interface Selection {
 }
 
 /**
- * Validates the selectors of a query. This check runs before the other options of the query are read. @throws
- * StatusError 400
+ * The selectors are validated before the other options of the query are read.
+ * @throws StatusError 400
  */
 export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
   parseLabelSelector(labelSelector);
   parseTerms(fieldSelector);
 }
 
-/** Parses the selectors of a query. @throws StatusError 400 */
+/** @throws StatusError 400 */
 export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(served.kind, options.fieldSelector);
@@ -65,7 +64,7 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** Returns the namespace of the objects that a target includes. For all namespaces, the result is undefined. */
+/** The namespace is undefined for all namespaces. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
@@ -79,13 +78,13 @@ interface ContinueToken {
   readonly rv: number;
   readonly start: string;
   /**
-   * The number of remaining objects. With this number, the next page does not count the objects again. The real server
-   * does not have the field `left`.
+   * The number of remaining objects, so that the next page does not count them again. Tokens of kube-apiserver lack
+   * `left`.
    */
   readonly left?: number;
   /**
-   * The time of the first page, in milliseconds. A token of the real server has no time, because the storage of the
-   * real server compacts versions by time.
+   * The time of the first page, in milliseconds. Tokens of kube-apiserver have no time, because its storage compacts
+   * versions by time.
    */
   readonly at?: number;
 }
@@ -106,7 +105,7 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly left: number | undefined;
-  /** The time of the first page, in milliseconds. In a token from another server, `at` is undefined. */
+  /** The time of the first page, in milliseconds, or undefined in a token from another server. */
   readonly at: number | undefined;
 }
 
@@ -122,7 +121,7 @@ function decodeToken(text: string): Place {
   if (namespace === undefined || start === '') {
     throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
   }
-  // The key in a token must not select another resource.
+  // A client must not select another resource with the key in a token.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
   const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
   return { rv: Number(rv), namespace, name: name ?? '', left: numberOr(left), at: numberOr(at) };
@@ -131,7 +130,7 @@ function decodeToken(text: string): Place {
 const invalidToken = (why: string): StatusError =>
   badRequest(`invalid continue token: continue key is not valid: ${why}`);
 
-/** Parses a continue token. A token comes from a client, so every field may be missing or invalid. */
+/** A token comes from a client, so every field may be missing or invalid. */
 function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> {
   const strange = text.search(/[^A-Za-z0-9_-]/);
   if (strange >= 0 || text.length % 4 === 1) {
@@ -148,7 +147,10 @@ function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> 
 
 const TOKEN_TYPES = { v: 'string', rv: 'int64', start: 'string' } as const;
 
-/** Checks the types of the fields of a token, with the text of Go's decoder. @throws StatusError 400 */
+/**
+ * The error text is the text of Go's decoder.
+ * @throws StatusError 400
+ */
 function checkToken(token: unknown): Partial<Record<keyof ContinueToken, unknown>> {
   if (token === null) return {};
   if (!isRecord(token)) {
@@ -169,7 +171,10 @@ const INCONSISTENT =
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Parses a resourceVersion. @throws StatusError 400 for a list, 500 for a get or a watch */
+/**
+ * Parses a resourceVersion.
+ * @throws StatusError 400 for a list, 500 for a get or a watch
+ */
 export function parseResourceVersion(text: string, failure: 400 | 500): number | undefined {
   if (text === '') return undefined;
   const digits = /^\d+$/.test(text);
@@ -186,8 +191,7 @@ export async function awaitVersion(registry: Registry, version: number | undefin
 }
 
 /**
- * Returns one page of a resource, from the current state, from the snapshot of the first page, or from an exact
- * version.
+ * The page contains the current state, the snapshot of the first page, or an exact version.
  * @throws StatusError 400, 410, 422 or 504
  */
 export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
@@ -204,8 +208,8 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // A continue token with the version -1 continues with the current state. After an older token has expired, the server
-  // sends a token with this version.
+  // A continue token with the version -1 continues with the current state. The server sends this token after an older
+  // token has expired.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
@@ -229,10 +233,10 @@ export async function listRecords(registry: Registry, target: Target, options: L
   });
   const last = page.records.at(-1);
   const isFull = last !== undefined && page.records.length === limit;
-  // As in the real server, the next page may be empty, because the server does not check whether the remaining objects
+  // As in kube-apiserver, the next page may be empty, because the server does not check whether the remaining objects
   // match.
   const next = { namespace: namespaceOf(target), revision: at, after: last, limit: 1, left: 1 };
-  // As in the real server, a list that selects one name has only one page.
+  // As in kube-apiserver, a list that selects one name has only one page.
   const isSingle =
     token === undefined && namespaceOf(target) !== undefined && where.some(({ field }) => field === 'metadata.name');
   const more =
@@ -249,8 +253,8 @@ export async function listRecords(registry: Registry, target: Target, options: L
 }
 
 /**
- * Increases the version of the store. A real server writes a key at each compaction, so clients expect a new version
- * after a token has expired. No API resource has the name of this key.
+ * kube-apiserver writes a key at each compaction, so clients expect a new version after a token has expired. No API
+ * resource has the name of this key.
  */
 function recordCompaction({ store }: Registry): void {
   store.put('compact_rev_key', {
@@ -260,7 +264,7 @@ function recordCompaction({ store }: Registry): void {
   });
 }
 
-/** Finds the records of a list. @throws StatusError 410 when the version is compacted */
+/** @throws StatusError 410 for a compacted version */
 function find(registry: Registry, token: Place | undefined, resource: string, options: PageOptions): RecordPage {
   try {
     return registry.store.list(resource, options);
@@ -281,7 +285,7 @@ function compacted(token: { namespace: string; name: string } | undefined, curre
   return failure;
 }
 
-/** Returns the text of an item in a list. Items of built-in kinds have no apiVersion and kind. */
+/** List items of built-in kinds have no apiVersion and kind. */
 function itemText(served: ServedKind, record: StoredRecord): string {
   const text = served.textOf(record);
   if (served.kind.custom) return text;
@@ -289,7 +293,6 @@ function itemText(served: ServedKind, record: StoredRecord): string {
   return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
 }
 
-/** Returns the metadata of a list, for built-in and custom kinds. */
 export function listMeta(served: ServedKind, result: ListResult): Record<string, unknown> {
   const meta: Record<string, unknown> = { resourceVersion: String(result.resourceVersion) };
   if (result.continue !== '' || served.kind.custom) meta.continue = result.continue;
@@ -297,7 +300,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** Returns the text of a whole list. The function joins the stored texts of the items without parsing the texts. */
+/** The stored texts of the items are joined without parsing. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

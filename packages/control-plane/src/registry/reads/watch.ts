@@ -10,44 +10,40 @@ import type { StoredRecord } from '../../store/record.ts';
 import type { StoreEvent } from '../../store/store.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 
-/** The maximum number of unread events of a client. If a client exceeds this number, its watch is closed. */
+/** A client with more unread events loses its watch. */
 const MAX_QUEUED_EVENTS = 16_384;
-/** The maximum number of characters in the unread objects of a client. The limit affects large objects. */
+/** The limit for clients with large objects: the number of characters in unread objects. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
-/** The time from the last bookmark of a watch until the timeout of the watch, in milliseconds. */
+/** The watch sends its last bookmark this number of milliseconds before its timeout. */
 const LAST_BOOKMARK_MS = 2_000;
 /** The minimum duration of a watch without a timeout, in milliseconds. The maximum duration is twice this value. */
 const MIN_TIMEOUT_MS = 1_800_000;
-/** The maximum delay of a Node.js timer (24.8 days). A timer with a longer delay would fire immediately. */
+/** A Node.js timer with a longer delay would fire immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** The error that ends a watch at its first event if the server cannot send objects in the requested format. */
+/** Ends a watch at its first event if the server cannot send objects in the requested format. */
 export class WrongFormError extends Error {}
 
-/**
- * The format in which a watch sends objects: whole objects, only metadata, or table rows. `first` is true for the first
- * event.
- */
+/** A watch sends whole objects, only metadata, or table rows. `first` is true for the first event. */
 export interface WatchFormat {
-  /** Watches with equal keys share encoded events. `shareKey` is undefined for a watch that shares no events. */
+  /** Watches with equal keys share encoded events, and watches without a key share no events. */
   readonly shareKey: string | undefined;
-  /** Returns an object in the requested format. @throws WrongFormError */
+  /** @throws WrongFormError */
   object(text: string, first: boolean): string;
-  /** Returns a bookmark in the requested format. @throws WrongFormError */
+  /** @throws WrongFormError */
   bookmark(resourceVersion: string, initialEventsEnd: boolean, first: boolean): string;
   frame(type: EventType, object: string): Uint8Array;
 }
 
 const encoder = new TextEncoder();
 
-/** Encodes an event as a line of JSON. */
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
-/** The encoded forms of the current event, so that the event is encoded once for all watches. */
+/** The current event is encoded once for all watches. */
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
@@ -63,7 +59,6 @@ function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Ui
   return bytes;
 }
 
-/** A prepared watch. `run` sends its events to a sink. */
 export interface Watch {
   run(sink: Sink): void;
 }
@@ -92,7 +87,7 @@ export async function openWatch(
   }
   // A negative timeout has already expired.
   if (options.timeoutSeconds !== undefined && options.timeoutSeconds < 0) return { run: (sink) => sink.end() };
-  // By default, a watch without a version (or with 0) starts with the existing objects.
+  // A watch without a version, or with the version 0, starts with the existing objects by default.
   const fresh = version === undefined || version === 0;
   const initial = options.sendInitialEvents ?? fresh;
   return {
@@ -103,16 +98,13 @@ export async function openWatch(
   };
 }
 
-/**
- * Returns the error event of a watch for the state at a future version. The server cannot send an error response after
- * the start of the watch.
- */
+/** Returns an error event, because the server cannot send an error response after the start of the watch. */
 async function missingState(
   registry: Registry,
   version: number | undefined,
   { resourceVersion, sendInitialEvents }: ListOptions,
 ): Promise<Status | undefined> {
-  // A watch without initial events may start at any version, including a future version.
+  // A watch without initial events may start at a future version.
   if (sendInitialEvents !== true) return undefined;
   try {
     await awaitVersion(registry, version, resourceVersion);
@@ -125,11 +117,11 @@ async function missingState(
 
 type Queued = () => Uint8Array | undefined;
 
-/** A running watch. Waiting events are functions, because unsent events must not be encoded. */
+/** A running watch. Waiting events are functions, so that unsent events are not encoded. */
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
-  /** The namespace of the watch. `#within` is undefined for all namespaces. */
+  /** The namespace, or undefined for all namespaces. */
   readonly #within: string | undefined;
   readonly #selection: Selection;
   readonly #options: ListOptions;
@@ -179,7 +171,6 @@ class Watcher {
     this.#pump();
   }
 
-  /** Index keys that all matching objects have. */
   #where(): readonly Demand[] {
     const { where } = this.#selection;
     return this.#within === undefined ? where : [...where, { field: 'metadata.namespace', value: this.#within }];
@@ -197,10 +188,7 @@ class Watcher {
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
 
-  /**
-   * Sends the changes after a version. If the changes are no longer available, the method ends the watch and returns
-   * false.
-   */
+  /** If the changes are no longer available, the method ends the watch and returns false. */
   #replay(version: number): boolean {
     const { store } = this.#registry;
     const events = store.since(this.#served.resource, version, this.#where());
@@ -212,8 +200,8 @@ class Watcher {
       return false;
     }
     this.#seen = version;
-    // Replayed events do not count towards the limit of unread events. With the limit, a client with many missed events
-    // could never resume its watch.
+    // Replayed events do not count towards the limit of unread events, so a client with many missed events can resume
+    // its watch.
     for (const event of events) {
       const queued = this.#next(event, false);
       if (queued !== undefined) this.#queue.push(queued);
@@ -227,12 +215,12 @@ class Watcher {
   }
 
   /**
-   * Converts an event for this watch, or returns undefined if the watch does not send the event. @param isLive whether
-   * the event happens now. For a live event, the real server sends the stored form of the object
+   * Returns undefined if the watch does not send the event.
+   * @param isLive whether the event happens now, because
+   * kube-apiserver sends the stored form of the object only then
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // When events become durable, the store delivers the events again. The watch skips the events that it has already
-    // sent.
+    // The store delivers events again when they become durable, so the watch skips the events that it has sent.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);
@@ -294,8 +282,8 @@ class Watcher {
   }
 
   /**
-   * Encodes an event. If the server cannot send the object in the requested format, the watch ends, as in the real
-   * server.
+   * Encodes an event. As in kube-apiserver, the watch ends if the server cannot send the object in the requested
+   * format.
    */
   #take(queued: Queued | undefined): Uint8Array | undefined {
     try {

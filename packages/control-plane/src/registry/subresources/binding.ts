@@ -23,7 +23,10 @@ interface Condition {
 
 const SUPPORTED = ['Node', '<empty>'].map((kind) => JSON.stringify(kind)).join(', ');
 
-/** Validates a Binding. The errors differ from the errors of an invalid object. @throws StatusError 400 or 500 */
+/**
+ * Validates a Binding. The errors differ from the errors of an invalid object.
+ * @throws StatusError 400 or 500
+ */
 function check({ metadata, target }: Binding, name: string): void {
   if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
   const { kind = '', name: node = '' } = target ?? {};
@@ -39,7 +42,7 @@ function check({ metadata, target }: Binding, name: string): void {
 
 const BOUND = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-/** Handles `pods/NAME/binding`: binds a pod to a node. A pod can be bound only once. */
+/** A pod can be bound only once. */
 export async function bindPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -83,7 +86,7 @@ async function bind(
   check(binding, target.name);
   await registry.admission.validate({ ...attributes, object });
   const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
-  // The real server sets these fields without field management, so `nodeName` and the condition have no manager.
+  // kube-apiserver sets these fields without field management, so `nodeName` and the condition have no manager.
   await updateObject(registry, call, target, { next, admitted: true, managed: true }, options);
 }
 

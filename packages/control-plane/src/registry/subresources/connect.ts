@@ -7,7 +7,7 @@ import { checkLogOptions } from './log-options.ts';
 
 const SCHEMES: ReadonlySet<string> = new Set(['', 'http', 'https']);
 
-/** Returns the object to connect to. @throws StatusError 404 */
+/** @throws StatusError 404 */
 function targetOf({ registry, target }: SubresourceRequest, name = target.name): ApiObject {
   const record = registry.store.get(target.served.resource, target.namespace, name);
   if (record === undefined) throw notFound(target.served.kind, name);
@@ -17,8 +17,9 @@ function targetOf({ registry, target }: SubresourceRequest, name = target.name):
 const names = (containers: readonly Plain[]): string => containers.map((one) => text(one, 'name')).join(' ');
 
 /**
- * Checks the name of the container. If the pod has only one container, the name is optional. @throws StatusError 400
- * with the text of the real server
+ * The name of the container is optional if the pod has only one container.
+ * @throws StatusError 400 with the error text
+ * of kube-apiserver
  */
 function checkContainer(pod: ApiObject, wanted: string | null): void {
   const spec = look(pod, 'spec');
@@ -36,7 +37,7 @@ function checkContainer(pod: ApiObject, wanted: string | null): void {
 
 const FLAGS = ['stdin', 'stdout', 'stderr', 'tty'] as const;
 
-/** Returns the options of a connection from the query and the path, as the real server reads the options. */
+/** Reads the options of a connection from the query and the path, as kube-apiserver does. */
 function optionsOf({ query, target: { served, subresource }, rest }: SubresourceRequest): ApiObject {
   const object: ApiObject = { apiVersion: 'v1', kind: '', metadata: {} };
   if (subresource === 'proxy') {
@@ -51,7 +52,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   object.kind = subresource === 'exec' ? 'PodExecOptions' : 'PodAttachOptions';
   for (const flag of FLAGS) {
     const value = query.get(flag);
-    // As in apimachinery, the values `false` and `0` of a boolean parameter are false, and all other values are true.
+    // As in apimachinery, the boolean values `false` and `0` are false, and all other values are true.
     if (value !== null && value.toLowerCase() !== 'false' && value !== '0') object[flag] = true;
   }
   const container = query.get('container') ?? '';
@@ -61,7 +62,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   return object;
 }
 
-/** Runs admission for a connection. @returns the options after admission */
+/** @returns the options after admission */
 async function admitConnection(request: SubresourceRequest): Promise<ApiObject> {
   const { registry, target, call } = request;
   const object = optionsOf(request);
@@ -78,13 +79,11 @@ async function admitConnection(request: SubresourceRequest): Promise<ApiObject> 
   return admitted;
 }
 
-/** This control plane runs no containers. A request to a kubelet fails like a request to an unreachable kubelet. */
+/** A request to a kubelet fails as if the kubelet were unreachable, because this control plane runs no containers. */
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
-/**
- * Returns the error for a request to the kubelet of a node. If the node does not exist, the error contains its name.
- */
+/** The error for a missing node contains the name of the node. */
 function unreached({ registry, target }: SubresourceRequest, node: string): Error {
   const record = registry.store.get('/nodes', '', node);
   if (record === undefined) return notFound(target.served.kind, node);
@@ -93,8 +92,8 @@ function unreached({ registry, target }: SubresourceRequest, node: string): Erro
 }
 
 /**
- * Handles `pods/NAME/log`. As in the real server, the response for a pod without a node is empty. For a pod with a
- * node, the response is the error of an unreachable kubelet.
+ * Handles `pods/NAME/log`. As in kube-apiserver, the log of a pod without a node is empty. A request for the log of a
+ * pod with a node fails as if the kubelet were unreachable.
  */
 export async function podLog(request: SubresourceRequest): Promise<SubresourceAnswer> {
   if (request.method !== 'GET') throw methodNotAllowed();
@@ -106,7 +105,7 @@ export async function podLog(request: SubresourceRequest): Promise<SubresourceAn
   throw unreached(request, node);
 }
 
-/** Checks the ports of a query. @throws StatusError 400 for an invalid port */
+/** @throws StatusError 400 for an invalid port */
 function checkPorts(query: URLSearchParams): void {
   const wrong = query.getAll('ports').find((port) => !/^\d+$/.test(port));
   if (wrong === undefined) return;
@@ -130,7 +129,10 @@ export async function podStream(request: SubresourceRequest): Promise<Subresourc
   throw unreached(request, node);
 }
 
-/** Parses `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`. @throws StatusError 400 */
+/**
+ * Parses `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.
+ * @throws StatusError 400
+ */
 function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; readonly port: string } {
   const parts = id.split(':');
   const [first = '', second = '', third = ''] = parts;

@@ -26,8 +26,8 @@ import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
 /**
- * The maximum number of evictions that wait for the disruption controller. If more evictions wait, the controller has a
- * problem.
+ * The maximum number of evictions that wait for the disruption controller. More evictions indicate a problem of the
+ * controller.
  */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
@@ -77,7 +77,7 @@ const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
     code: 429,
   });
 
-/** Returns whether a pod is exempt from budgets, because it does not run or is being deleted. */
+/** A budget does not apply to a pod that does not run or is being deleted. */
 const isExempt = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '');
 
@@ -126,9 +126,9 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
     checkPreconditions(target.served.kind, pod, options);
     markDisrupted(registry, target.served, pod);
   }
-  // As in the real server, invalid options are reported after the writes to the budget and the pod.
+  // As in kube-apiserver, invalid options are reported after the writes to the budget and the pod.
   check();
-  // The condition is written separately. An earlier step has already checked the preconditions.
+  // The condition is a separate write, and the preconditions were already checked.
   const unconditional = { ...options, preconditions: undefined };
   await deleteObject(
     registry,
@@ -143,7 +143,10 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
 const IN_EVICTION = { text: 'Eviction in version "v1" cannot be handled as a Eviction: ', path: 'deleteOptions.' };
 const UNSAFE = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 
-/** Checks an eviction before any write. @throws StatusError 422 or 500 */
+/**
+ * An eviction is checked before any write.
+ * @throws StatusError 422 or 500
+ */
 function checkOptions({ deleteOptions = {} }: Eviction, name: string, { given }: WriteOptions): void {
   if (deleteOptions[UNSAFE] === true) {
     const why = 'can not be set for pod eviction, try after removing the option';
@@ -170,9 +173,7 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
   return registry.parse(served, record);
 }
 
-/**
- * The parsed selectors of budgets. A selector is parsed once for each version of its budget, and not for each eviction.
- */
+/** A selector is parsed once for each version of its budget, and not for each eviction. */
 const selectors = new WeakMap<StoredRecord, LabelSelector>();
 
 function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord): LabelSelector {
@@ -184,7 +185,7 @@ function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord
   return selector;
 }
 
-/** An index of budgets by a label of their pods. All API versions share the index of budgets. */
+/** All API versions share this index of budgets. */
 const BY_SELECTOR: Words = {
   of: ({ namespace, json }) => wordsOfSelector(namespace, (JSON.parse(json) as Budget).spec?.selector),
 };
@@ -201,7 +202,8 @@ function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets:
 }
 
 /**
- * Takes one allowed disruption from the budget of the pod. @throws StatusError 403, 429 or 500 if no disruption is
+ * Takes one allowed disruption from the budget of the pod.
+ * @throws StatusError 403, 429 or 500 if no disruption is
  * allowed
  */
 function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
@@ -237,10 +239,7 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   });
 }
 
-/**
- * Returns whether an unready pod may be evicted: the policy of the budget allows the eviction, or enough other pods are
- * ready.
- */
+/** An unready pod may be evicted if the policy of the budget allows the eviction, or if enough other pods are ready. */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -278,7 +277,7 @@ function exhausted({ metadata, status }: Budget, now: Date): Condition[] {
   ];
 }
 
-/** Writes the reason for the deletion to the status of the pod, before the pod is deleted. */
+/** The reason for the deletion is written to the status before the pod is deleted. */
 function markDisrupted(registry: Registry, served: ServedKind, pod: Pod): void {
   const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
   conditions.push({

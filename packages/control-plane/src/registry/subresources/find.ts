@@ -25,7 +25,6 @@ const HANDLERS: Readonly<Record<string, SubresourceHandler>> = {
   'certificatesigningrequests/approval': partUpdate,
 };
 
-/** Returns the handler of a subresource, or undefined if the kind does not have the subresource. */
 export function findSubresource({ kind }: ServedKind, name: string): SubresourceHandler | undefined {
   if (name === 'scale') return kind.subresources?.scale === undefined ? undefined : scale;
   if (kind.custom || kind.otherSubresources?.includes(name) !== true) return undefined;

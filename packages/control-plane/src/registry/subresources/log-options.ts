@@ -4,15 +4,17 @@ import { parseInteger } from '../../resources/options.ts';
 
 const RFC3339 = /^\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Parses a number in the query. A value without digits counts as absent. @throws StatusError 400 */
+/**
+ * A value without digits counts as absent.
+ * @throws StatusError 400
+ */
 function integer(query: URLSearchParams, name: string): number | undefined {
   if (query.get(name) === '') throw badRequest('strconv.ParseInt: parsing "": invalid syntax');
   return parseInteger(query.get(name));
 }
 
 /**
- * Returns the `sinceTime` of a query, or undefined if the query has no `sinceTime`. @throws StatusError 400 with the
- * text of Go's `time.Parse`
+ * @throws StatusError 400 with the text of Go's `time.Parse`
  */
 function sinceTime(query: URLSearchParams): string | undefined {
   const time = query.get('sinceTime') ?? '';
@@ -29,7 +31,7 @@ function sinceTime(query: URLSearchParams): string | undefined {
 }
 
 /**
- * Validates the options of `pods/NAME/log` (`ValidatePodLogOptions`). The options are validated before the pod is read.
+ * The options are validated before the pod is read (`ValidatePodLogOptions`).
  * @throws StatusError 400 for unreadable values, 422 for wrong ones
  */
 export function checkLogOptions(query: URLSearchParams, pod: string): void {
@@ -45,7 +47,7 @@ export function checkLogOptions(query: URLSearchParams, pod: string): void {
     causes.push(invalidValue('limitBytes', limitBytes, 'must be greater than 0'));
   }
   if (sinceSeconds !== undefined && time !== undefined) {
-    // This error has an empty path, and Go prints an empty path as `[]`.
+    // Go prints the empty path of this error as `[]`.
     causes.push(forbiddenValue('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
   } else if (sinceSeconds !== undefined && sinceSeconds < 1) {
     causes.push(invalidValue('sinceSeconds', sinceSeconds, 'must be greater than 0'));

@@ -6,8 +6,8 @@ import { type PatchType, patchObject } from '../writes/patch.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
 /**
- * Handles get, update and patch of subresources that write a part of their object, such as `status`. `prepareForUpdate`
- * of the kind restores all other parts of the object.
+ * Handles subresources that write a part of their object, such as `status`. `prepareForUpdate` of the kind restores all
+ * other parts of the object.
  */
 export async function partUpdate(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;

@@ -4,10 +4,9 @@ import type { ReplicasPath } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** Returns the steps of a path: `.spec.replicas` → `['spec', 'replicas']`. */
+/** Splits a path: `.spec.replicas` → `['spec', 'replicas']`. */
 export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
 
-/** Returns the value at a path of an object, or undefined if the value is absent. */
 export function read(object: ApiObject, path: string): unknown {
   let value: unknown = object;
   for (const step of steps(path)) {
@@ -17,10 +16,7 @@ export function read(object: ApiObject, path: string): unknown {
   return value;
 }
 
-/**
- * API versions of built-in kinds that the server no longer serves. Old entries in managedFields may still contain these
- * versions.
- */
+/** API versions that are no longer served. Old entries in managedFields may still contain these versions. */
 const LEGACY: Readonly<Record<string, readonly string[]>> = {
   'apps/Deployment': ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
   'apps/ReplicaSet': ['apps/v1beta2', 'extensions/v1beta1'],
@@ -57,9 +53,7 @@ function selectorText(value: unknown): string {
   return terms.map(({ term }) => term).join(',');
 }
 
-/**
- * Returns the Scale of an object. If the number of replicas is zero, the spec has no replicas, because Go omits a zero.
- */
+/** Go omits a zero, so the spec of a Scale with zero replicas has no replicas. */
 export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
   const paths = kind.subresources?.scale;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;

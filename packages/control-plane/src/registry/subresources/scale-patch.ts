@@ -18,7 +18,7 @@ import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../write
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 
-/** Returns the error of Go's decoder for a number of replicas, or undefined if the number is valid. */
+/** Returns Go's error for a number of replicas that is not a 32-bit integer. */
 function replicasProblem(scale: ApiObject): string | undefined {
   const replicas: unknown = (scale.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
   const found = wrongType(replicas);
@@ -37,7 +37,7 @@ function wrongType(replicas: unknown): string | undefined {
   return typeof replicas === 'boolean' ? 'bool' : typeof replicas;
 }
 
-/** Reads the Scale in a body. @throws StatusError 400 */
+/** @throws StatusError 400 */
 export function sentScale(body: Record<string, unknown>, served: ServedKind): ApiObject {
   const scale = body as ApiObject;
   checkPatched(scale, served);
@@ -46,7 +46,7 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
   return scale;
 }
 
-/** Converts an integer as Go's converter does: only the last 32 bits remain. Other values stay unchanged. */
+/** As in Go's converter, only the last 32 bits of an integer remain. */
 function keepLastBits({ spec = {} }: ApiObject): void {
   const given = spec as { replicas?: unknown };
   const { replicas } = given;
@@ -56,7 +56,7 @@ function keepLastBits({ spec = {} }: ApiObject): void {
 }
 
 /**
- * Converts the number of replicas in an applied configuration. @throws StatusError 500 for a number with a fraction
+ * @throws StatusError 500 for a number with a fraction
  */
 function convertApplied(scale: ApiObject): void {
   keepLastBits(scale);
@@ -69,8 +69,7 @@ function convertApplied(scale: ApiObject): void {
 const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
 
 /**
- * Applies a configuration to the current Scale. The real server cannot convert the Scale of a custom kind. As in the
- * real server, an apply that changes this Scale fails.
+ * kube-apiserver cannot convert the Scale of a custom kind, so an apply that changes this Scale fails.
  * @throws StatusError 400, 409 or 500
  */
 function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject, bytes: Uint8Array): ApiObject {
@@ -105,7 +104,7 @@ function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject
 
 const failure = (message: string): StatusError => new StatusError({ message, code: 500 });
 
-/** The inputs of a patch of a Scale. `warn` is called for unknown fields. */
+/** `warn` is called for unknown fields. */
 interface PatchOfScale {
   readonly registry: Registry;
   readonly served: ServedKind;
@@ -124,8 +123,9 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 }
 
 /**
- * Parses an applied configuration. The configuration must have a kind and apiVersion, and may contain only fields of a
- * Scale. @throws StatusError 400 or 500
+ * An applied configuration must have a kind and apiVersion, and may contain only fields of a Scale.
+ * @throws StatusError
+ * 400 or 500
  */
 function readApplied(bytes: Uint8Array): ApiObject {
   const applied = parseApplied(bytes);
@@ -138,7 +138,6 @@ function readApplied(bytes: Uint8Array): ApiObject {
 }
 
 /**
- * Applies a patch to the current Scale.
  * @throws StatusError 400, 422 or 500
  */
 export function patchedScale(given: PatchOfScale, current: ApiObject, type: string, bytes: Uint8Array): ApiObject {
@@ -147,7 +146,7 @@ export function patchedScale(given: PatchOfScale, current: ApiObject, type: stri
   const before = structuredClone(current) as JsonObject;
   const strategic = type === 'application/strategic-merge-patch+json';
   const patch = parsePatch(bytes, strategic ? '' : 'error decoding patch: ');
-  // A Scale has no lists, so a strategic merge patch is equal to a merge patch.
+  // A Scale has no lists, so a strategic merge patch equals a merge patch.
   const made =
     type === 'application/json-patch+json'
       ? applyJsonPatch(before, patch)

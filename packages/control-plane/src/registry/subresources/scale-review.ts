@@ -8,14 +8,12 @@ import { CARRIED_SCALE, carried } from '../bodies/carried.ts';
 import { track } from '../writes/create.ts';
 import { scaleOf } from './scale-of.ts';
 
-/** A Scale in admission. */
 export interface ScaleReview {
   readonly registry: Registry;
   readonly call: Call;
   readonly target: Target;
   readonly options: WriteOptions;
   readonly pathOf: ReplicasPath;
-  /** Whether the write is a server-side apply. */
   readonly applying: boolean;
 }
 
@@ -25,7 +23,7 @@ export function managedScale(served: ServedKind, object: ApiObject, pathOf: Repl
   return managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
 }
 
-/** Sets the field manager of a write to a Scale. For an apply, other code sets the field manager. */
+/** The field manager is set only for a write that is not an apply. */
 function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: ApiObject): ApiObject {
   const written = { ...object, metadata: { ...object.metadata, managedFields: old.metadata.managedFields ?? [] } };
   track(registry, CARRIED_SCALE, old, written, options, 'scale');
@@ -33,7 +31,7 @@ function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: 
 }
 
 /**
- * Runs mutating admission for a Scale. @param live the current object
+ * @param live the current object
  *
  * @returns the Scale after admission
  * @throws StatusError if a plugin refuses the Scale, and StatusError 500 if the Scale is invalid afterwards
@@ -55,7 +53,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
   return (await registry.admission.admit(attributesOf(review, object, old))) ?? object;
 }
 
-/** Runs validating admission with the Scale of the changed object. */
+/** Validating admission gets the Scale of the changed object. */
 export async function validateScale(review: ScaleReview, updated: ApiObject, old: ApiObject): Promise<void> {
   const { served } = review.target;
   const scales = [updated, old].map((one) => scaleOf(served, one) as ApiObject);

@@ -23,10 +23,7 @@ import { admitScale, managedScale, type ScaleReview, validateScale } from './sca
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
 
-/**
- * The number of replicas in the Scale of a custom object without a number of replicas. As in the real server, only
- * patches read this number.
- */
+/** The number of replicas that only patches read if a custom object has no number of replicas, as in kube-apiserver. */
 const UNSET_REPLICAS = -(2 ** 31);
 
 function write(object: ApiObject, path: string, value: number): void {
@@ -44,7 +41,7 @@ function write(object: ApiObject, path: string, value: number): void {
 
 const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?: number }).replicas ?? 0;
 
-/** Validates the name in the body before the object is read. Invalid metadata causes an error later, during parsing. */
+/** Validates the name in the body before the object is read. Parsing reports invalid metadata later. */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {
@@ -52,7 +49,6 @@ function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   }
 }
 
-/** Handles the subresource `scale`: get, update and patch of the number of replicas. */
 export async function scale(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;
   const { served } = target;
@@ -84,7 +80,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const pathOf = replicasPathOf(registry, served);
   const review: ScaleReview = { registry, call, target, options, pathOf, applying };
   let warned = false;
-  // After a conflict, the write is retried without a second warning.
+  // The retry after a conflict sends no second warning.
   const warn = (message: string): void => (warned ? undefined : call.warn(message));
   const made = (live: ApiObject): ApiObject => {
     if (bytes === undefined) return structuredClone(given ?? sentScale({}, served));

@@ -38,8 +38,8 @@ interface Spec {
 const NO_TOKEN = { token: '', expirationTimestamp: null };
 
 /**
- * Kinds of objects to which a token can be bound. When the bound object is deleted, the token becomes invalid. Pods and
- * Secrets are in the namespace of the account.
+ * When the bound object is deleted, the token becomes invalid. A token can be bound to a Node, or to a Pod or Secret in
+ * the namespace of the account.
  */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
   Pod: { plural: 'pods', namespaced: true },
@@ -47,7 +47,6 @@ const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly name
   Node: { plural: 'nodes', namespaced: false },
 };
 
-/** Handles `serviceaccounts/NAME/token`: returns a signed token for the account. */
 export async function requestToken(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -102,7 +101,10 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   return { status: 201, body: body as Json };
 }
 
-/** Checks that a UID in the body equals the UID of the account. @throws StatusError 409 */
+/**
+ * A UID in the body must equal the UID of the account.
+ * @throws StatusError 409
+ */
 function checkUid(request: ApiObject, account: ApiObject, { name }: SubresourceRequest['target']): void {
   const { uid: given = '' } = request.metadata;
   const { uid = '' } = account.metadata;
@@ -118,13 +120,12 @@ function checkExpiration(seconds: number): void {
 }
 
 /**
- * Returns the object to which the token is bound. @throws StatusError 400 for another kind, 404 or 409 if the object
- * does not exist
+ * @throws StatusError 400 for another kind, 404 or 409 if the object does not exist
  */
 function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef: ref }: Spec): BoundObject | undefined {
   if (ref === undefined || ref === null) return undefined;
   const { kind = '', apiVersion = '', name = '', uid = '' } = ref;
-  // As in the real server, only the group in the apiVersion is checked.
+  // As in kube-apiserver, only the group of the apiVersion is checked.
   const bindable = Object.hasOwn(BINDABLE, kind) && !apiVersion.includes('/') ? BINDABLE[kind] : undefined;
   if (bindable === undefined) {
     const slash = apiVersion.indexOf('/');
@@ -162,7 +163,10 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
   return { name, ...(uid === undefined ? {} : { uid }) };
 }
 
-/** Returns the body with its defaults, in the form of the admission attributes. @throws StatusError 400 */
+/**
+ * The admission attributes contain the body with its defaults.
+ * @throws StatusError 400
+ */
 function sentRequest(
   { registry, target, call }: SubresourceRequest,
   decoded: ApiObject,

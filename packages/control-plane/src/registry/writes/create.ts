@@ -14,13 +14,10 @@ import { checkCustomType } from '../bodies/type-meta.ts';
 import { dedupOwners, finalizerWarnings, generalPrefixCauses, metaCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/**
- * Kinds with a default that the real server does not store in new objects. For example, a new claim is stored without a
- * phase.
- */
+/** For example, kube-apiserver stores a new claim without a phase. */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
-/** Letters of a generated suffix. The letters contain no vowels and no similar digits. */
+/** The letters of a generated suffix contain no vowels and no similar digits. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
@@ -32,10 +29,7 @@ function generateName(prefix: string, random: () => number): string {
   return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }
 
-/**
- * Checks that the namespace of the body equals the namespace of the path. A body without a namespace gets the namespace
- * of the path. For a cluster-scoped kind, the namespace is removed.
- */
+/** A body without a namespace gets the namespace of the path. The namespace of a cluster-scoped object is removed. */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
   if (!target.served.kind.namespaced) {
@@ -49,7 +43,8 @@ export function matchNamespace(object: ApiObject, target: Target): void {
 }
 
 /**
- * Checks the namespace of a new object, and removes duplicate owner references with a warning. @throws StatusError 400
+ * Removes duplicate owner references with a warning.
+ * @throws StatusError 400
  */
 export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 'warn'>): void {
   matchNamespace(object, target);
@@ -58,10 +53,10 @@ export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 
 }
 
 /**
- * Records the manager of a write in the managedFields, even for kinds without a schema. If the write does not change
- * the status, the status gets no manager.
+ * The manager of a write is recorded even for kinds without a schema. If the write does not change the status, the
+ * status gets no manager.
  */
-/** Returns a function that finds the kind in the API version of a manager. */
+/** A manager may use another API version than the request. */
 export const versionsOf = (registry: Registry, kind: KindDefinition): VersionOf =>
   kind.custom
     ? (apiVersion) => kind.inVersion?.(apiVersion)
@@ -78,7 +73,7 @@ export function track(
   const { kind } = served;
   const ignoresStatus = subresource === '' && kind.subresources?.status === true;
   const seen = (object: ApiObject): ApiObject => {
-    // For a custom kind, the status stays, because the endpoint writes the status in the other versions of the kind.
+    // Other versions of a custom kind may write the status, so the status stays.
     if (!ignoresStatus || object.status === undefined || kind.inVersion !== undefined) return object;
     const { status: _status, ...rest } = object;
     return keepEmpties(rest, object);
@@ -100,15 +95,14 @@ export function track(
 }
 
 /**
- * Returns whether the status in a write of the main resource has valid types. With invalid types, no field gets a
- * manager, although the write ignores the status.
+ * If the status has invalid types, no field gets a manager, although a write of the main resource ignores the status.
  */
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
 /**
- * Stores the status of an object that the server changes during a request for another object. The real server uses an
- * internal client for this write, so the internal client becomes the manager of the new fields.
+ * Stores the status of an object that the server changes during a request for another object. For this write,
+ * kube-apiserver uses an internal client, which becomes the manager of the new fields.
  */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
   const updated = { ...live, metadata: { ...live.metadata }, status };
@@ -116,7 +110,6 @@ export function putStatus(registry: Registry, served: ServedKind, live: ApiObjec
   registry.put(served, updated);
 }
 
-/** Returns the input for the strategy functions of the kind. */
 export const strategyContext = (
   registry: Registry,
   { user }: Call,
@@ -131,7 +124,6 @@ export const strategyContext = (
   stored: (resource) => registry.store.list(resource).records.map(({ json }) => JSON.parse(json) as ApiObject),
 });
 
-/** Returns all errors of a new object. */
 function causesOf(
   registry: Registry,
   call: Call,
@@ -159,14 +151,12 @@ const SYSTEM_FIELDS = [
 /** Metadata fields that the server sets. */
 const FILLED_IN = ['creationTimestamp', 'uid'] as const;
 
-/**
- * Removes fields that a client cannot set in a creation. An update that creates an object keeps a deletionTimestamp.
- */
+/** An update that creates an object keeps a deletionTimestamp. */
 export function dropSystemFields({ metadata }: ApiObject): void {
   for (const field of SYSTEM_FIELDS) delete metadata[field];
 }
 
-/** Sets the metadata fields of the server, before the kind prepares the object. */
+/** The server sets metadata fields before the kind prepares the object. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, uid: string): void {
   const { metadata } = object;
   metadata.uid = uid;
@@ -175,13 +165,14 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, 
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 
-/**
- * Returns whether a new object has a resourceVersion. The store ignores a resourceVersion that is not a valid number.
- */
+/** The store ignores a resourceVersion that is not a valid number. */
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
-/** Checks that the user of an update or an apply may also create the object. @throws StatusError 403 */
+/**
+ * A user who creates an object by an update or an apply needs the permission for a creation.
+ * @throws StatusError 403
+ */
 function authorizeCreation(registry: Registry, { user }: Call, { served, namespace, name, subresource }: Target): void {
   const { group, version, plural } = served.kind;
   const access = { user, verb: 'create', path: '', group, version, resource: plural, subresource, namespace, name };
@@ -190,14 +181,11 @@ function authorizeCreation(registry: Registry, { user }: Call, { served, namespa
 }
 
 interface CreateWays {
-  /**
-   * Whether the managedFields of the object are already up to date. A server-side apply has already updated the
-   * managedFields.
-   */
+  /** A server-side apply has already updated the managedFields. */
   readonly managed?: boolean;
   /** Whether the request is an update of a missing object. */
   readonly byUpdate?: boolean;
-  /** The UID of the object; random if absent. */
+  /** The default is a random UID. */
   readonly uid?: string | undefined;
 }
 
@@ -263,7 +251,7 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   const gained = kind.defaultsOnRead?.(admitted) === true;
-  // In a creation, the store removes `selfLink` and `resourceVersion`. A dry run does not use the store.
+  // A dry run does not use the store, which removes `selfLink` and `resourceVersion` in a creation.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;

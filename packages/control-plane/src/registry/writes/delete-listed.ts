@@ -7,8 +7,8 @@ import { deleteObject } from './delete.ts';
 const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.status.code === 404;
 
 /**
- * Deletes the objects of a list. With a limit, only one page of objects is deleted. A resourceVersion always selects
- * the exact version, because the real server lists in pages.
+ * With a limit, only one page of objects is deleted. kube-apiserver lists in pages, so a resourceVersion always selects
+ * the exact version.
  * @returns the objects in their listed state
  * @throws StatusError of the list request, or of the first refused delete request
  */
@@ -20,7 +20,7 @@ export async function deleteListed(
   options: DeleteOptions,
 ): Promise<ListResult> {
   const { propagationWarning } = target.served.kind;
-  // The warning does not depend on the objects in the list.
+  // The warning is independent of the objects in the list.
   if (propagationWarning !== undefined && options.propagationPolicy === undefined) call.warn(propagationWarning);
   const asked = list.limit > 0 ? list : { ...list, limit: Number.MAX_SAFE_INTEGER };
   const listed = await listRecords(registry, target, asked);

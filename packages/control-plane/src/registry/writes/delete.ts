@@ -10,13 +10,10 @@ import type { StoredRecord } from '../../store/record.ts';
 import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
 import { hasSpecFinalizers } from './update.ts';
 
-/** The result of a delete. Either the object is deleted, or it is marked for deletion and still stored. */
+/** The object is either deleted, or marked for deletion and still stored. */
 export interface Deleted {
   readonly gone: boolean;
-  /**
-   * The text of the object in the requested version: the last state of a deleted object, or the current state of a
-   * marked object.
-   */
+  /** The last state of a deleted object, or the current state of a marked object, in the requested version. */
   readonly text: string;
   readonly object: ApiObject;
 }
@@ -26,8 +23,8 @@ const FOREGROUND = 'foregroundDeletion';
 const ATTEMPTS = 8;
 
 /**
- * Deletes one object. If the object has finalizers, a grace period (pods), or dependents that are deleted first, the
- * function only marks the object.
+ * Deletes one object. An object with finalizers, a grace period (pods), or dependents that are deleted first is only
+ * marked for deletion.
  *
  * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the
  * request deletes a collection, so admission gets no name.
@@ -49,7 +46,7 @@ export async function deleteObject(
     const old = registry.parse(served, record);
     const marksItself = isNamespace(served.kind) || (served.kind.markForDeletion !== undefined && how !== 'listed');
     const options = marksItself ? pinnedOptions(served.kind, old, given) : given;
-    // A second delete does not change a terminating namespace.
+    // A second delete request does not change a terminating namespace.
     if (hasSpecFinalizers(old) && isDying(old)) return { gone: false, text: served.storedTextOf(record), object: old };
     checkPreconditions(served.kind, old, options);
     if (how !== 'admitted') {
@@ -69,7 +66,7 @@ const PLAIN: DeleteOptions = {
   preconditions: undefined,
 };
 
-/** Deletes a stored object for the server. Admission does not run, but finalizers are respected. */
+/** Admission does not run for a deletion by the server, but finalizers are respected. */
 export function deleteRecord(registry: Registry, served: ServedKind, record: StoredRecord): void {
   const target = { served, namespace: record.namespace, name: record.name, subresource: '' };
   finish(registry, target, record, registry.parse(served, record), PLAIN, true);
@@ -97,7 +94,7 @@ async function admitDelete(
   await registry.admission.validate(attributes);
 }
 
-/** Checks the preconditions of a delete. @throws StatusError 409 if the object does not match the preconditions */
+/** @throws StatusError 409 if the object does not match the preconditions */
 export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion, name = '' } = old.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
@@ -116,10 +113,7 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
   }
 }
 
-/**
- * Performs the last step of a delete. The step reads and writes the object synchronously, so no other write happens in
- * between.
- */
+/** The object is read and written synchronously, so no other write happens in between. */
 function finish(
   registry: Registry,
   target: Target,
@@ -147,31 +141,30 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  // If the kind has no grace periods, a grace period in the metadata is ignored.
+  // A grace period in the metadata is ignored if the kind has no grace periods.
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
   if (marked && (!isMarkedSo(object, old) || registry.isWrittenAnyway(served, record)))
     current = registry.put(served, object);
   if (gone) current = registry.remove(served, current);
-  // As in the real server, the response contains a deleted object in its response form, and a marked object in its
+  // As in kube-apiserver, the response contains a deleted object in its response form, and a marked object in its
   // stored form.
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
 /**
- * Returns whether the object already has the marks that this delete request would set. For the first delete request,
- * the result is always false.
+ * Returns whether the object already has the marks of this delete request. The first delete request changes the marks.
  */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
 
 /**
- * Applies the grace period of a delete (rest.BeforeDelete). A grace period has one of these results:
+ * See `rest.BeforeDelete` in Kubernetes. The grace period has one of these results:
  * - `pending`: the deletion is already in progress and nothing changes,
- * - `given`: the object now has its deletion time,
- * - `none`: this kind has no grace period.
+ * - `given`: the object gets its deletion time,
+ * - `none`: the kind has no grace period.
  */
 function applyGrace(
   registry: Registry,
@@ -190,8 +183,7 @@ function applyGrace(
     const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
     const now = registry.now().getTime();
     const end = start + asked * 1000;
-    // If the new grace period has already ended, the shortest grace period replaces it, because the kubelet must notice
-    // the change.
+    // A grace period that has already ended becomes the shortest grace period, because the kubelet must see the change.
     metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
     return 'given';
@@ -209,10 +201,7 @@ const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/**
- * Returns the finalizers of an object with the finalizer for the propagation policy. Finalizers of an earlier policy
- * are removed.
- */
+/** The propagation policy determines a finalizer. Finalizers of an earlier propagation policy are removed. */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,
@@ -233,7 +222,7 @@ function finalizersFor(
   return wanted === undefined ? others : [...others, wanted];
 }
 
-/** Marks an object with finalizers for deletion, without a grace period. A second call has no effect. */
+/** A second call has no effect. */
 function markAsDeleting(registry: Registry, object: ApiObject): void {
   const { metadata } = object;
   const now = registry.now();

@@ -9,7 +9,6 @@ import { metaCauses } from './metadata.ts';
 
 const APPLIES_TO_ALL = { group: '', plural: '', custom: true, validateName: pathSegmentProblems } as const;
 
-/** Returns the errors about the types and the metadata of embedded resources. */
 export function embeddedCauses(object: ApiObject, node: SchemaNode): StatusCause[] {
   const causes: StatusCause[] = [];
   walk(object, node, '', (resource, path) => {
@@ -24,7 +23,7 @@ export function embeddedCauses(object: ApiObject, node: SchemaNode): StatusCause
       return;
     }
     const namespaced = (meta.namespace ?? '') !== '';
-    // An embedded resource needs no name.
+    // The name of an embedded resource may be missing.
     const named = { ...meta, name: meta.name === undefined || meta.name === '' ? 'fakename' : meta.name };
     for (const cause of metaCauses({ ...APPLIES_TO_ALL, namespaced }, named)) {
       causes.push({ ...cause, field: `${path}.${cause.field}` });

@@ -38,10 +38,7 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   return causes;
 }
 
-/**
- * Returns whether an apiVersion contains a version. The result is true for `v1` and `group/v1`, but not for `group/`
- * and `a/b/c`.
- */
+/** For example, `v1` and `group/v1` contain a version, but `group/` and `a/b/c` do not. */
 const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
 
 const ownerShown = (owner: OwnerReference): OwnerReference => owner;
@@ -81,9 +78,7 @@ function finalizerNameCauses(finalizers: readonly string[]): StatusCause[] {
   );
 }
 
-/**
- * Returns the errors of finalizers in built-in kinds. A finalizer must be a standard finalizer, or contain a domain.
- */
+/** A finalizer of a built-in kind must be a standard finalizer, or contain a domain. */
 function finalizerDomainCauses(finalizers: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
@@ -104,16 +99,13 @@ function finalizerPairCauses(finalizers: readonly string[]): StatusCause[] {
 function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): StatusCause[] {
   return [
     ...finalizerNameCauses(finalizers),
-    // The rule of the built-in kinds applies after the general rule.
+    // The rule of built-in kinds applies after the general rule.
     ...(anyName ? [] : finalizerDomainCauses(finalizers)),
     ...finalizerPairCauses(finalizers),
   ];
 }
 
-/**
- * Kinds without a special rule for `generateName`. In these kinds, the rule for names applies only to the generated
- * name.
- */
+/** Kinds that apply their rule for names only to the generated name, and not to `generateName`. */
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set([
   '/events',
   '/replicationcontrollers',
@@ -125,7 +117,6 @@ type AssessedKind = Pick<
   'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'assessesMetaLast'
 >;
 
-/** Returns the errors of `generateName` according to the kind's rule for names. */
 function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): StatusCause[] {
   if (generateName === '' || PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`)) return [];
   const { validateName = subdomainProblems } = kind;
@@ -136,13 +127,12 @@ function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): St
 }
 
 /**
- * Returns the errors of `generateName` as the start of a path segment. Every kind has this rule for `generateName`. In
- * a creation, the rule for `generateName` applies after all rules of the kind.
+ * Every `generateName` must be the start of a path segment. A creation checks this rule after all rules of the kind.
  */
 export const generalPrefixCauses = ({ generateName = '' }: ObjectMeta): StatusCause[] =>
   pathPrefixProblems(generateName).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 
-/** Returns the errors in the metadata of a new object (`ValidateObjectMeta` in apimachinery). */
+/** See `ValidateObjectMeta` in Kubernetes. */
 export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] {
   const causes = prefixCauses(kind, meta);
   const nameProblems = kind.validateName ?? subdomainProblems;
@@ -169,7 +159,7 @@ export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] 
   return causes;
 }
 
-/** Groups whose kinds have only the general rules for metadata. Finalizers in these groups need no domain. */
+/** Groups whose kinds have only the general rules for metadata. A finalizer in these groups needs no domain. */
 const GENERAL_RULES: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -182,12 +172,12 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
 const takesAnyFinalizer = (kind: AssessedKind): boolean =>
   kind.custom === true || kind.assessesMetaLast === true || GENERAL_RULES.has(kind.group);
 
-/** How the strategy of a kind validates the metadata in an update: as a change, or as a new object. */
+/** The strategy of a kind validates the metadata of an update as a change, or as a new object. */
 type Look = 'change' | 'new';
 
 /**
- * The validations of the metadata for kinds whose strategy differs from the default. The key is `group/plural`,
- * followed by the subresource if the subresource has its own strategy.
+ * Kinds whose strategy validates the metadata differently from the default. The key is `group/plural`, followed by the
+ * subresource if the subresource has its own strategy.
  */
 const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
   ...[
@@ -242,7 +232,7 @@ const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Loo
 const looksOf = ({ group, plural }: KindDefinition, subresource: string): readonly Look[] =>
   LOOKS.get(`${group}/${plural}${subresource === '' ? '' : `/${subresource}`}`) ?? ['change'];
 
-/** Returns the errors that are possible both in new and in changed metadata. */
+/** These errors are possible both in new and in changed metadata. */
 const plainCauses = (meta: ObjectMeta): StatusCause[] => [
   ...labelCauses(meta.labels),
   ...annotationCauses(meta.annotations),
@@ -305,7 +295,7 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 }
 
 /**
- * Returns the errors for a change of the metadata. Two steps report their errors separately:
+ * Two steps report their errors separately:
  * - the general step, as a new object and as a change (`ValidateObjectMetaAccessor`,
  *   `ValidateObjectMetaAccessorUpdate`),
  * - the strategy of the kind (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
@@ -327,10 +317,7 @@ export function metaUpdateCauses(
   return [...generalPrefixCauses(meta), ...general, ...change, ...looks];
 }
 
-/**
- * Returns warnings about the finalizers of an accepted custom object. For an update, only new finalizers cause
- * warnings.
- */
+/** Only new finalizers of an update cause warnings. */
 export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined): string[] {
   const before = new Set(old?.finalizers ?? []);
   const warnings: string[] = [];
@@ -343,7 +330,7 @@ export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined)
   return warnings;
 }
 
-/** Removes owner references with a repeated UID, and returns a warning with these UIDs. Mutates the metadata. */
+/** Returns a warning with the UIDs of the removed owner references. Mutates the metadata. */
 export function dedupOwners(object: ApiObject): string | undefined {
   const owners = object.metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return undefined;

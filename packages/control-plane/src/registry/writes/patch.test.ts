@@ -67,7 +67,7 @@ test('a patch cannot change the kind of an object; errors of the other kind come
     422,
     expect.stringContaining('no kind "ConfigMap" is registered for version "v2"'),
   ]);
-  // A strategic merge patch has the kind of the URL.
+  // A strategic merge patch keeps the kind of the URL.
   expect((await patch(CONFIG_MAPS, 'strategic-merge-patch', { kind: 'Secret' })).body.kind).toBe('ConfigMap');
 });
 
@@ -91,7 +91,8 @@ test.each(ALL_FORMS)('an error in the metadata of an update is reported once per
   };
   await setup.client.send('POST', lease, { metadata: { name: 'x' }, spec: {} });
   const BAD = { 'a b': 'x' };
-  // Config maps are also validated as new objects. Budgets and events are validated only in the general step.
+  // Updates of config maps are validated as changes and as new objects. Updates of budgets and events are validated
+  // only in the general step.
   expect(await causes(CONFIG_MAPS, 'labels', BAD)).toBe(4);
   expect(await causes(DEPLOYMENTS, 'labels', BAD)).toBe(3);
   expect(await causes(lease, 'labels', BAD)).toBe(3);

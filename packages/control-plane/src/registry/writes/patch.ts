@@ -30,7 +30,7 @@ export type PatchType =
   | 'application/strategic-merge-patch+json'
   | 'application/apply-patch+yaml';
 
-/** Returns the patch types of a kind. The error about an unsupported patch type lists the types in this order. */
+/** The error about an unsupported patch type lists the types in this order. */
 export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
   served.kind.custom
     ? ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
@@ -59,7 +59,7 @@ function repeatedInPatch(type: PatchType, bytes: Uint8Array): string[] {
   return duplicateFields(text, parseJsonBody(text)).map((path) => `${prefix}${repeatedField(path)}`);
 }
 
-/** Returns the error for a merge patch that is not an object. Without field validation, a list is no error here. */
+/** Returns the error for a merge patch that is not an object. Without field validation, a list is not an error. */
 function replacingPatch(patch: unknown): StatusError {
   if (!Array.isArray(patch)) return badRequest('Invalid JSON Patch');
   const type = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
@@ -67,7 +67,7 @@ function replacingPatch(patch: unknown): StatusError {
   return invalidPatch(goJson(patch), why);
 }
 
-/** Returns a function that patches the live object. The caller must decode the patched object. */
+/** The caller must decode the patched object. */
 function patcher(
   type: PatchType,
   bytes: Uint8Array,
@@ -92,8 +92,7 @@ function patcher(
 }
 
 /**
- * Returns the patched value with the field order of Go's patch libraries. The libraries convert a changed object to a
- * map with sorted keys. An unchanged object keeps its order.
+ * Go's patch libraries convert a changed object to a map with sorted keys, but keep the order of an unchanged object.
  */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
@@ -105,10 +104,9 @@ function opened(before: unknown, after: unknown, isTop = false): unknown {
   return Object.fromEntries(fields.map(([key, value]) => [key, opened(before[key], value)]));
 }
 
-/** Returns the text of a patched object, for errors. */
 export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
 
-/** Returns the error for an invalid patched object. The error contains the whole object. */
+/** The error about an invalid patched object contains the whole object. */
 export const invalidPatch = (shown: string, why: string): StatusError => {
   const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
   return new StatusError({
@@ -121,15 +119,14 @@ export const invalidPatch = (shown: string, why: string): StatusError => {
 
 const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** The inputs of an error about a patched object. */
 interface PatchFacts {
-  /** Returns the text of a strategic merge patch. For other patch types, `strategic` is undefined. */
+  /** Returns the text of a strategic merge patch. `strategic` is undefined for other patch types. */
   readonly strategic: (() => string) | undefined;
   /** Messages for repeated fields of the patch. */
   readonly repeated: readonly string[];
 }
 
-/** Decodes a patched object: removes unknown fields, checks the types of the metadata, and sets defaults. */
+/** Removes unknown fields, checks the types of the metadata, and sets defaults. */
 function decodePatched(
   patched: JsonObject,
   live: ApiObject,
@@ -172,8 +169,7 @@ function decodePatched(
     checkPatched(object, served);
     if (!served.kind.custom && !sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     if (!served.kind.custom || sameVersion(object, served)) return normalize(object, served);
-    // If the patch changed the kind, there is no schema for the object. If the patch changed the version, all fields
-    // are unknown.
+    // After a change of the kind, the object has no schema. After a change of the version, all fields are unknown.
     return isOfResource(object, served)
       ? Object.keys(object)
           .filter((field) => !TYPE_FIELDS.has(field))
@@ -182,7 +178,7 @@ function decodePatched(
   };
   const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
   const found = unknown.map(unknownField);
-  // For a strategic merge patch, Go's converter sorts the messages.
+  // Go's converter sorts the messages about a strategic merge patch.
   const problems = [...repeated, ...(strategic === undefined ? found : found.sort())];
   if (problems.length > 0) {
     if (options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(problems));
@@ -191,7 +187,7 @@ function decodePatched(
   return object;
 }
 
-/** Kinds that exist in every group of the real server. */
+/** Kinds that exist in every group of kube-apiserver. */
 const UNVERSIONED: ReadonlySet<string> = new Set([
   'Status',
   'APIVersions',
@@ -201,8 +197,8 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the error for a patched object without an apiVersion. The real server decodes an object without an apiVersion
- * as the internal version. The field names of the internal version differ, so the decoded object has no name.
+ * kube-apiserver decodes an object without an apiVersion as the internal version. The internal version has other field
+ * names, so the decoded object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -241,10 +237,7 @@ export function refuseVersion(object: ApiObject, live: ApiObject, served: Served
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/**
- * Converts a type error to an error about the patch. The error contains the whole object, or the patch for a strategic
- * merge patch.
- */
+/** The error contains the whole object, or only the strategic merge patch. */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -255,7 +248,6 @@ function typed(isStrategic: boolean, shown: () => string, read: () => string[]):
 }
 
 /**
- * Handles JSON, merge and strategic merge patches, and server-side apply, for an object or its status.
  * @throws StatusError 400, 404, 409, 415, 422 or 500
  */
 export function patchObject(
@@ -274,7 +266,7 @@ export function patchObject(
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
   let repeated: readonly string[] | undefined;
   let warned = false;
-  // After a conflict, the patch is retried without a second warning.
+  // The retry after a conflict sends no second warning.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
   const transformation: Transformation = {
     patched: true,
@@ -291,7 +283,7 @@ export function patchObject(
   return updateObject(registry, call, target, transformation, options);
 }
 
-/** Parses the body of an apply. The body is YAML or JSON. */
+/** The body of an apply is YAML or JSON. */
 export function parseApplied(bytes: Uint8Array): ApiObject {
   const text = Buffer.from(bytes).toString('utf8');
   const value = parseYamlText(text, 'error decoding YAML: ');
@@ -305,21 +297,18 @@ export function parseApplied(bytes: Uint8Array): ApiObject {
   return value as ApiObject;
 }
 
-/** Checks the type of an applied configuration. @throws StatusError 400 for another version or kind */
+/** @throws StatusError 400 for another version or kind */
 function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own }: ServedKind): void {
   const { apiVersion = '', kind = '' } = applied as Record<string, unknown>;
   if (apiVersion === expected && kind === own.kind) return;
   const parsed = typeof apiVersion === 'string' ? parseApiVersion(apiVersion) : { group: '', version: '' };
-  // If the version is invalid, the error does not contain the type of the object.
+  // The error for an invalid version does not contain the type of the object.
   const { group, version } = parsed ?? { group: '', version: '' };
   const name = parsed === undefined || typeof kind !== 'string' ? '' : kind;
   throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
-/**
- * Returns the error for an applied configuration that matches the schema but contains a value that the Go types cannot
- * store.
- */
+/** An applied configuration may match the schema but contain a value that the Go types cannot store. */
 function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
   const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
   const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
@@ -334,10 +323,7 @@ const INTEGERS = ['deletionGracePeriodSeconds', 'generation'] as const;
 const isInt64 = (value: unknown): boolean =>
   typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 
-/**
- * Removes malformed numbers from the metadata: numbers that are not 64-bit integers. An apply of a custom object
- * ignores these numbers.
- */
+/** Removes numbers that are not 64-bit integers. An apply of a custom object ignores malformed numbers. */
 function dropMalformed(metadata: ApiObject['metadata']): void {
   for (const field of INTEGERS) {
     const value: unknown = metadata[field];
@@ -345,7 +331,7 @@ function dropMalformed(metadata: ApiObject['metadata']): void {
   }
 }
 
-/** Kinds whose objects can be created by an apply to the subresource `status`. */
+/** An apply to the subresource `status` can create an object of these kinds. */
 const MADE_BY_STATUS: ReadonlySet<string> = new Set([
   '/services',
   'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -355,7 +341,7 @@ const makesObject = ({ served, subresource }: Target): boolean =>
   subresource === 'status' && MADE_BY_STATUS.has(served.resource);
 
 /**
- * Reports repeated keys of an applied configuration. The client chooses between a refusal and a warning.
+ * The client chooses between a refusal and a warning.
  * @throws StatusError 400.
  */
 function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions, call: Call): void {
@@ -370,10 +356,7 @@ function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions,
   for (const line of lines) call.warn(line);
 }
 
-/**
- * Returns whether a text is JSON without repeated fields. Most client libraries send JSON, and this check is much
- * cheaper than parsing YAML.
- */
+/** Most client libraries send JSON, and this check is much cheaper than parsing YAML. */
 function isJsonWithoutRepeats(text: string): boolean {
   if (!text.trimStart().startsWith('{')) return false;
   try {
@@ -396,7 +379,7 @@ function applyObject(
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
     checkAppliedType(applied, served);
-    // An apply reports all other errors with its own text.
+    // An apply has its own texts for all other errors.
     if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
@@ -445,19 +428,16 @@ function applyObject(
   });
 }
 
-/**
- * Returns whether the server stores the metadata of an applied object unchanged. If the object is stored in another
- * version, the conversion normalizes the metadata.
- */
+/** The server stores the metadata of an applied object unchanged, unless the object is stored in another version. */
 const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
   kind.custom === true && subresource === '' && (kind.storageVersion ?? kind.version) === kind.version;
 
-/** Metadata fields that the store removes or sets. */
+/** The store removes or sets these metadata fields. */
 const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
 
 /**
- * Returns whether metadata contains nulls, empty values or malformed numbers. In a stored custom object, these values
- * stay until the next write, but responses omit the values.
+ * Returns whether metadata contains nulls, empty values or malformed numbers. A stored custom object keeps such
+ * metadata until the next write, but responses omit it.
  */
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {

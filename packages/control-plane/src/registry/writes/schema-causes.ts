@@ -5,7 +5,7 @@ import { scaleCauses } from '../../crd/scale.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import { embeddedCauses } from './embedded-causes.ts';
 
-/** Reasons of errors that prevent the evaluation of CEL rules, because the rules need a valid object. */
+/** CEL rules need a valid object, so errors with these reasons prevent the evaluation of the rules. */
 const BLOCKING = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -21,10 +21,10 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * Returns the errors of a custom object according to its schema. For built-in kinds, the decoder checks the types, so
- * the function does not use their schema.
+ * The decoder checks the types of built-in kinds, so their schema is not used.
  * @param meta the errors in the metadata of the object
- * @param warn called with errors that are allowed, because the old object already has them
+ * @param warn called with errors that are allowed, because the old
+ * object already has them
  */
 export function schemaCauses(
   served: ServedKind,
@@ -37,20 +37,17 @@ export function schemaCauses(
   if (!served.kind.custom || served.schema === undefined) return [];
   const scale = [
     ...scaleCauses(served.kind.subresources?.scale, object, subresource),
-    // As in the real server, a write of the status does not validate embedded resources.
+    // As in kube-apiserver, a write of the status does not validate embedded resources.
     ...(subresource === 'status' ? [] : embeddedCauses(object, served.schema.node)),
   ];
   const ofSchema = causesOfSchema(served, object, old, meta, scale, warn);
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
-/**
- * Changes the path of an error in the status. The server validates the status with its own schema, so the path starts
- * at the status.
- */
+/** The server validates the status with its own schema, so error paths start at the status. */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
-  // An error without a field has the path in its message.
+  // An error without a field contains its path in the message.
   if (field === '<nil>' && message !== undefined && / in status\.\S+$/.test(message)) {
     return { ...cause, field: 'status', message: message.replace(/ in status\.(\S+)$/, ' in $1') };
   }

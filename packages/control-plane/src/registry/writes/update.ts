@@ -23,35 +23,23 @@ import { createObject, matchNamespace, strategyContext, track } from './create.t
 import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** Defines how a write creates the new object from the stored object. */
 export interface Transformation {
-  /**
-   * Returns the new object. The function may mutate `live`, but not `old`. If the object does not exist, `live` is
-   * undefined (only with `create`).
-   */
+  /** May mutate `live`, but not `old`. `live` is undefined if the object does not exist (only with `create`). */
   readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
-  /** Returns the object to create if no object with the name exists. */
+  /** Returns a new object if no object with the name exists. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
-  /**
-   * Returns whether the stored metadata differ from the metadata in responses. If both differ, a write without changes
-   * still creates a new version.
-   */
+  /** If the stored metadata and the metadata in responses differ, a write without changes creates a new version. */
   readonly isOdd?: () => boolean;
   /** Whether the result of `next` already contains its managedFields. */
   readonly managed?: boolean;
-  /**
-   * Whether admission has already processed the request in another form (a Binding). If `admitted` is true, admission
-   * does not process the object.
-   */
+  /** Whether admission has already processed the request in another form (a Binding). */
   readonly admitted?: boolean;
   /**
-   * Runs validating admission for the original form of the request, such as a Binding, after the object is validated.
+   * Runs validating admission for the original form of the request, such as a Binding, after the validation of the
+   * object.
    */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
-  /**
-   * Whether the object comes from a patch. A changed UID is an invalid field in a patch, and a failed precondition in
-   * any other write.
-   */
+  /** A changed UID is an invalid field in a patch, and a failed precondition in any other write. */
   readonly patched?: boolean;
 }
 
@@ -62,8 +50,7 @@ const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 const ATTEMPTS = 8;
 
 /**
- * Changes one object. The function reads, transforms, prepares, admits, validates and writes the object. After a
- * conflict, the function starts again with the new object.
+ * Changes one object. After a conflict, the function starts again with the new object.
  * @throws StatusError 400, 404, 409, 422 or 500
  */
 export async function updateObject(
@@ -85,7 +72,7 @@ export async function updateObject(
       matchNamespace(object, target);
       checkName(object, target);
       if (uid !== '') throw uidConflict(target, uid, '');
-      // The update creates an object, so no stored version exists for a comparison.
+      // No stored version exists for a comparison, because the update creates an object.
       checkVersionText(metadata.resourceVersion ?? '');
       if (!options.dryRun) delete metadata.resourceVersion;
       const { managed = false } = transformation;
@@ -137,14 +124,14 @@ async function attemptUpdate(
   }
   if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
   const isOdd = transformation.isOdd?.() === true;
-  // `prepare` has restored all fields that this write cannot change, such as the generation.
+  // `prepare` has already restored the fields that this write cannot change, such as the generation.
   if (!isOdd) keepTimes(updated, old);
   await admission?.validate({ ...attributes, object: updated });
   await transformation.validate?.(updated, old);
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
-    // The response contains the last state before the deletion, and its resourceVersion.
+    // The response contains the last state before the deletion, with its resourceVersion.
     updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
     const text = renderObject(updated, undefined);
     if (!options.dryRun) registry.remove(served, record);
@@ -163,11 +150,11 @@ async function attemptUpdate(
   return { text: shown(written), created: false };
 }
 
-/** Returns the fields of an object for a comparison. An empty list in the metadata counts as absent. */
+/** An empty list in the metadata counts as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
 /**
- * Restores the old timestamps of managers if a write changes only these timestamps
+ * If a write changes only the timestamps of managers, the old timestamps stay
  * (`IgnoreManagedFieldsTimestampsTransformer`).
  */
 function keepTimes(updated: ApiObject, old: ApiObject): void {
@@ -179,11 +166,10 @@ function keepTimes(updated: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Returns the 400 error for an object without a name. */
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
-/** Checks that the body contains the name of the object, although the URL already contains the name. */
+/** The body must contain the name of the object, although the URL already contains the name. */
 export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>): void {
   const name = metadata.name ?? '';
   if (name === '') throw nameless(target.name);
@@ -201,7 +187,7 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
   }
 }
 
-/** Checks the form of a resourceVersion. @throws StatusError 500 if the version is not a 64-bit number */
+/** @throws StatusError 500 if the version is not a 64-bit number */
 function checkVersionText(version: string): void {
   if (version !== '' && !/^\d+$/.test(version)) {
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
@@ -212,7 +198,7 @@ function checkVersionText(version: string): void {
 }
 
 /**
- * Checks, after mutating admission, that the resourceVersion in the body matches the stored object. Sets a missing
+ * The resourceVersion in the body is compared with the stored object after mutating admission. Sets a missing
  * resourceVersion.
  */
 function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
@@ -221,7 +207,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   checkVersionText(version);
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
-      // Errors about a conflict with the store name the resource, and all other errors name the kind.
+      // Errors about a conflict with the store contain the resource, and all other errors contain the kind.
       throw invalid({ group: kind.group, kind: kind.plural }, name, [
         invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
@@ -231,7 +217,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, MODIFIED);
 }
 
-/** Resources whose key in the real store differs from the resource name. */
+/** Resources whose key in kube-apiserver's store differs from the resource name. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
   '/services': 'services/specs',
   '/endpoints': 'services/endpoints',
@@ -240,10 +226,7 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
   'networking.k8s.io/ingresses': 'ingress',
 };
 
-/**
- * Returns the error for a precondition (`UID` or `ResourceVersion`) that the object does not meet. For a missing
- * object, `actual` is ''.
- */
+/** `actual` is '' for a missing object. */
 export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
     target.served.kind,
@@ -251,7 +234,7 @@ export const preconditionConflict = (target: Target, what: string, wanted: strin
     `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
 
-/** Returns the error for an apply with a UID to a name without an object. */
+/** An apply with a UID must not create an object. */
 const absentUid = ({ served, name }: Target, uid: string): StatusError =>
   conflict(
     served.kind,
@@ -259,18 +242,17 @@ const absentUid = ({ served, name }: Target, uid: string): StatusError =>
     `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
   );
 
-/** Returns the error for a UID in the body that differs from the UID of the object. */
 const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
   preconditionConflict(target, 'UID', wanted, actual);
 
-/** Returns the key of the object in etcd, for error messages. */
+/** Error messages contain the key of the object in etcd. */
 function storageKey({ served: { kind }, namespace, name }: Target): string {
   const own = OWN_KEYS[`${kind.group}/${kind.plural}`];
   const resource = own ?? (kind.custom ? `${kind.group}/${kind.plural}` : kind.plural);
   return ['/registry', resource, namespace, name].filter((part) => part !== '').join('/');
 }
 
-/** Copies the immutable fields of the old object to the new object. */
+/** The new object keeps the immutable fields of the old object. */
 function prepare(
   registry: Registry,
   call: Call,
@@ -287,8 +269,7 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  // An update cannot start or cancel a deletion. The validation reports a changed deletionTimestamp as a change of an
-  // immutable field.
+  // An update cannot start or cancel a deletion, so the validation reports a changed deletionTimestamp.
   if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
@@ -311,7 +292,7 @@ function prepare(
 }
 
 /**
- * Built-in kinds in which a write of the status does not change the metadata. In custom kinds, a write of the status
+ * Built-in kinds in which a write of the status does not change the metadata. A write of the status of a custom kind
  * never changes the metadata.
  */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
@@ -321,8 +302,8 @@ const METADATA_STAYS: ReadonlySet<string> = new Set([
 const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
 type Kept = (typeof CLIENTS_FIELDS)[number];
 /**
- * Metadata fields that a write of the status does not change, for kinds outside of `METADATA_STAYS`. The source is
- * `ResetObjectMetaForStatus` or code of the kind.
+ * Metadata fields that a write of the status does not change, for kinds outside of `METADATA_STAYS`. Source:
+ * `ResetObjectMetaForStatus` and the strategies of the kinds.
  */
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
   ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
@@ -338,10 +319,7 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
   else to[field] = value;
 }
 
-/**
- * Restores all fields that a write of the status must not change. In some built-in kinds, the write may change some
- * metadata.
- */
+/** A write of the status may change some metadata of built-in kinds. */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;
   for (const field of Object.keys(updated)) {
@@ -360,15 +338,15 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
   if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
 }
 
-/** Returns whether a body contains an empty list or map. Stored objects never contain empty lists or maps. */
+/** An empty list or map in a body is new, because stored objects never contain empty lists or maps. */
 function emptyIsNew(updated: ApiObject): boolean {
   const { metadata: _metadata, status: _status, ...body } = updated;
   return isGivenEmpty(updated) || holdsEmpties(body);
 }
 
 /**
- * Returns whether a write increments the generation. Changes of the metadata do not increment the generation. In a kind
- * with a status subresource, changes of the status do not increment the generation.
+ * Returns whether a write increments the generation. Changes of the metadata do not increment the generation. If the
+ * kind has a status subresource, changes of the status do not increment the generation.
  */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
@@ -397,8 +375,8 @@ function causesOf(
 }
 
 /**
- * Returns whether an update completes a deletion. After the update, no finalizers, no grace period (pods) and no
- * finalizers in the spec (namespaces) remain.
+ * An update completes a deletion if no finalizers and no grace period (pods) remain. A namespace must have no
+ * finalizers in its spec.
  */
 function isFinished(updated: ApiObject, old: ApiObject): boolean {
   const { metadata } = updated;
@@ -407,7 +385,7 @@ function isFinished(updated: ApiObject, old: ApiObject): boolean {
   return !hasSpecFinalizers(updated);
 }
 
-/** Returns whether an object has finalizers in its spec. Only namespaces can have finalizers in the spec. */
+/** Only namespaces can have finalizers in the spec. */
 export function hasSpecFinalizers(object: ApiObject): boolean {
   if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
   const spec = object.spec as { finalizers?: unknown[] } | undefined;

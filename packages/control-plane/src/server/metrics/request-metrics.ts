@@ -8,16 +8,13 @@ const APPLY = 'application/apply-patch+yaml';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The counters for requests with equal labels. */
 interface Series {
   readonly labels: Labels;
   readonly dryRun: string;
-  /** The number of responses, by status code. */
   readonly codes: Map<number, number>;
-  /** The number of observations in each bucket. The last bucket has no upper bound. */
+  /** Each observation is in one bucket. The last bucket has no upper bound. */
   readonly buckets: number[];
   sum: number;
-  /** The number of open watches. */
   open: number;
 }
 
@@ -35,9 +32,7 @@ function* family(name: string, type: string, help: string, samples: Iterable<str
   yield* samples;
 }
 
-/** The resource and the verb of a request. */
 interface Named {
-  /** The verb that authorization uses. */
   readonly verb: string;
   readonly group: string;
   readonly version: string;
@@ -47,16 +42,12 @@ interface Named {
   readonly name: string;
 }
 
-/** A request that is being answered. */
 export interface Running {
-  /**
-   * Records the response of the request, and returns the response. A streamed response counts as running until the
-   * stream ends.
-   */
+  /** Returns the response. A streamed response counts as running until the stream ends. */
   done(response: ServerResponse): ServerResponse;
 }
 
-/** Counts the requests of a server, with the names and labels of kube-apiserver. */
+/** Names and labels are those of kube-apiserver. */
 export class RequestMetrics {
   readonly #registry: Registry;
   readonly #series = new Map<string, Series>();
@@ -67,7 +58,7 @@ export class RequestMetrics {
   }
 
   /**
-   * Counts the start of a request. @param named the resource of the request, or undefined for a path without a resource
+   * @param named the resource of the request, or undefined for a path without a resource
    */
   begin(request: ServerRequest, named: Named | undefined): Running {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
@@ -114,10 +105,7 @@ export class RequestMetrics {
     return series;
   }
 
-  /**
-   * Returns the labels of a request. Requests for unknown resources have no labels, so clients cannot create series
-   * with invented names.
-   */
+  /** Requests for unknown resources have no labels, so clients cannot create series with invented names. */
   #labelsOf(request: ServerRequest, named: Named | undefined): Labels {
     const verb = METHODS.has(request.method) ? request.method : 'other';
     if (named === undefined) return { ...NO_RESOURCE, verb };
@@ -137,7 +125,6 @@ export class RequestMetrics {
     };
   }
 
-  /** Returns all metrics in the text format of Prometheus. */
   render(): string {
     return `${[...this.#families()].join('\n')}\n`;
   }
@@ -216,7 +203,7 @@ const SUBRESOURCES: ReadonlySet<string> = new Set([
   ...['portforward', 'proxy', 'resize', 'scale', 'status', 'token'],
 ]);
 
-/** Returns the verb label of a request, as in the metrics of the real server. */
+/** The verb label is the label in the metrics of kube-apiserver. */
 function shownVerb(request: ServerRequest, { verb }: Named, method: string): string {
   if (verb === 'list' || verb === 'watch') return verb.toUpperCase();
   return verb === 'patch' && request.header('content-type')?.startsWith(APPLY) === true ? 'APPLY' : method;

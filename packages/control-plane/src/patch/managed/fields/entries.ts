@@ -2,7 +2,6 @@ import { equalJson } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonObject, ManagedFieldsEntry } from '../../../apimachinery/objects/object.ts';
 import { type FieldSet, formatFields, isEmptySet, isReadableFields, parseFields, union } from './fieldSet.ts';
 
-/** The fields of one manager, for an entry of `metadata.managedFields`. */
 export interface Ownership {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -10,10 +9,7 @@ export interface Ownership {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly set: FieldSet;
-  /**
-   * The managedFields entry that contained these fields. If the fields have changed since the entry was parsed, `entry`
-   * is undefined.
-   */
+  /** The parsed managedFields entry, or undefined if the fields have changed since then. */
   readonly entry?: ManagedFieldsEntry;
 }
 
@@ -21,12 +17,11 @@ const MAX_UPDATE_MANAGERS = 10;
 
 const FOLDED_MANAGER = 'ancient-changes';
 
-/** Returns the time of a managedFields entry, in UTC and without fractions of a second. */
+/** The time is in UTC, without fractions of a second. */
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
 /**
- * Parses managedFields entries. Invalid entries are skipped. If a manager has several entries, the last entry of the
- * manager counts.
+ * Parses managedFields entries. Invalid entries are skipped. If a manager has several entries, the last entry counts.
  */
 export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
   if (!Array.isArray(entries)) return [];
@@ -49,7 +44,6 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
   return owners;
 }
 
-/** Returns whether the server can read an entry from a client. */
 export const isReadable = ({ operation, apiVersion, fieldsType, fieldsV1 }: ManagedFieldsEntry): boolean =>
   (operation === 'Apply' || operation === 'Update') &&
   apiVersion !== undefined &&
@@ -57,14 +51,11 @@ export const isReadable = ({ operation, apiVersion, fieldsType, fieldsV1 }: Mana
   fieldsType === 'FieldsV1' &&
   (fieldsV1 === undefined || isReadableFields(fieldsV1));
 
-/** Returns whether the entries are `[{}]`. A client removes all managers with this value. */
+/** A client sends `[{}]` to remove all managers. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
-/**
- * Returns whether two entries belong to one manager. An apply manager has one entry for all API versions. An update
- * manager has one entry for each API version.
- */
+/** An apply manager has one entry for all API versions. An update manager has one entry for each API version. */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;
   return a.operation === 'Apply' || a.apiVersion === b.apiVersion;
@@ -86,10 +77,7 @@ function toEntry(owner: Ownership): ManagedFieldsEntry {
 
 const text = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/**
- * Compares two entries for sorting. Apply entries come before update entries. After the operation, the time, manager,
- * version and subresource decide.
- */
+/** Entries are sorted by operation (first Apply), time, manager, version and subresource. */
 const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.operation, b.operation) ||
   text(a.time ?? '', b.time ?? '') ||
@@ -97,7 +85,9 @@ const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.apiVersion, b.apiVersion) ||
   text(a.subresource, b.subresource);
 
-/** If an object has too many update entries, merges the oldest entries of each API version (`capManagersManager`). */
+/**
+ * If an object has too many update entries, the oldest entries of each API version are merged (`capManagersManager`).
+ */
 function fold(owners: readonly Ownership[]): Ownership[] {
   const updaters = owners.filter((owner) => owner.operation === 'Update').sort(inOrder);
   if (updaters.length <= MAX_UPDATE_MANAGERS) return [...owners];
@@ -122,7 +112,7 @@ function fold(owners: readonly Ownership[]): Ownership[] {
   return [...kept, ...folded.values()];
 }
 
-/** Formats entries in the order of the API. A manager without fields has no entry. */
+/** A manager without fields has no entry. */
 export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[] =>
   fold(owners.filter((owner) => !isEmptySet(owner.set)))
     .sort(inOrder)
@@ -130,7 +120,6 @@ export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[]
 
 const withoutTime = ({ time: _time, ...rest }: ManagedFieldsEntry): ManagedFieldsEntry => rest;
 
-/** Returns whether entries differ only in their times. */
 export const differInTimes = (entries: readonly ManagedFieldsEntry[], others: readonly ManagedFieldsEntry[]): boolean =>
   entries.length === others.length &&
   entries.some(({ time }, index) => time !== others[index]?.time) &&

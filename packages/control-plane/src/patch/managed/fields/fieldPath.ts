@@ -3,10 +3,9 @@ import { parseJson } from '../../../apimachinery/objects/json.ts';
 import { isRecord, own, sortedJson } from '../../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../../schema/model/node.ts';
 
-/** Returns the path element of a field. */
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** Built-in lists with a key that is optional in Go. The published schema has no default for an optional key. */
+/** Built-in lists with an optional key. The published schema has no default for this key. */
 const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
   'io.k8s.api.core.v1.ObjectReference',
   'io.k8s.api.flowcontrol.v1.FlowSchemaCondition',
@@ -17,8 +16,7 @@ const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
 
 /**
- * Returns the default of a list key. The default comes from the published schema, or is the zero value of the Go type
- * for a built-in kind.
+ * The default of a list key comes from the published schema, or is the zero value of the Go type for a built-in kind.
  */
 function keyDefault({ items }: SchemaNode, name: string): unknown {
   const key = items?.properties.get(name);
@@ -27,7 +25,7 @@ function keyDefault({ items }: SchemaNode, name: string): unknown {
   return id === undefined || OPTIONAL_KEYS.has(id) ? undefined : ZEROS[key?.types[0] ?? ''];
 }
 
-/** Returns the keys of an item in an associative list. A missing key gets the default of its schema. */
+/** A missing key gets the default of its schema. */
 export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<string, unknown>> {
   const keys: Record<string, unknown> = {};
   if (!isRecord(item)) return keys;
@@ -39,13 +37,12 @@ export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<strin
   return keys;
 }
 
-/** Returns the path element of an item of a set or of an associative list. */
 export const itemElement = (item: unknown, list: SchemaNode): string =>
   list.listType === 'set' ? `v:${sortedJson(item)}` : `k:${sortedJson(itemKeys(item, list))}`;
 
 const printValue = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : String(value));
 
-/** Returns a path element as messages print it: `.name`, `[name="c"]`, `[="x"]`, `[0]`. */
+/** Messages print a path element as `.name`, `[name="c"]`, `[="x"]` or `[0]`. */
 export function printElement(element: string): string {
   const body = element.slice(2);
   switch (element.slice(0, 2)) {
@@ -65,5 +62,5 @@ export function printElement(element: string): string {
   }
 }
 
-/** Returns a path as messages print it, for example `.spec.ports[port=1,protocol="TCP"].name`. */
+/** Messages print a path as `.spec.ports[port=1,protocol="TCP"].name`. */
 export const printPath = (path: readonly string[]): string => path.map(printElement).join('');

@@ -9,23 +9,22 @@ import type { JsonObject } from '../../../apimachinery/objects/object.ts';
  * - `v:…` for a set item by its value,
  * - `i:0` for an index.
  *
- * Trees are immutable, so they can be shared.
+ * Trees are immutable, so that sets can share them.
  */
 export interface FieldSet {
-  /** Whether the path to this node is a member. */
+  /** Whether the path to this node belongs to the set. */
   readonly self: boolean;
   readonly children: ReadonlyMap<string, FieldSet>;
 }
 
 const NO_CHILDREN: ReadonlyMap<string, FieldSet> = new Map();
 
-/** The empty set. */
 export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
 
-/** A set that contains only the empty path. As a child, this set marks the end of a path. */
+/** A set with only the empty path. As a child, this set marks the end of a path. */
 export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
 
-/** Creates a set. Without members, the result is the empty set. */
+/** Creates a set. The result without members is always the object `EMPTY_SET`. */
 export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> | undefined): FieldSet {
   if (children === undefined || children.size === 0) return self ? LEAF : EMPTY_SET;
   return { self, children };
@@ -33,7 +32,6 @@ export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> 
 
 export const isEmptySet = (set: FieldSet): boolean => !set.self && set.children.size === 0;
 
-/** Returns the paths that are in at least one of the two sets. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptySet(b)) return a;
   if (isEmptySet(a)) return b;
@@ -45,9 +43,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self || b.self, children);
 }
 
-/**
- * Returns the members of `a` that are not in `b`. If `a` has no member of `b`, the result is the object `a` itself.
- */
+/** If `a` has no member of `b`, the result is the object `a`. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || isEmptySet(a)) return a;
   let children: Map<string, FieldSet> | undefined;
@@ -64,7 +60,6 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self && !b.self, children ?? a.children);
 }
 
-/** Returns the paths that are in both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   const children = new Map<string, FieldSet>();
   for (const [key, child] of a.children) {
@@ -76,7 +71,6 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self && b.self, children);
 }
 
-/** Returns whether both sets contain exactly the same paths. */
 export function sameSet(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true;
   if (a.self !== b.self || a.children.size !== b.children.size) return false;
@@ -114,7 +108,7 @@ function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number):
   return fieldSet(self, children);
 }
 
-/** Returns whether a text is JSON. The keys and values of list items are JSON texts. */
+/** The keys and values of list items are JSON texts. */
 function isJson(text: string): boolean {
   try {
     parseJson(text);
@@ -124,7 +118,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Returns whether the server can read a path element. The server skips elements of unknown types. */
+/** The server skips path elements of unknown types. */
 function isElement(key: string): boolean {
   if (key === '.') return true;
   if (key[1] !== ':') return false;
@@ -133,7 +127,7 @@ function isElement(key: string): boolean {
   return (key[0] !== 'k' && key[0] !== 'v') || isJson(body);
 }
 
-/** Returns whether the server can read a `fieldsV1` value. The server skips the content of unknown elements. */
+/** The server skips the content of unknown elements. */
 export function isReadableFields(fields: unknown): boolean {
   if (fields === null) return true;
   if (!isRecord(fields)) return false;
@@ -144,12 +138,9 @@ export function isReadableFields(fields: unknown): boolean {
 
 const parsed = new WeakMap<object, FieldSet>();
 
-/**
- * Parses a `fieldsV1` value. The parsed set is cached by the `fieldsV1` object, because most writes do not change the
- * entries.
- */
+/** The parsed set is cached by the `fieldsV1` object, because most writes do not change the entries. */
 export function parseFields(fields: JsonObject | undefined): FieldSet {
-  // An invalid value means the empty set, as in the real server.
+  // As in kube-apiserver, an invalid value means the empty set.
   if (!isRecord(fields)) return EMPTY_SET;
   let set = parsed.get(fields);
   if (set === undefined) {
@@ -170,7 +161,6 @@ function format(set: FieldSet, isRoot: boolean): JsonObject {
   return fields;
 }
 
-/** Returns the `fieldsV1` value of a set. */
 export function formatFields(set: FieldSet): JsonObject {
   const fields = format(set, true);
   parsed.set(fields, set);

@@ -5,9 +5,8 @@ import { roundTrip } from '../../../resources/shape.ts';
 const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
- * Returns the empty object for the comparison with a new object. For a built-in kind, the empty object contains the
- * zero structures of Go (`spec: {}`), so the zero structures get no manager. For a custom kind, the empty object has no
- * fields.
+ * A new object is compared with this empty object. For a built-in kind, the empty object contains the zero structures
+ * of Go (`spec: {}`), so they get no manager. For a custom kind, the empty object has no fields.
  */
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);

@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
-/** Returns whether a value has the type of the schema. The content of the value is not checked. */
+/** The content of a list or map is not checked. */
 function fits(value: unknown, node: SchemaNode): boolean {
   if (node.intOrString) return true;
   switch (node.types[0]) {
@@ -23,13 +23,12 @@ function fits(value: unknown, node: SchemaNode): boolean {
   }
 }
 
-/** Returns whether an item has at least one key of its list. Items of lists without keys always pass. */
+/** Items of lists without keys always pass. */
 const hasKeys = (item: unknown, list: SchemaNode): boolean =>
   list.listType !== 'map' || Object.keys(itemKeys(item, list)).length > 0;
 
 /**
- * Returns whether the field manager can read a value with its schema. All values need the right types, and items of
- * associative lists need their keys. Null is valid for every type.
+ * All values need the right types, and items of associative lists need their keys. Null is valid for every type.
  * @param isClosed whether fields outside of the schema are refused
  */
 export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false, isClosed = false): boolean {

@@ -8,7 +8,7 @@ export type Shape = 'leaf' | 'map' | 'list';
 const text: JsonSchema = { type: 'string' };
 const textMap: JsonSchema = { type: 'object', additionalProperties: text };
 
-/** The schema of object metadata. Object metadata has this schema in every kind. */
+/** Object metadata has this schema in every kind. */
 const META: JsonSchema = {
   type: 'object',
   properties: {
@@ -36,7 +36,7 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // With this default, the server can read an item without the key `uid`. A later validation refuses the item.
+          // The default lets the server read an item without the key `uid`, which a later validation refuses.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -47,19 +47,18 @@ const META: JsonSchema = {
   },
 };
 
-/** The type of a field. If the schema of a field is undefined, the value determines the type. */
+/** The type of a field. If the schema of a field is undefined, its value determines the type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether the field belongs to a structure. For a key of a map, `declared` is false. */
+  /** Whether the field belongs to a structure. A key of a map does not. */
   readonly declared: boolean;
-  /** Whether the schema contains the field. */
   readonly known: boolean;
 }
 
 const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
 const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
-/** Returns whether a map can have any key. In an object without declared properties, any key is valid. */
+/** In an object without declared properties, any key is valid. */
 const isFree = (node: SchemaNode): boolean =>
   !node.closed && (node.preserve || node.additionalAllowed || node.types.length === 0 || node.properties.size === 0);
 
@@ -73,10 +72,7 @@ function preservingSchema(schema: JsonSchema): JsonSchema {
     : schema;
 }
 
-/**
- * Returns a schema that preserves unknown fields. For the field manager, `x-kubernetes-preserve-unknown-fields` applies
- * to all schemas below the schema with this extension.
- */
+/** For the field manager, `x-kubernetes-preserve-unknown-fields` applies to all schemas below the extension. */
 function preservingNode(node: SchemaNode): SchemaNode {
   let found = preserving.get(node);
   if (found === undefined) {
@@ -86,10 +82,7 @@ function preservingNode(node: SchemaNode): SchemaNode {
   return found;
 }
 
-/**
- * Returns the type of a field in an object with the schema `node`. With `isResource`, the fields apiVersion, kind and
- * metadata are always known.
- */
+/** With `isResource`, the fields apiVersion, kind and metadata are always known. */
 export function fieldType(node: SchemaNode | undefined, name: string, isResource: boolean): FieldType {
   if (isResource) {
     if (name === 'metadata') return { node: nodeOf(META), declared: true, known: true };
@@ -104,8 +97,8 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
 }
 
 /**
- * Returns whether a schema is a string with a format other than `byte`. The field manager accepts any scalar for a
- * string with a format.
+ * Returns whether a schema is a string with a format other than `byte`, because the field manager accepts any scalar
+ * for this string.
  */
 export const isAnyScalar = (node: SchemaNode): boolean =>
   node.types[0] === 'string' && node.format !== '' && node.format !== 'byte';
@@ -117,10 +110,7 @@ const isAssociative = (node: SchemaNode): boolean =>
 
 const typeOf = (node: SchemaNode): string | undefined => (node.intOrString ? 'scalar' : node.types[0]);
 
-/**
- * Returns how the server merges a value of this type. Without a schema, the value determines the method, and the server
- * replaces lists as a whole.
- */
+/** Without a schema, the value determines the shape, and lists are replaced as a whole. */
 export function shapeOf(node: SchemaNode | undefined, value: unknown): Shape {
   const type = node === undefined ? undefined : typeOf(node);
   if (node === undefined || type === undefined) return isRecord(value) && node?.mapType !== 'atomic' ? 'map' : 'leaf';
