@@ -2,6 +2,7 @@ import { type ControlPlane, type ControlPlaneOptions, type PlaneRequest, startCo
 import { unlessAborted } from './server/transport.ts';
 import type { StoreSnapshot } from './store/store.ts';
 
+/** Options of a restore. */
 export interface RestoreOptions {
   /**
    * The number that a restore adds to the revision of the backup, like `etcdutl snapshot restore --bump-revision`. With

@@ -19,6 +19,7 @@ import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler } from './resource-handler.ts';
 import { verbOf } from './verb.ts';
 
+/** An entry of the request log, for one answered request. */
 export interface RequestLogEntry {
   /** The start of the response, as RFC 3339. */
   readonly time: string;

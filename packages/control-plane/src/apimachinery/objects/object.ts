@@ -1,3 +1,4 @@
+/** A JSON value in a request or a response. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
 /** A JSON object. Code that creates an object from user input must handle keys such as `__proto__`. */
@@ -25,6 +26,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
+/** The metadata of an object. */
 export interface ObjectMeta {
   name?: string;
   generateName?: string;

@@ -13,6 +13,7 @@ import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
 /** A token is valid while its bound object exists. */
 type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
 
+/** The environment of the controllers. */
 export interface ControllerEnvironment {
   readonly client: PlaneClient;
   readonly clock: Clock;

@@ -1,3 +1,4 @@
+/** The rates at which pods are evicted from unreachable nodes. */
 export interface EvictionRules {
   /** The maximum number of tainted nodes per second in a zone (`--node-eviction-rate`). */
   readonly nodeEvictionRate: number;
