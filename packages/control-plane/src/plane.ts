@@ -183,11 +183,12 @@ async function serve(
 ): Promise<ControlPlane> {
   const random = options.random ?? Math.random;
   const kinds = new KindRegistry([...builtinKinds.map(withCrdStrategy), ...alphaKinds(options.runtimeConfig ?? [])]);
-  const serviceAccountKey = dir === undefined ? createKey() : keepServiceAccountKey(dir);
-  const access = createAccessAuthority({ store, clock, random }, serviceAccountKey);
+  const keptKey = dir === undefined ? undefined : keepServiceAccountKey(dir);
+  // Without a folder, the key is created only for the first token.
+  const access = createAccessAuthority({ store, clock, random }, () => keptKey ?? createKey());
   const { authorize, tokens } = access;
   const registry = new Registry({ store, kinds, clock, random, authorize, tokens });
-  const crds = await fillRegistry(registry, options.crds ?? []);
+  const crds = await fillRegistry(registry, options.crds ?? [], dir === undefined);
   const stopExpiry = expireEvents(registry, options.eventTtlMs ?? EVENT_TTL_MS);
 
   const adminToken =
@@ -252,7 +253,7 @@ async function serve(
 }
 
 /** Returns the running lifecycle of CRDs. */
-async function fillRegistry(registry: Registry, crds: readonly object[]): Promise<CrdLifecycle> {
+async function fillRegistry(registry: Registry, crds: readonly object[], isInMemory: boolean): Promise<CrdLifecycle> {
   registry.admission.add(terminatingCrds);
   registry.admission.add(namespaceLifecycle(registry));
   for (const plugin of builtinAdmission(registry)) registry.admission.add(plugin);
@@ -260,8 +261,7 @@ async function fillRegistry(registry: Registry, crds: readonly object[]): Promis
   for (const { object, fieldManager } of systemObjects) await ensureObject(registry, systemCall, object, fieldManager);
   const lifecycle = new CrdLifecycle(registry);
   lifecycle.start();
-  for (const crd of crds) await ensureObject(registry, systemCall, crd as ApiObject);
-  lifecycle.settle();
+  await lifecycle.install(systemCall, crds as readonly ApiObject[], isInMemory);
   return lifecycle;
 }
 

@@ -22,9 +22,9 @@ export interface Authority {
 }
 
 /**
- * @param serviceAccountKey A P-256 key as PEM, which signs tokens of service accounts.
+ * @param serviceAccountKey Returns a P-256 key as PEM, which signs tokens of service accounts.
  */
-export function createAccessAuthority(parts: TokenParts, serviceAccountKey: string): Authority {
+export function createAccessAuthority(parts: TokenParts, serviceAccountKey: () => string): Authority {
   const { store } = parts;
   const rbac = new RbacAuthorizer(new BindingIndex(store));
   const authorize = anyOf(

@@ -19,7 +19,7 @@ function setUp(delayMs = 0) {
   const clock = new StillClock();
   const store = new MemoryStore(clock);
   const kinds = new KindRegistry(builtinKinds);
-  const tokens = new ServiceAccountTokens({ store, clock, random: () => 0.5 }, createKey());
+  const tokens = new ServiceAccountTokens({ store, clock, random: () => 0.5 }, createKey);
   const authorize = () => ({ allowed: false, reason: '' });
   const registry = new Registry({ store, kinds, clock, random: () => 0.5, tokens, authorize });
   const make = ({ metadata, guards }: ApiObject): Guard<string>[] =>

@@ -63,25 +63,39 @@ export interface TokenParts {
   readonly random: () => number;
 }
 
+interface Signer {
+  readonly key: KeyObject;
+  readonly publicKey: KeyObject;
+  readonly keyId: string;
+}
+
+function signerOf(pem: string): Signer {
+  const key = createPrivateKey(pem);
+  const publicKey = createPublicKey(key);
+  const spki = publicKey.export({ type: 'spki', format: 'der' });
+  return { key, publicKey, keyId: createHash('sha256').update(spki).digest('base64url') };
+}
+
 /** Signs and verifies tokens of service accounts (JSON Web Tokens, ES256). */
 export class ServiceAccountTokens implements TokenSigner {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #key: KeyObject;
-  readonly #publicKey: KeyObject;
-  readonly #keyId: string;
+  readonly #pem: () => string;
+  #signer: Signer | undefined;
   readonly #genuine = new Map<string, Claims>();
 
-  /** @param key a P-256 key as PEM */
-  constructor({ store, clock, random }: TokenParts, key: string) {
+  /** @param pem returns a P-256 key as PEM. Called once, for the first token */
+  constructor({ store, clock, random }: TokenParts, pem: () => string) {
     this.#store = store;
     this.#clock = clock;
     this.#random = random;
-    this.#key = createPrivateKey(key);
-    this.#publicKey = createPublicKey(this.#key);
-    const spki = this.#publicKey.export({ type: 'spki', format: 'der' });
-    this.#keyId = createHash('sha256').update(spki).digest('base64url');
+    this.#pem = pem;
+  }
+
+  #keys(): Signer {
+    this.#signer ??= signerOf(this.#pem());
+    return this.#signer;
   }
 
   issue({ account, audiences, expirationSeconds, bound }: TokenFacts): string {
@@ -97,8 +111,9 @@ export class ServiceAccountTokens implements TokenSigner {
       nbf: now,
       sub: `system:serviceaccount:${namespace}:${name}`,
     };
-    const head = `${encode({ alg: 'ES256', kid: this.#keyId })}.${encode(claims)}`;
-    const signature = sign('sha256', Buffer.from(head), { key: this.#key, dsaEncoding: 'ieee-p1363' });
+    const { key, keyId } = this.#keys();
+    const head = `${encode({ alg: 'ES256', kid: keyId })}.${encode(claims)}`;
+    const signature = sign('sha256', Buffer.from(head), { key, dsaEncoding: 'ieee-p1363' });
     return `${head}.${signature.toString('base64url')}`;
   }
 
@@ -162,7 +177,7 @@ export class ServiceAccountTokens implements TokenSigner {
     const genuine = verify(
       'sha256',
       Buffer.from(`${head}.${body}`),
-      { key: this.#publicKey, dsaEncoding: 'ieee-p1363' },
+      { key: this.#keys().publicKey, dsaEncoding: 'ieee-p1363' },
       Buffer.from(signature, 'base64url'),
     );
     const claims = genuine ? decode<Claims>(body) : undefined;

@@ -24,10 +24,15 @@ export interface Grant {
 
 const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** The roles and bindings, with an index by subject that each change of the store updates. */
+/**
+ * The roles and bindings, with an index by subject. The index parses a changed object only when a request needs the
+ * object, because the requests of administrators need none of the objects.
+ */
 export class BindingIndex {
-  /** The rules by the namespace and name of the role. ClusterRoles have the namespace ''. */
-  readonly #roles = new Map<string, readonly PolicyRule[]>();
+  /** The roles by namespace and name. ClusterRoles have the namespace ''. */
+  readonly #roles = new Map<string, StoredRecord>();
+  /** Changed bindings that the index has not parsed. */
+  readonly #unread = new Map<string, StoredRecord>();
   readonly #bindings = new Map<string, Binding>();
   /** The grants by namespace and subject. ClusterRoleBindings have the namespace ''. */
   readonly #grants = new Map<string, Map<string, Grant[]>>();
@@ -41,28 +46,39 @@ export class BindingIndex {
     for (const plural of ['roles', 'clusterroles']) {
       follow(
         plural,
-        (record) => this.#roles.set(placeOf(record.namespace, record.name), rulesOf(record)),
+        (record) => this.#roles.set(placeOf(record.namespace, record.name), record),
         (record) => this.#roles.delete(placeOf(record.namespace, record.name)),
       );
     }
     for (const plural of ['rolebindings', 'clusterrolebindings']) {
       follow(
         plural,
-        (record) => this.#put(record),
-        (record) => this.#remove(placeOf(record.namespace, record.name)),
+        (record) => {
+          const place = placeOf(record.namespace, record.name);
+          // The newest binding is the last, as in the index.
+          this.#unread.delete(place);
+          this.#unread.set(place, record);
+        },
+        ({ namespace, name }) => {
+          this.#unread.delete(placeOf(namespace, name));
+          this.#remove(placeOf(namespace, name));
+        },
       );
     }
   }
 
   /** The namespace '' means the bindings for the whole cluster. */
   *grants(user: UserInfo, namespace: string): Generator<Grant> {
+    for (const record of this.#unread.values()) this.#put(record);
+    this.#unread.clear();
     const held = this.#grants.get(namespace);
     if (held === undefined) return;
     for (const key of keysOf(user)) yield* held.get(key) ?? [];
   }
 
   rules({ role, namespace }: Pick<Binding, 'role' | 'namespace'>): readonly PolicyRule[] | undefined {
-    return this.#roles.get(placeOf(role.kind === 'Role' ? namespace : '', role.name));
+    const record = this.#roles.get(placeOf(role.kind === 'Role' ? namespace : '', role.name));
+    return record === undefined ? undefined : rulesOf(record);
   }
 
   #put(record: StoredRecord): void {
@@ -96,8 +112,16 @@ export class BindingIndex {
   }
 }
 
-const rulesOf = (record: StoredRecord): readonly PolicyRule[] =>
-  ((JSON.parse(record.json) as ApiObject)['rules'] as readonly PolicyRule[] | undefined) ?? [];
+/** The parsed rules of each role. Records never change, so the rules stay correct. */
+const rulesKept = new WeakMap<StoredRecord, readonly PolicyRule[]>();
+
+function rulesOf(record: StoredRecord): readonly PolicyRule[] {
+  const kept = rulesKept.get(record);
+  if (kept !== undefined) return kept;
+  const { rules } = JSON.parse(record.json) as ApiObject & { readonly rules?: readonly PolicyRule[] | null };
+  rulesKept.set(record, rules ?? []);
+  return rules ?? [];
+}
 
 function bindingOf({ namespace, name, json }: StoredRecord): Binding {
   const object = JSON.parse(json) as ApiObject & { roleRef: Binding['role']; subjects?: readonly Subject[] };

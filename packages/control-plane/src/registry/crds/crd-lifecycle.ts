@@ -13,12 +13,15 @@ import {
   validateCrd,
   validateCrdStatus,
 } from '../../crd/index.ts';
-import type { Registry } from '../../resources/registry.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { Call, Registry } from '../../resources/registry.ts';
 import type { StoredRecord } from '../../store/record.ts';
 import type { StoreEvent } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
+import { ensureObject } from '../bootstrap.ts';
 import { putStatus } from '../writes/create.ts';
 import { CLEANUP, CrdCleanup } from './crd-cleanup.ts';
+import { createdAs, keepReady, type ReadyCrd, readyCrd, settledAt } from './ready-crds.ts';
 
 const CRDS = 'apiextensions.k8s.io/customresourcedefinitions';
 /** Marks a CRD as terminating at its first delete request. The server deletes the objects of the CRD afterwards. */
@@ -78,8 +81,10 @@ function namesOf(record: StoredRecord): readonly string[] {
   return names;
 }
 
-function readNames(json: string): readonly string[] {
-  const { spec, status } = JSON.parse(json) as ApiObject & { spec: CrdSpec; status?: { acceptedNames?: CrdNames } };
+const readNames = (json: string): readonly string[] => namesIn(JSON.parse(json) as ApiObject);
+
+function namesIn(crd: ApiObject): readonly string[] {
+  const { spec, status } = crd as ApiObject & { spec: CrdSpec; status?: { acceptedNames?: CrdNames } };
   const words: string[] = [];
   for (const { plural, singular, shortNames, kind, listKind } of [spec.names, status?.acceptedNames ?? {}]) {
     for (const name of [plural, singular, ...(shortNames ?? [])]) words.push(`${spec.group} resource ${name ?? ''}`);
@@ -122,6 +127,7 @@ export class CrdLifecycle {
   #scheduled = false;
   /** The name of the CRD whose status this class is writing. */
   #settling: string | undefined;
+  #isRestoring = false;
   #stop: (() => void) | undefined;
   #cleanup: CrdCleanup | undefined;
 
@@ -141,7 +147,50 @@ export class CrdLifecycle {
     this.#cleanup?.stop();
   }
 
+  /**
+   * Creates the CRDs that do not exist, and serves their kinds. With `reuse`, an empty store gets the CRDs that another
+   * control plane of this process has created without the checks. The writes are the same.
+   */
+  async install(call: Call, crds: readonly ApiObject[], reuse: boolean): Promise<void> {
+    const { kinds, store } = this.#registry;
+    const crdKind = kinds.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+    if (crdKind === undefined) return;
+    const isReusing = reuse && store.count(CRDS) === 0;
+    const taken = new Set<string>();
+    for (const given of crds) {
+      const ready = isReusing ? readyCrd(given) : undefined;
+      const isFree = (crd: ApiObject): boolean => namesIn(crd).every((word) => !taken.has(word));
+      if (ready !== undefined && isFree(ready.crd)) this.#restore(crdKind, ready);
+      else {
+        await ensureObject(this.#registry, call, given);
+        this.settle();
+      }
+      if (!isReusing) continue;
+      const record = store.get(CRDS, '', given.metadata.name ?? '');
+      if (record === undefined) continue;
+      const crd = ready?.crd ?? this.#registry.parse(crdKind, record);
+      if (ready === undefined && isFree(crd) && isEstablished(crd)) {
+        keepReady(given, { crd, kinds: withStorageVersion(crd) });
+      }
+      for (const word of namesIn(crd)) taken.add(word);
+    }
+  }
+
+  #restore(crdKind: ServedKind, ready: ReadyCrd): void {
+    const registry = this.#registry;
+    const crd = settledAt(ready, { uid: registry.uid(), time: formatTime(registry.now()) });
+    this.#isRestoring = true;
+    try {
+      const { revision, name } = registry.put(crdKind, createdAs(crd));
+      registry.put(crdKind, crd);
+      this.#publish(name, revision, { spec: crd.spec, terminating: undefined }, ready.kinds);
+    } finally {
+      this.#isRestoring = false;
+    }
+  }
+
   #onEvent(event: StoreEvent): void {
+    if (this.#isRestoring) return;
     const { record, previous, type } = event;
     if (type === 'DELETED') {
       this.#served.delete(record.name);
@@ -200,8 +249,12 @@ export class CrdLifecycle {
     const isServed = isEstablished(crd);
     const kinds = isServed ? withStorageVersion(crd) : [];
     const served = isServed ? { spec: crd.spec, terminating: kinds[0]?.terminating } : undefined;
+    this.#publish(name, Number(crd.metadata.resourceVersion ?? 0), served, kinds);
+  }
+
+  #publish(name: string, revision: number, served: unknown, kinds: readonly KindDefinition[]): void {
     if (jsonEquals(this.#served.get(name), served)) return;
     this.#served.set(name, served);
-    this.#registry.kinds.setCustom(name, kinds, Number(crd.metadata.resourceVersion ?? 0));
+    this.#registry.kinds.setCustom(name, kinds, revision);
   }
 }

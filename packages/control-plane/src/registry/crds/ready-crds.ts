@@ -1,0 +1,60 @@
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { initialCrdStatus } from '../../crd/index.ts';
+
+/**
+ * A CRD as the server stores it, and its kinds. All control planes of the process share the kinds, so the process
+ * compiles each schema only once.
+ */
+export interface ReadyCrd {
+  readonly crd: ApiObject;
+  readonly kinds: readonly KindDefinition[];
+}
+
+/** The stored form of each given CRD, and the text of the CRD at that time. */
+const known = new WeakMap<object, ReadyCrd & { readonly text: string }>();
+
+/** Remembers the stored form of a CRD without conflicts. */
+export function keepReady(given: ApiObject, ready: ReadyCrd): void {
+  known.set(given, { ...ready, text: JSON.stringify(given) });
+}
+
+/** Returns the stored form of a CRD. The result is undefined if the CRD is new or has changed. */
+export function readyCrd(given: ApiObject): ReadyCrd | undefined {
+  const ready = known.get(given);
+  return ready?.text === JSON.stringify(given) ? ready : undefined;
+}
+
+interface Stamp {
+  readonly uid: string;
+  readonly time: string;
+}
+
+/** Returns the CRD after its first status, with another UID and other times. */
+export function settledAt({ crd }: ReadyCrd, { uid, time }: Stamp): ApiObject {
+  const { metadata, status } = crd;
+  const { conditions } = status as { readonly conditions: readonly object[] };
+  return {
+    ...crd,
+    metadata: {
+      ...metadata,
+      uid,
+      creationTimestamp: time,
+      managedFields: (metadata.managedFields ?? []).map((entry) => ({ ...entry, time })),
+    },
+    status: {
+      ...(status as object),
+      conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime: time })),
+    },
+  };
+}
+
+/** Returns the CRD as it was before its first status. */
+export const createdAs = (settled: ApiObject): ApiObject => ({
+  ...settled,
+  metadata: {
+    ...settled.metadata,
+    managedFields: (settled.metadata.managedFields ?? []).filter(({ subresource }) => subresource === undefined),
+  },
+  status: initialCrdStatus({ ...settled, status: undefined }),
+});
