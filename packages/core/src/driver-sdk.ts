@@ -3,6 +3,7 @@
  * code.
  */
 export {
+  AccountRates,
   type Address,
   type Alternative,
   type AlternativeField,

@@ -103,6 +103,7 @@ export {
   verdictOf,
 } from './drain/index.ts';
 export {
+  AccountRates,
   type Address,
   type Alternative,
   type AlternativeField,

@@ -1,5 +1,7 @@
 export { type MachineCode, MachineCodes } from '@mcm/api';
 export { providerSpecProblem, type ReadProviderSpec } from './class-problem.ts';
+export { AccountRates } from './cloud/account-rates.ts';
+export type { DriverContext } from './cloud/context.ts';
 export { LearnedRate, LearnedRates } from './cloud/learned-rate.ts';
 export { type ObservedCall, observedCalls } from './cloud/observed.ts';
 export { observingDriver } from './cloud/observing.ts';
@@ -17,7 +19,6 @@ export {
 export { type Token, type TokenSource, tokenSource } from './cloud/token-source.ts';
 export type { InstanceEvidence } from './contract/bundle.ts';
 export { type ErrorCategory, type ErrorKind, errorKindOf, type Fault } from './contract/category.ts';
-export type { DriverContext } from './contract/context.ts';
 export type {
   Address,
   CreatedInstance,

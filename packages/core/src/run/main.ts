@@ -23,7 +23,8 @@ import {
   type Unit,
   undiciTransport,
 } from '@mcm/kube';
-import type { DriverContext } from '../driver/contract/context.ts';
+import { AccountRates } from '../driver/cloud/account-rates.ts';
+import type { DriverContext } from '../driver/cloud/context.ts';
 import { type DriverTracer, registeredTracer } from '../driver/invoker/api/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import { driverReference, referenceText } from '../driver/schemas/reference.ts';
@@ -111,6 +112,12 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   const name = `${NAME}-${driver.name}`;
   let configured: ConfiguredDriver<Spec, Credentials> = { driver };
   let webhooks: readonly HookWebhook[] = [];
+  let shared: AccountRates | undefined;
+  /** In fleet mode, clusters with the same credentials share the rate limit of their account, but no credentials. */
+  const ratesOf = ({ cluster, clock }: BinaryContext<MachineFlags>): AccountRates | undefined => {
+    if (cluster !== undefined) shared ??= new AccountRates(clock);
+    return shared;
+  };
   /** In fleet mode, each cluster has its own driver, so that no credentials are shared between clusters. */
   const driverOf = async ({ cluster, flags }: BinaryContext<MachineFlags>) =>
     cluster === undefined || !provider ? configured.driver : (await provider.configure(flags as FlagValues<F>)).driver;
@@ -148,7 +155,13 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
     units: async (context) => {
       const traces = await openTraces(tracing, { ...tracesOf(context), name, version });
       const journal = journalOf(context.flags);
-      const { controller, unit } = unitOf(await driverOf(context), context, { tracer, traces, journal, webhooks });
+      const { controller, unit } = unitOf(await driverOf(context), context, {
+        tracer,
+        traces,
+        journal,
+        webhooks,
+        rates: ratesOf(context),
+      });
       const known = () => knownOf(controller.caches.secrets.store.list());
       context.pages.serve(journalPage({ journal, version, controller: name, clock: context.clock, known }));
       return [unit];
@@ -202,6 +215,7 @@ interface UnitParts {
   readonly traces: Traces | undefined;
   readonly journal: Journal;
   readonly webhooks: readonly HookWebhook[];
+  readonly rates: AccountRates | undefined;
 }
 
 const tracesOf = ({ clock, log, metrics }: BinaryContext<MachineFlags>) => ({ clock, log, meters: metrics.meters });
@@ -212,24 +226,21 @@ const probesOf = ({ controlAs, targetAs, controlAnsweredMs }: BinaryContext<Mach
   controlAnsweredMs,
 });
 
+function controlClusterOf(context: BinaryContext<MachineFlags>): ControlCluster {
+  const { control, namespace, fence, clock, random, log } = context;
+  // If both clusters are the same, the Lease of the leader election is enough. In observe mode, the process acquires no
+  // Lease.
+  const target = context.sameCluster || context.observe ? undefined : context.target;
+  return new ControlCluster({ control, target, namespace, fence, clock, random, log });
+}
+
 function unitOf<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   context: BinaryContext<MachineFlags>,
-  { tracer, traces, journal, webhooks }: UnitParts,
+  { tracer, traces, journal, webhooks, rates }: UnitParts,
 ): { readonly controller: MachineController; readonly unit: Unit } {
-  const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags, fence } =
-    context;
-  const cluster = new ControlCluster({
-    control,
-    // If both clusters are the same, the Lease of the leader election is enough. In observe mode, the process acquires
-    // no Lease.
-    target: context.sameCluster || context.observe ? undefined : target,
-    namespace,
-    fence,
-    clock,
-    random,
-    log,
-  });
+  const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags } = context;
+  const cluster = controlClusterOf(context);
   const tracing = traces?.lives();
   const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
@@ -271,6 +282,7 @@ function unitOf<Spec, Credentials>(
     owner: cluster.owner,
     fence: cluster.fence,
     region: context.region,
+    rates,
     onDemand: context.cluster !== undefined,
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
     journal,
@@ -306,6 +318,7 @@ export const processContext = (): DriverContext => ({
   clock: realClock,
   random: secretRandom,
   connect: (server) => undiciTransport({ server, connections: CONNECTIONS }),
+  rates: new AccountRates(realClock),
 });
 
 /**

@@ -12,6 +12,7 @@ import type {
   RegionReach,
 } from '@mcm/kube';
 import type { DrainObservation } from '../drain/model/observation.ts';
+import type { AccountRates } from '../driver/cloud/account-rates.ts';
 import type { ObserveApi } from '../driver/contract/driver.ts';
 import type { DriverTimeouts, ObserveCall, ObserveWait } from '../driver/invoker/api/invoker-api.ts';
 import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
@@ -83,6 +84,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly fence?: Fence | undefined;
   /** Returns the state of the other clusters in the region of this cluster, for a fleet. */
   readonly region?: (() => RegionReach | undefined) | undefined;
+  /** The rate limits that the machine controllers of all clusters in a fleet share. */
+  readonly rates?: AccountRates | undefined;
   /** True if the caches of pods, budgets and volumes are open only while a Node is drained. The default is false. */
   readonly onDemand?: boolean | undefined;
   /**

@@ -163,6 +163,7 @@ function invokerOf<Spec, Credentials>(
     fence: options.fence,
     observeClass: problems.observe,
     recorded: (machineClass) => recordsOf(caches, machineClass),
+    rates: options.rates,
   });
 }
 

@@ -1,4 +1,5 @@
 import {
+  type DriverContext,
   type DriverDefinition,
   defineDriver,
   type FoundInstance,
@@ -10,7 +11,7 @@ import {
   ownerTags,
   type Instance as Reported,
 } from '@mcm/core/driver';
-import type { Clock, Random, Transport } from '@mcm/kube';
+import type { Clock } from '@mcm/kube';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
 import type { Environment } from '../ec2/environment.ts';
 import type { AwsSettings } from '../ec2/settings.ts';
@@ -31,11 +32,7 @@ import { NAME_TAG } from './run-instances.ts';
 import { volumeIdOf } from './volumes.ts';
 
 /** The environment of the AWS driver. */
-export interface AwsDriverOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Connects to an origin; the driver calls `connect` once for each origin. */
-  readonly connect: (origin: string) => Transport;
+export interface AwsDriverOptions extends DriverContext {
   readonly environment: Environment;
   /**
    * The settings for endpoints. Without settings, the environment variables and the shared files determine the
@@ -174,11 +171,12 @@ const regionOf = (spec: unknown): unknown =>
   typeof spec === 'object' && spec !== null && 'region' in spec ? spec.region : undefined;
 
 function connector(options: AwsDriverOptions) {
-  const { clock, random, connect, environment, settings = {}, version = '0.1.0' } = options;
+  const { clock, random, connect, rates, environment, settings = {}, version = '0.1.0' } = options;
   const clients = ec2Clients({
     clock,
     random,
     connect,
+    rates,
     environment,
     settings,
     isFinal: (code, action) => action === 'RunInstances' && isExhausted(code),

@@ -49,6 +49,8 @@ export interface AttemptsOptions {
   /** Whether the driver must not retry immediately after this error code. */
   readonly isFinal: (code: string, action: string) => boolean;
   readonly onKeysRefused?: (() => void) | undefined;
+  /** The rate limits of the account. By default, this object learns its own rate limits. */
+  readonly rates?: LearnedRates | undefined;
 }
 
 /**
@@ -62,7 +64,7 @@ export class Attempts {
 
   constructor(options: AttemptsOptions) {
     this.#options = options;
-    this.#rates = new LearnedRates(options.clock);
+    this.#rates = options.rates ?? new LearnedRates(options.clock);
   }
 
   /**

@@ -6,7 +6,7 @@ import type {
   RunInstancesCommandInput,
   RunInstancesCommandOutput,
 } from '@aws-sdk/client-ec2';
-import { SharedLookup } from '@mcm/core/driver';
+import { type AccountRates, SharedLookup } from '@mcm/core/driver';
 import type { Clock, Random } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
 import { Attempts } from './attempts.ts';
@@ -27,6 +27,7 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly settings?: AwsSettings;
   readonly isFinal: (code: string, action: string) => boolean;
   readonly userAgent: string;
+  readonly rates?: AccountRates | undefined;
 }
 
 /**
@@ -277,7 +278,8 @@ async function connect(
     credentials: keys,
   });
   const maxAttempts = maxAttemptsOf(environment);
-  const attempts = new Attempts({ clock, random, isFinal, maxAttempts, onKeysRefused });
+  const rates = options.rates?.of(['ec2', region, source]);
+  const attempts = new Attempts({ clock, random, isFinal, maxAttempts, onKeysRefused, rates });
   const session = { region, keys, requestHandler, userAgent, reach: reachOf(settings, settings.sqsEndpoint) };
   return new Ec2(sdk, client, attempts, clock, session);
 }

@@ -38,7 +38,7 @@ export class Attempts {
 
   constructor(options: ArmOptions) {
     this.#options = options;
-    this.#rates = new LearnedRates(options.clock);
+    this.#rates = options.rates ?? new LearnedRates(options.clock);
     this.#transport = options.connect(options.endpoint);
   }
 

@@ -1,3 +1,4 @@
+import type { LearnedRates } from '@mcm/core/driver';
 import type { Clock, Random, Transport } from '@mcm/kube';
 
 export interface ArmOptions {
@@ -11,4 +12,6 @@ export interface ArmOptions {
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
   /** `refused` is called when Azure refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
+  /** The rate limits of the principal. By default, each client learns its own rate limits. */
+  readonly rates?: LearnedRates | undefined;
 }

@@ -293,6 +293,7 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
     userAgent: `mcm/${version}`,
     authorize,
     refused,
+    rates: options.rates?.of(['azure', management, principal]),
   });
 }
 

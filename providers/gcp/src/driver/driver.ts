@@ -245,7 +245,8 @@ function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => 
     const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
       options.authorize ? options.authorize(account, signal) : `${BEARER}${await token.get(signal)}`;
     const refused = (authorization: string): void => token.refused(authorization.slice(BEARER.length));
-    return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize, refused });
+    const rates = options.rates?.of(['gcp', endpoint, account]);
+    return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize, refused, rates });
   };
   return (request) => {
     const { spec, credentials } = request;

@@ -41,6 +41,8 @@ export interface GceOptions {
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
   /** `refused` is called when Google refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
+  /** The rate limits of the account. By default, this object learns its own rate limits. */
+  readonly rates?: LearnedRates | undefined;
 }
 
 /**
@@ -108,7 +110,7 @@ export class Gce {
 
   constructor(options: GceOptions) {
     this.#options = options;
-    this.#rates = new LearnedRates(options.clock);
+    this.#rates = options.rates ?? new LearnedRates(options.clock);
     this.#transport = options.connect(options.endpoint);
   }
 

@@ -204,7 +204,11 @@ function createSender<Spec, Credentials>(
   const redacted = redactStage(options.observeClass);
   const deadline = deadlineStage(clock, timeouts, stop);
   const decode = decodeStage({ ...options, lookup });
-  const budget = budgetStage<Spec, Credentials>(new CallBudgets(clock), driver.spacesRequests, options.observeWait);
+  const budget = budgetStage<Spec, Credentials>(
+    new CallBudgets(clock, options.rates),
+    driver.spacesRequests,
+    options.observeWait,
+  );
   const fence = fenceStage(options.fence);
 
   return <T>(call: Call, work: (call: DecodedCall<Spec, Credentials>) => Promise<T>): Promise<T> =>

@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { Clock, Fence, KubeError, Logger, Secret } from '@mcm/kube';
+import type { AccountRates } from '../../cloud/account-rates.ts';
 import type { Lane } from '../../cloud/lanes.ts';
 import type { InstanceEvidence } from '../../contract/bundle.ts';
 import type {
@@ -192,4 +193,6 @@ export interface InvokerOptions<Spec, Credentials> {
    */
   readonly observeClass?: ObserveClass | undefined;
   readonly tracer?: DriverTracer | undefined;
+  /** The rate limits that the invokers of all clusters in this process share. */
+  readonly rates?: AccountRates | undefined;
 }

@@ -1,28 +1,22 @@
-import { createHash } from 'node:crypto';
 import { USER_DATA_KEY } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
+import { AccountRates } from '../../cloud/account-rates.ts';
 import { inLane, type Lane } from '../../cloud/lanes.ts';
-import { LearnedRates } from '../../cloud/learned-rate.ts';
 import { MachineError } from '../../contract/errors.ts';
 import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { ObserveWait } from '../api/invoker-api.ts';
 import type { Call, DecodedCall, Stage } from './call.ts';
 
 /**
- * Maximum number of accounts with a learned rate limit. After a change of the credentials, the account counts as
- * another account.
- */
-const MOST = 200;
-
-/**
  * Contains the learned rate limit for each set of credentials. The wait for the rate limit counts toward the deadline
  * of the call.
  */
 export class CallBudgets {
-  readonly #rates: LearnedRates;
+  readonly #rates: AccountRates;
 
-  constructor(clock: Clock) {
-    this.#rates = new LearnedRates(clock, MOST);
+  /** @param rates The rate limits that all clusters of a process share. By default, this object has its own rate limits. */
+  constructor(clock: Clock, rates: AccountRates = new AccountRates(clock)) {
+    this.#rates = rates;
   }
 
   /**
@@ -30,7 +24,7 @@ export class CallBudgets {
    * @throws the error of the call, or the reason of the signal
    */
   async spend<T>(secrets: Readonly<Record<string, string>>, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-    const rate = this.#rates.of(accountOf(secrets));
+    const rate = this.#rates.of(accountOf(secrets)).of('');
     await rate.take(signal);
     try {
       const result = await call();
@@ -46,15 +40,13 @@ export class CallBudgets {
 }
 
 /**
- * Returns a hash of the credentials as the key of the account. User data is not part of the hash, because pools with
- * the same credentials have different user data.
+ * Returns the credentials that identify an account. User data is not part of the account, because pools with the same
+ * credentials have different user data.
  */
-function accountOf(secrets: Readonly<Record<string, string>>): string {
-  const entries = Object.entries(secrets).filter(([key]) => key !== USER_DATA_KEY);
-  return createHash('sha256')
-    .update(JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1))))
-    .digest('base64url');
-}
+const accountOf = (secrets: Readonly<Record<string, string>>): unknown =>
+  Object.entries(secrets)
+    .filter(([key]) => key !== USER_DATA_KEY)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 
 /** The lane of each driver call for a machine that is not being deleted. */
 const LANE_OF: Readonly<Record<DriverCall, Lane>> = {

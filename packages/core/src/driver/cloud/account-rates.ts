@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '@mcm/kube';
+import { LearnedRates } from './learned-rate.ts';
+
+/** Maximum number of accounts. The least recently used account is removed first. */
+const MOST = 2_000;
+
+/**
+ * The learned rate limits of the accounts of a process. The clusters of a fleet that use one account share its rate
+ * limits, because a cloud limits the rate of an account. The key of an account is a hash, and a rate limit consists of
+ * numbers, so the clusters share no credentials.
+ */
+export class AccountRates {
+  readonly #clock: Clock;
+  readonly #most: number;
+  readonly #accounts = new Map<string, LearnedRates>();
+
+  constructor(clock: Clock, most: number = MOST) {
+    this.#clock = clock;
+    this.#most = most;
+  }
+
+  /** @param account The credentials and the region, as a JSON value. */
+  of(account: unknown): LearnedRates {
+    const key = createHash('sha256').update(JSON.stringify(account)).digest('base64url');
+    const rates = this.#accounts.get(key) ?? new LearnedRates(this.#clock);
+    this.#accounts.delete(key);
+    this.#accounts.set(key, rates);
+    const [oldest] = this.#accounts.keys();
+    if (this.#accounts.size > this.#most && oldest !== undefined) this.#accounts.delete(oldest);
+    return rates;
+  }
+}
