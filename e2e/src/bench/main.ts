@@ -5,6 +5,7 @@ import { deploymentCosts } from './deployments.ts';
 import { driverFigures } from './drivers/figures.ts';
 import { fleetModeFigures, QUIET_LEASES } from './fleet-mode/figures.ts';
 import { handOverFigures } from './hand-over.ts';
+import { largeRollFigures } from './large-roll.ts';
 import { machineConfigFigures } from './machine-config.ts';
 import { BlockedDrains } from './machines/blocked-drains.ts';
 import { emptyZoneFigures } from './machines/empty-zone.ts';
@@ -92,6 +93,12 @@ async function fleet(
   }
 }
 
+/** The flag with the size of `large-roll`. */
+const SIZE = /^--machines=(\d+)$/;
+const LARGE = 10_000;
+const machinesOf = (argv: readonly string[]): number =>
+  Number(argv.flatMap((argument) => SIZE.exec(argument)?.[1] ?? [])[0] ?? LARGE);
+
 const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'fleet-100': () => fleet(100),
   'fleet-500': () => fleet(500),
@@ -123,6 +130,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
     }
     say('  goal      < 5 ms each, flat within 2×');
   },
+  'large-roll': () => verify(largeRollFigures(machinesOf(process.argv))),
   'roll-1000': () => fleet(1_000, { roll: true, idle: false }),
   pods: async () => {
     const { podCount, rssMb, peakNote } = await podMemory(20_000);
@@ -133,7 +141,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-const asked = process.argv.slice(2);
+const asked = process.argv.slice(2).filter((argument) => !SIZE.test(argument));
 const unknown = asked.filter((name) => !(name in WORKS));
 if (unknown.length > 0) {
   process.stderr.write(`bench: unknown ${unknown.join(', ')}; known works: ${Object.keys(WORKS).join(', ')}\n`);

@@ -67,6 +67,8 @@ export interface StackOptions {
   /** Additional flags of the control plane. */
   readonly planeFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
+  /** The user data of the VMs. By default, the user data starts a simulated kubelet on each VM. */
+  readonly userData?: string;
   /**
    * Returns the URL of a program by its module specifier. By default, a program starts from the URL of its source file.
    */
@@ -74,8 +76,7 @@ export interface StackOptions {
 }
 
 /** Creates the Secret of the first class. */
-async function createCredentials(client: KubeClient, endpoint: string, kubeconfig: string): Promise<void> {
-  const userData = userDataFor(kubeconfig);
+async function createCredentials(client: KubeClient, endpoint: string, userData: string): Promise<void> {
   const secretData = { endpoint, token: TOKEN, userData };
   await client.resource(secrets, NAMESPACE).create({
     apiVersion: 'v1',
@@ -176,7 +177,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const client = createClient({ transport, userAgent: 'mcm-bench', clock });
   if (plane) for (const crd of crds) await client.resource(CRDS).create(crd);
 
-  await createCredentials(client, endpoint, readFileSync(kubeconfigFile, 'utf8'));
+  await createCredentials(client, endpoint, options.userData ?? userDataFor(readFileSync(kubeconfigFile, 'utf8')));
 
   const controllersFile = join(dir, 'controllers.kubeconfig');
   const account = await installedAccount(client, NAMESPACE, readFileSync(kubeconfigFile, 'utf8'));

@@ -39,8 +39,8 @@ export interface NewCluster {
   readonly token: string;
 }
 
-const machineClass = (namespace: string): Draft<MachineClass> => ({
-  metadata: { name: CLASS, namespace },
+export const machineClass = (namespace: string, name = CLASS): Draft<MachineClass> => ({
+  metadata: { name, namespace },
   provider: 'local',
   secretRef: { name: 'cloud', namespace },
   nodeTemplate: {
@@ -86,11 +86,11 @@ export async function createCluster(seed: KubeClient, cluster: NewCluster): Prom
   await seed.resource(namespaces).patch(name, { type: 'merge', body: { metadata: { labels: { [key]: value } } } });
 }
 
-/** Returns a deployment of one machine. The creation of the machine's VM needs both programs. */
-export const newDeployment = (namespace: string, name: string): Draft<MachineDeployment> => ({
+/** Returns a deployment. The creation of the VMs of its machines needs both programs. */
+export const newDeployment = (namespace: string, name: string, replicas = 1): Draft<MachineDeployment> => ({
   metadata: { name, namespace },
   spec: {
-    replicas: 1,
+    replicas,
     selector: { matchLabels: { name } },
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
     template: { metadata: { labels: { name } }, spec: { class: { kind: 'MachineClass', name: CLASS } } },

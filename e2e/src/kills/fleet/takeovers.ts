@@ -1,0 +1,67 @@
+/** The time in which another process serves a cluster after the kill of its process. */
+export interface Takeover {
+  readonly lease: string;
+  readonly ms: number;
+}
+
+/** A Lease without a new holder. */
+interface Open {
+  readonly sinceMs: number;
+  isLate: boolean;
+}
+
+/** The holder of a cluster's Lease is the identity of the process with the number of its run. */
+const isRunOf = (identity: string, holder: string): boolean => holder.startsWith(`${identity}.`);
+
+/** Records how long the Leases of killed processes have no new holder. */
+export class Takeovers {
+  readonly #limitMs: number;
+  readonly #holders = new Map<string, string>();
+  readonly #killed = new Set<string>();
+  readonly #open = new Map<string, Open>();
+  readonly done: Takeover[] = [];
+  readonly violations: string[] = [];
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs;
+  }
+
+  /** Records the holder of a Lease. */
+  lease(lease: string, holder: string, nowMs: number): void {
+    this.#holders.set(lease, holder);
+    const open = this.#open.get(lease);
+    if (open === undefined || holder === '' || this.#isDead(holder)) return;
+    this.#open.delete(lease);
+    this.done.push({ lease, ms: nowMs - open.sinceMs });
+    this.#verify(lease, open, nowMs);
+  }
+
+  /** Records the kill of processes, and returns the number of their Leases. */
+  kill(identities: readonly string[], nowMs: number): number {
+    for (const identity of identities) this.#killed.add(identity);
+    const lost = [...this.#holders].filter(([, holder]) => identities.some((identity) => isRunOf(identity, holder)));
+    for (const [lease] of lost) if (!this.#open.has(lease)) this.#open.set(lease, { sinceMs: nowMs, isLate: false });
+    return lost.length;
+  }
+
+  /** Reports each Lease that has no new holder at the limit. */
+  verify(nowMs: number): void {
+    for (const [lease, open] of this.#open) this.#verify(lease, open, nowMs);
+  }
+
+  #verify(lease: string, open: Open, nowMs: number): void {
+    if (open.isLate || nowMs - open.sinceMs <= this.#limitMs) return;
+    open.isLate = true;
+    this.violations.push(`Lease ${lease} had no new holder ${this.#limitMs / 1_000} s after the kill`);
+  }
+
+  #isDead(holder: string): boolean {
+    for (const identity of this.#killed) if (isRunOf(identity, holder)) return true;
+    return false;
+  }
+
+  /** The number of Leases without a holder that lives. */
+  get open(): number {
+    return this.#open.size;
+  }
+}
