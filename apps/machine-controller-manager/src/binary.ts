@@ -67,6 +67,10 @@ const flags = {
       default: DEFAULT_SETTINGS.blockedBy,
       help: 'write status.blockedBy of MachineDeployments and MachineSets: the reasons why the manager waits',
     }),
+    'disruption-report': booleanFlag({
+      default: DEFAULT_SETTINGS.disruptionReport,
+      help: 'write the disruption budgets and circuit breakers to the ConfigMap machine-disruptions',
+    }),
     'count-terminating-towards-surge': booleanFlag({
       default: DEFAULT_SETTINGS.countTerminating,
       help: 'terminating machines count towards the limits for new machines; the annotation rollout.machine.sapcloud.io/count-terminating-towards-surge takes precedence',
@@ -236,6 +240,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
         protectNodesDuringRollout: given['autoscaler-scaledown-annotation-during-rollout'],
         readyCondition: given['ready-condition'],
         blockedBy: given['blocked-by'],
+        disruptionReport: given['disruption-report'],
         countTerminating: given['count-terminating-towards-surge'],
         rolloutAnnotations: given['feature-gates']['RolloutAnnotations'] === true,
         ...safeguardsOf(given),

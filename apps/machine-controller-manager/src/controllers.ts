@@ -14,8 +14,10 @@ import {
   type ControllerContext,
   CreationsUnderWay,
   createDeploymentController,
+  createDisruptionController,
   createOvershootController,
   createSetController,
+  DisruptionReport,
   DisruptionsUnderWay,
   type Journal,
   machineIndexes,
@@ -88,6 +90,8 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly readyCondition: boolean;
   /** Whether MachineDeployments and MachineSets have the field `status.blockedBy`. */
   readonly blockedBy: boolean;
+  /** Whether the manager writes the ConfigMap `machine-disruptions`. */
+  readonly disruptionReport: boolean;
 }
 
 /** The default values of the original's flags. */
@@ -99,6 +103,7 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
   protectNodesDuringRollout: true,
   readyCondition: false,
   blockedBy: false,
+  disruptionReport: false,
   ...SAFEGUARD_DEFAULTS,
 };
 
@@ -139,6 +144,11 @@ export function createControllers(environment: Environment, settings: ManagerSet
     indexes: machineIndexes,
     project: projectMachine,
   });
+  const safeguards = new Safeguards(
+    { machines: cached, classes, nodes: nodeInformer, region: environment.region },
+    settings,
+  );
+  const report = settings.disruptionReport ? new DisruptionReport(safeguards) : undefined;
   const context: ControllerContext = {
     client: control,
     namespace,
@@ -148,10 +158,8 @@ export function createControllers(environment: Environment, settings: ManagerSet
     nodes: target && nodeInformer && { client: target, informer: nodeInformer },
     creations: new CreationsUnderWay(),
     disruptions: new DisruptionsUnderWay(),
-    safeguards: new Safeguards(
-      { machines: cached, classes, nodes: nodeInformer, region: environment.region },
-      settings,
-    ),
+    safeguards,
+    report,
     recorder,
     clock: runtime.clock,
     random: runtime.random,
@@ -169,6 +177,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
     createDeploymentController(context, { ...settings, concurrency: concurrency('machinedeployment') }),
     createSetController({ ...context, recorder: setRecorder }, { concurrency: concurrency('machineset') }),
     createOvershootController(context, overshootOf(settings, concurrency('overshoot-safety'))),
+    ...(report ? [createDisruptionController(context, report)] : []),
   ];
   const informers = [
     context.deployments,

@@ -92,7 +92,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
 const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
 
 test('the manager may roll out, scale and delete deployments, create and delete sets, and replace failed machines', async () => {
-  await inWorld({ maxSurge: 1 }, async (world) => {
+  await inWorld({ maxSurge: 1, reports: true }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
     await roll(world);
@@ -117,6 +117,7 @@ test('the manager may roll out, scale and delete deployments, create and delete 
     await world.untilSettled(1, 'green');
     await world.deleteDeployment();
     await world.until(async () => (await world.machines()).length === 0);
+    await world.clock.advance(MINUTE);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   createMetrics,
   type Metrics,
   ObserveDecisions,
+  realClock,
   registerCacheSize,
   registerFeatures,
   registerFleetMetrics,
@@ -60,7 +61,7 @@ function fleetMetrics(): Metrics {
 
 function registries(): Readonly<Record<'shared' | 'fleet' | 'manager' | 'controller' | 'config', Metrics>> {
   const manager = library();
-  registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty });
+  registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty, clock: realClock });
   const controller = library();
   const clock = new VirtualClock();
   registerDriverMetrics(controller.meters, 'local', clock);

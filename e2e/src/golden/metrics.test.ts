@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Machine, MachineClass, MachineDeployment, MachineSet } from '@mcm/api';
 import { registerDriverMetrics, registerMachineMetrics, registerManagerMetrics } from '@mcm/core';
-import { type Change, createMetrics, type Metrics, VirtualClock } from '@mcm/kube';
+import { type Change, createMetrics, type Metrics, realClock, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 
 type Recorded = Record<string, Record<string, { readonly type: string; readonly labels: readonly string[] }>>;
@@ -113,7 +113,7 @@ function library(): Metrics {
 function manager() {
   const metrics = library();
   const sources = { deployments: cacheOf(deployment), sets: cacheOf(set), machines: cacheOf<Machine>() };
-  registerManagerMetrics(metrics.meters, sources);
+  registerManagerMetrics(metrics.meters, { ...sources, clock: realClock });
   return { metrics, ...sources };
 }
 

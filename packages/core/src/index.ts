@@ -69,6 +69,7 @@ export {
   safeguardFlags,
   safeguardsOf,
   UnreachableCensus,
+  vmStatesText,
   watchGuards,
   whyWaiting,
 } from './disruption/index.ts';
@@ -311,7 +312,9 @@ export {
   type Variables,
 } from './run/index.ts';
 export {
+  createDisruptionController,
   createOvershootController,
+  DisruptionReport,
   decideSet,
   isOrphan,
   ORPHAN_DEFAULTS,

@@ -190,9 +190,9 @@ export class Controllers {
     const { random } = this.#parts;
     const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
     const runtime = { clock, random, log: this.#parts.log.with({ process: 'manager' }), freeze: true };
-    const { journal } = this.#options;
+    const { journal, reports = false } = this.#options;
     const environment = { control: client, target: client, namespace: NAMESPACE, runtime, journal };
-    return runManager(environment, { maxUnhealthyReplacements }, signal).ended;
+    return runManager(environment, { maxUnhealthyReplacements, disruptionReport: reports }, signal).ended;
   }
 
   #runMachineController(
@@ -225,6 +225,7 @@ export class Controllers {
       recorder: createRecorder({ client, component: name, clock, log }),
       runtime: { clock, random, log, freeze: true },
       fence,
+      recordVmStates: this.#options.reports ?? false,
       interruptions: interruptions ? { observe: () => undefined } : undefined,
       hookWebhooks: hookWebhooks && {
         webhooks: hookWebhooks.webhooks,

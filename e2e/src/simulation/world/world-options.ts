@@ -34,6 +34,8 @@ export interface WorldOptions {
   readonly hookWebhooks?: Parameters<typeof buildMachineController>[0]['hookWebhooks'];
   /** The flag `--interruptions` of the machine controller. */
   readonly interruptions?: boolean;
+  /** The flags `--disruption-report` of the manager and `--record-vm-states` of the machine controller. */
+  readonly reports?: boolean | undefined;
   /** The flag `--max-unhealthy-replacements` of both controllers. */
   readonly maxUnhealthyReplacements?: number;
   /** The annotations of the deployment. */

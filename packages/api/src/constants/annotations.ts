@@ -9,6 +9,11 @@ export const Annotations = {
    */
   BreakerOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
+   * On a Machine, in the format `<RFC 3339> <state>`: the state of its VM at a lookup, while many machines were
+   * unreachable. The states are `exists`, `ended`, `gone` and `unknown`. Only in mcm.
+   */
+  VmState: 'node.machine.sapcloud.io/vm-state',
+  /**
    * On a Machine, with the value `True`. The machine was `Failed` when its deletion started. An open circuit breaker
    * stops the deletion of the machine. Only in mcm.
    */

@@ -21,6 +21,7 @@ import {
   type Random,
   type RolloutPermit,
 } from '@mcm/kube';
+import type { DisruptionReport } from '../disruption/report/report.ts';
 import type { Safeguards } from '../disruption/safeguards.ts';
 import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -135,6 +136,8 @@ export interface ControllerContext {
   readonly blockedBy?: boolean | undefined;
   /** Allows or stops disruptions by rollouts. Without a rollout budget of a fleet, `rollouts` is absent. */
   readonly rollouts?: RolloutPermit | undefined;
+  /** Collects the disruptions of all deployments. Without the flag `--disruption-report`, `report` is absent. */
+  readonly report?: DisruptionReport | undefined;
 }
 
 /** Returns the deployment that owns the set or the warm machine, if the cache contains the deployment. */

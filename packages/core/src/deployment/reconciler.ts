@@ -125,6 +125,7 @@ export class DeploymentReconciler {
       this.classes.forget(key);
       this.#execution.forget(key);
       this.#access.context.rollouts?.forget(key);
+      this.#access.context.report?.forget(key);
       return done;
     }
     // For a malformed spec, the cache contains a repaired copy. No decision may use the repaired copy.
@@ -138,6 +139,7 @@ export class DeploymentReconciler {
     // An error in the spec must not stop the deletion of a deployment.
     if (stored.metadata.deletionTimestamp !== undefined) {
       this.#access.context.rollouts?.forget(key);
+      this.#access.context.report?.forget(key);
       return this.#delete(key, stored, signal);
     }
     const violations = validateDeployment(stored);
@@ -264,7 +266,8 @@ export class DeploymentReconciler {
       const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
       // The plan's disruptions are recorded before the first `await`, so that reconciles of sets see them immediately.
       this.#note(snapshot, decided.plan);
-      const { rollouts } = this.#access.context;
+      const { rollouts, report } = this.#access.context;
+      report?.decided(snapshot.deployment, decided.plan.repairs);
       rollouts?.report(keyOf(snapshot.deployment), needsOf(snapshot.deployment, decided.plan));
       return decided;
     } catch (error) {

@@ -32,6 +32,9 @@ const UNREACHABLE = 'unreachable/';
 
 type Listeners = Map<string, () => void>;
 
+/** Called after each change of a machine, with its zone and cluster scopes. A deleted machine is undefined. */
+export type OnFiled = (key: Key, machine: Machine | undefined, scopes: readonly string[]) => void;
+
 interface Filed {
   readonly scopes: readonly string[];
   readonly marks: readonly string[];
@@ -57,6 +60,7 @@ export class UnreachableCensus {
   readonly #listeners = new Map<string, Listeners>();
   readonly #byClass = new Map<string, Set<Key>>();
   readonly #byNode = new Map<string, Set<Key>>();
+  readonly #onFiled: OnFiled[] = [];
 
   constructor(sources: CensusSources) {
     this.#sources = sources;
@@ -94,9 +98,11 @@ export class UnreachableCensus {
     if (!machine) {
       this.#filed.delete(key);
       if (old) this.#add(old, -1);
+      for (const hear of this.#onFiled) hear(key, undefined, []);
       return;
     }
     const filed = { scopes: scopesOf(this.zoneOf(machine)), marks: reachabilityMarks(machine) };
+    for (const hear of this.#onFiled) hear(key, machine, filed.scopes);
     if (old && sameFiling(old, filed)) return;
     if (old) this.#add(old, -1);
     this.#filed.set(key, filed);
@@ -167,13 +173,34 @@ export class UnreachableCensus {
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
     for (const scope of this.#filed.get(keyOf(machine))?.scopes ?? []) {
-      const outages = this.#outages.get(scope)?.values() ?? [];
-      for (const instant of since === undefined ? [...outages, now.getTime()] : [since]) {
-        const open = openBreaker(scope, instant, this.#countOf, limits, now);
-        if (open) return open;
-      }
+      const open = this.#openIn(scope, since, limits, now);
+      if (open) return open;
     }
     return regionBreaker(this.#sources.region?.(), limits, now);
+  }
+
+  #openIn(scope: string, since: number | undefined, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
+    const outages = this.#outages.get(scope)?.values() ?? [];
+    for (const instant of since === undefined ? [...outages, now.getTime()] : [since]) {
+      const open = openBreaker(scope, instant, this.#countOf, limits, now);
+      if (open) return open;
+    }
+    return undefined;
+  }
+
+  /** Returns the open circuit breaker of a scope. In a fleet, the scope of the cluster includes its region. */
+  openIn(scope: string, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
+    const region = scope === CLUSTER ? this.#sources.region?.() : undefined;
+    return this.#openIn(scope, undefined, limits, now) ?? regionBreaker(region, limits, now);
+  }
+
+  joinedIn(scope: string): number {
+    return this.#countOf(scope, 'joined');
+  }
+
+  /** Registers a listener for changes of machines. Register before the caches start. */
+  onFiled(hear: OnFiled): void {
+    this.#onFiled.push(hear);
   }
 
   /**

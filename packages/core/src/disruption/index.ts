@@ -13,3 +13,4 @@ export { type HeldMachine, planRepairs, type RepairPlan, type RepairSnapshot, wh
 export { countsTerminating, SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from './safeguards.ts';
 export { DisruptionsUnderWay } from './under-way.ts';
 export { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './unreachable.ts';
+export { vmStatesText } from './vm-state.ts';

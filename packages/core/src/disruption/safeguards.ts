@@ -1,7 +1,7 @@
 import { Annotations, type Machine, type MachineClass, type MachineDeployment } from '@mcm/api';
 import { type Informer, makeKey } from '@mcm/kube';
 import { isUndrained } from '../objects/machines.ts';
-import { type CensusSources, UnreachableCensus } from './census.ts';
+import { type CensusSources, type OnFiled, UnreachableCensus } from './census.ts';
 import { overridesBreaker } from './override.ts';
 import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './unreachable.ts';
@@ -52,6 +52,21 @@ export class Safeguards {
 
   #classOf({ metadata, spec }: Machine): MachineClass | undefined {
     return this.classes.store.get(makeKey(metadata.namespace, spec.class?.name ?? ''));
+  }
+
+  /** Returns the open circuit breaker of a scope, without the overrides of single machines. */
+  openIn(scope: string, now: Date): OpenBreaker | undefined {
+    return this.#census.openIn(scope, this.settings.breaker, now);
+  }
+
+  /** Returns the number of machines of a scope that have joined. */
+  joinedIn(scope: string): number {
+    return this.#census.joinedIn(scope);
+  }
+
+  /** Registers a listener for changes of machines. Register before the caches start. */
+  onFiled(hear: OnFiled): void {
+    this.#census.onFiled(hear);
   }
 
   /** Calls `wake` at the next change that can open or close a circuit breaker of one of the machines. */

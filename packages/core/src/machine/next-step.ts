@@ -12,6 +12,7 @@ import { planHealth } from './health/health.ts';
 import { planNameConflict } from './health/name-conflict.ts';
 import { planReadiness } from './health/readiness.ts';
 import { planReadyHooks } from './health/ready-hooks.ts';
+import { planVmState } from './health/vm-state.ts';
 import { planInPlace } from './in-place/in-place.ts';
 import { planInterruption, planNodeNotice } from './interruption/interruption.ts';
 import { frozenBlock, withBlockedBy } from './model/blocked-by.ts';
@@ -70,6 +71,7 @@ const CONCERNS: readonly Concern[] = [
   decides(bootstrapToken),
   acts(({ o, now }) => planReadyHooks(o, now)),
   acts(({ o, now }) => planReadiness(o, now)),
+  decides(({ o }) => planVmState(o)),
   decides(nodeAndHealth),
   acts(({ o, now }) => planInPlace(o, now)),
   acts(({ o, now }) => planPreservation(o, now)),

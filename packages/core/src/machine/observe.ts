@@ -4,6 +4,7 @@ import type { BootstrapTokenIssuer } from '../bootstrap/tokens.ts';
 import { asksForToken } from '../bootstrap/user-data.ts';
 import type { Caches } from '../cluster/caches.ts';
 import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from '../disruption/replacements.ts';
+import { vmStateOf } from '../disruption/vm-state.ts';
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
 import type { EvictionApi } from '../drain/requests/eviction-api.ts';
@@ -24,6 +25,7 @@ import { healthDeadline } from '../values/timestamps.ts';
 import type { DriverCalls } from './calls/calls.ts';
 import type { CapacityGate } from './calls/capacity.ts';
 import { confirm } from './health/unreachable-peers.ts';
+import type { VmSamples } from './health/vm-state.ts';
 import { wantsInPlaceDrain } from './in-place/in-place.ts';
 import type { MachineMemory } from './model/memory.ts';
 import type { CallMemory, Doubt, MachineObservation } from './model/observation.ts';
@@ -47,6 +49,8 @@ export interface ObserveOptions {
   readonly interruptions: boolean;
   readonly readyCondition: boolean;
   readonly blockedBy: () => boolean;
+  /** Selects the machines whose VMs are looked up while a circuit breaker is open. Without the flag, `samples` is absent. */
+  readonly samples?: VmSamples | undefined;
 }
 
 /** Returns true if a machine drains its Node now. The observation of the machine then needs the caches of drains. */
@@ -244,15 +248,22 @@ const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
 function breakerOf(
   machine: Machine,
   settings: MachineDefaults,
-  { caches, defaults, calls, invoker }: ObserveOptions,
+  { caches, defaults, calls, invoker, samples }: ObserveOptions,
   now: Date,
-): Pick<MachineObservation, 'breaker' | 'deletedForHealth' | 'unconfirmed' | 'cloudSays'> {
+): Pick<MachineObservation, 'breaker' | 'deletedForHealth' | 'unconfirmed' | 'cloudSays' | 'looksUpVm'> {
   const phase = machine.status?.currentStatus?.phase;
   const deletedForHealth = isRepair(machine);
   if (!deletedForHealth && phase !== 'Unknown') return {};
   const limits = defaults().breaker;
   const breaker = caches.census.breakerOf(machine, limits, now);
-  const found = { deletedForHealth: deletedForHealth || undefined, breaker };
+  const looksUp =
+    phase === 'Unknown' &&
+    machine.metadata.deletionTimestamp === undefined &&
+    breaker !== undefined &&
+    invoker.can.status &&
+    vmStateOf(machine) === undefined &&
+    samples?.takes(machine.metadata.uid, breaker.scope, now) === true;
+  const found = { deletedForHealth: deletedForHealth || undefined, breaker, looksUpVm: looksUp || undefined };
   const small = breaker ? undefined : caches.census.smallClusterOf(machine, limits, now);
   if (!small || now <= healthDeadline(machine, settings)) return found;
   const input = { machine, settings, calls: calls.of(machine.metadata.uid), canLookUp: invoker.can.status, ...small };

@@ -1,5 +1,7 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet, type MachineSummary } from '@mcm/api';
-import { type Change, controllerOf, type MeterLabels, type Meters, type Sample } from '@mcm/kube';
+import { type Change, type Clock, controllerOf, type MeterLabels, type Meters, type Sample } from '@mcm/kube';
+import type { DisruptionReport } from '../disruption/report/report.ts';
+import type { DisruptionRow } from '../disruption/report/rows.ts';
 import { isUsable, warmStateOf } from '../warm/warm-machine.ts';
 import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
@@ -10,6 +12,9 @@ export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
+  /** The disruptions of all scopes. Without the flag `--disruption-report`, `report` is absent. */
+  readonly report?: Pick<DisruptionReport, 'rows'> | undefined;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 const NAMED = ['name', 'namespace'];
@@ -175,7 +180,11 @@ function* warmOf({ store }: Source<Machine>): Generator<Sample> {
 }
 
 /** Returns the series of the zones. Deployments without zones have no series. */
-function* zonesOf({ deployments, sets, machines }: ManagerSources): Generator<Sample> {
+function* zonesOf({
+  deployments,
+  sets,
+  machines,
+}: Pick<ManagerSources, 'deployments' | 'sets' | 'machines'>): Generator<Sample> {
   const zoned = new Map(
     deployments.store.list().flatMap((one) => {
       const setting = zoneSettingOf(one);
@@ -200,11 +209,36 @@ const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.object.status?.currentStatus?.phase === 'Failed' &&
   change.object.status.lastOperation?.type === 'HealthCheck';
 
+/** The series of disruptions. Without the flag `--disruption-report`, there are no series. */
+function registerDisruptions(meters: Meters, { report, clock }: ManagerSources): void {
+  const values: Values<DisruptionRow> = [
+    [
+      'mcm_circuit_breaker_open',
+      '1 while the circuit breaker of the cluster, a zone or a deployment is open',
+      breakerOf,
+    ],
+    ['mcm_disruption_budget_allowed', 'Number of machines that mcm may replace or roll out now', (row) => row.allowed],
+    ['mcm_disruption_budget_in_use', 'Number of machines that mcm replaces or rolls out now', (row) => row.inUse],
+    ['mcm_disruption_budget_waiting', 'Number of failed machines that wait for the budget', (row) => row.waiting],
+  ];
+  for (const [name, help, value] of values)
+    meters.observed({ name, help, labels: ['scope'] }, () =>
+      [...(report?.rows(clock.now()).rows ?? [])].flatMap(([scope, row]) => {
+        const number = value(row);
+        return number === undefined ? [] : [{ labels: { scope }, value: number }];
+      }),
+    );
+}
+
+const breakerOf = ({ breaker }: DisruptionRow): number | undefined =>
+  breaker === undefined ? undefined : Number(breaker === 'Open');
+
 /**
  * Registers the manager's metrics with the names of the original. The values of gauges are read from the caches at each
  * scrape, so a deleted object has no series.
  */
-export function registerManagerMetrics(meters: Meters, { deployments, sets, machines }: ManagerSources): void {
+export function registerManagerMetrics(meters: Meters, sources: ManagerSources): void {
+  const { deployments, sets, machines } = sources;
   common(meters, 'mcm_machine_deployment', deployments, DEPLOYMENT, ({ status }) => status?.conditions);
   common(meters, 'mcm_machine_set', sets, SET, ({ status }) => status?.machineSetCondition);
   meters.observed(
@@ -245,6 +279,7 @@ export function registerManagerMetrics(meters: Meters, { deployments, sets, mach
     },
     () => zonesOf({ deployments, sets, machines }),
   );
+  registerDisruptions(meters, sources);
   const stale = meters.counter({
     name: 'mcm_machine_stale_machines_total',
     help: 'Number of machines that mcm deleted after a failed health check',

@@ -1,5 +1,6 @@
 import { type Controller, type ControllerOptions, createController } from '@mcm/kube';
 import { hookControllers } from '../hooks/webhooks/controllers.ts';
+import { VmSamples } from '../machine/health/vm-state.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
 import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
@@ -114,6 +115,7 @@ function machineReconciler(
     readyCondition = false,
     blockedBy = false,
     volumeWindow = 1,
+    recordVmStates = false,
   }: Settings,
   parts: Parts,
 ): MachineReconciler {
@@ -142,6 +144,7 @@ function machineReconciler(
     interruptions: interruptions !== undefined,
     readyCondition,
     blockedBy: () => blockedBy && parts.blockedBy.stored,
+    samples: recordVmStates ? new VmSamples() : undefined,
     waitFor: (key, budgets, volumes) => parts.wakes.waitFor(key, budgets, volumes),
     wake: wake.machine,
   });

@@ -53,6 +53,10 @@ export const machineFlags = {
       default: false,
       help: 'write status.blockedBy of machines: the reasons why the machine controller waits',
     }),
+    'record-vm-states': booleanFlag({
+      default: false,
+      help: 'while a circuit breaker is open, look up the VMs of unreachable machines and record their states',
+    }),
     'bootstrap-token-auth-extra-groups': textFlag({
       default: '',
       help: 'comma-separated additional groups of bootstrap tokens',

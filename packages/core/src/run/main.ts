@@ -274,6 +274,7 @@ function unitOf<Spec, Credentials>(
     observeWait: driverMetrics.observeWait,
     readyCondition: flags['ready-condition'],
     blockedBy: flags['blocked-by'],
+    recordVmStates: flags['record-vm-states'],
     interruptions: interruptionsOf(flags, metrics.meters, driver.name),
     hookWebhooks: { webhooks, connect: connectWebhook, observe: registerHookCallMetrics(metrics.meters) },
     tracer: tracer ?? tracing?.driver,
@@ -287,9 +288,8 @@ function unitOf<Spec, Credentials>(
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
     journal,
   });
-  const stages = stagesOf(controller, metrics.meters, clock, tracing?.stage);
+  driverMetrics.reportStages(stagesOf(controller, metrics.meters, clock, tracing?.stage));
   if (tracing) controller.caches.machines.onChange(tracing.changed);
-  driverMetrics.reportStages(stages);
   const unit: Unit = {
     name: NAME,
     needs: [...[machines, machineClasses, secrets].map((definition) => ({ client: control, definition }))],

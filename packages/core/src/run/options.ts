@@ -98,6 +98,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly readyCondition?: boolean;
   /** True if machines get `status.blockedBy`. The default is false. */
   readonly blockedBy?: boolean;
+  /** True if the states of VMs are recorded while a circuit breaker is open. The default is false. */
+  readonly recordVmStates?: boolean;
   /**
    * `interruptions` is set if mcm reacts to interruptions that the cloud announces. `observe` is called with the
    * outcome of each notice.

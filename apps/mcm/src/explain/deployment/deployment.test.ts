@@ -201,6 +201,18 @@ describe('explain', () => {
       'the circuit breaker keeps u0, u1, u2, u3: 4 of 6 machines of the cluster became unreachable at the same time',
     );
     expect(lines).toContain('mcm replaces the machines after the circuit breaker closes');
+    expect(lines).not.toContain('VMs in the cloud');
+  });
+
+  test('an open circuit breaker shows the recorded states of the VMs', () => {
+    const seen = (machine: Machine, state: string): Machine => ({
+      ...machine,
+      metadata: { ...machine.metadata, annotations: { [Annotations.VmState]: `${NOW.toISOString()} ${state}` } },
+    });
+    const [u0, u1, u2, ...rest] = many(4, 'Unknown', 'u') as [Machine, Machine, Machine, Machine];
+    const lost = [seen(u0, 'exists'), seen(u1, 'exists'), seen(u2, 'gone'), ...rest];
+    const lines = explain(read([...many(2, 'Running', 'r'), ...lost]));
+    expect(lines).toContain('VMs in the cloud: 2 exist, 1 gone, 1 not looked up');
   });
 
   test('during a rollout shows the machines that start, end and remain, and how to undo a wrong class', () => {

@@ -1,4 +1,4 @@
-import { type DisruptionBudget, type RepairPlan, whyWaiting } from '@mcm/core';
+import { type DisruptionBudget, type RepairPlan, vmStatesText, whyWaiting } from '@mcm/core';
 
 /**
  * Returns lines about the disruption budget: missing machines by cause, and the remaining budget. The list is empty if
@@ -38,6 +38,7 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
   const waiting = whyWaiting(repairs);
   const [first] = held;
   const names = held.map(({ machine }) => machine.metadata.name).join(', ');
+  const vms = vmStatesText(held.map(({ machine }) => machine));
   return [
     ...budgetLines(budget),
     ...(budget.leaving > 0 ? [leavingLine(budget.leaving, countsTerminating)] : []),
@@ -57,6 +58,7 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
           `the circuit breaker keeps ${names}: ${first.breaker.unreachable} of ${first.breaker.joined} machines of the ${first.breaker.scope} became unreachable at the same time`,
         ]
       : []),
+    ...(vms === undefined ? [] : [vms]),
   ];
 }
 

@@ -28,6 +28,7 @@ import {
   projectNode,
 } from '../../control/caches.ts';
 import { CreationsUnderWay } from '../../control/expectations.ts';
+import { DisruptionReport } from '../../disruption/report/report.ts';
 import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
 import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 import type { Journal } from '../../journal/journal.ts';
@@ -42,9 +43,18 @@ interface Parts {
   readonly journal?: Journal | undefined;
   readonly blockedBy?: boolean;
   readonly rollouts?: RolloutPermit | undefined;
+  /** Whether the context collects disruptions. */
+  readonly reports?: boolean | undefined;
 }
 
-export function managerContext({ client, namespace, safeguards, rollouts, ...shared }: Parts): ControllerContext {
+export function managerContext({
+  client,
+  namespace,
+  safeguards: settings,
+  rollouts,
+  reports,
+  ...shared
+}: Parts): ControllerContext {
   const runtime = { ...shared, namespace, freeze: true };
   const classes = createInformer<MachineClass>(client, machineClasses, runtime);
   const cached = createInformer<Machine>(client, machines, {
@@ -58,6 +68,10 @@ export function managerContext({ client, namespace, safeguards, rollouts, ...sha
     indexes: nodeIndexes,
     project: projectNode,
   });
+  const safeguards = new Safeguards(
+    { machines: cached, classes, nodes: nodeInformer },
+    { ...SAFEGUARD_DEFAULTS, ...settings },
+  );
   return {
     client,
     namespace,
@@ -67,10 +81,8 @@ export function managerContext({ client, namespace, safeguards, rollouts, ...sha
     nodes: { client, informer: nodeInformer },
     creations: new CreationsUnderWay(),
     disruptions: new DisruptionsUnderWay(),
-    safeguards: new Safeguards(
-      { machines: cached, classes, nodes: nodeInformer },
-      { ...SAFEGUARD_DEFAULTS, ...safeguards },
-    ),
+    safeguards,
+    report: reports ? new DisruptionReport(safeguards) : undefined,
     recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
     rollouts,
     ...shared,

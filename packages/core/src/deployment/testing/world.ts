@@ -37,6 +37,7 @@ import { watchBoundWrites } from '@mcm/kube/testing';
 import type { ControllerContext } from '../../control/caches.ts';
 import type { SafeguardSettings } from '../../disruption/safeguards.ts';
 import type { Journal } from '../../journal/journal.ts';
+import { createDisruptionController } from '../../safety/disruptions/controller.ts';
 import { createOvershootController } from '../../safety/overshoot/overshoot.ts';
 import { createSetController } from '../../set/reconciler.ts';
 import type { DeploymentOptions } from '../execution.ts';
@@ -76,6 +77,8 @@ export interface WorldOptions extends MachineLives {
   readonly blockedBy?: boolean;
   readonly journal?: Journal;
   readonly rollouts?: RolloutPermit;
+  /** Whether the manager writes the disruptions to a ConfigMap. */
+  readonly reports?: boolean;
   readonly wrapLog?: (log: Logger) => Logger;
   /**
    * If `lax` is true, the CRDs have no validation rules. Without validation rules, stored objects may be invalid, like
@@ -172,6 +175,7 @@ export class World implements AsyncDisposable {
       journal: this.#options.journal,
       blockedBy: this.blockedBy,
       rollouts: this.#options.rollouts,
+      reports: this.#options.reports,
     });
   }
 
@@ -227,6 +231,7 @@ export class World implements AsyncDisposable {
       createOvershootController(context, { safetyUp, safetyDown, periodMs: 60_000, concurrency: 1 }),
     ];
     if (context.nodes) parts.push(context.nodes.informer);
+    if (context.report) parts.push(createDisruptionController(context, context.report));
     this.#running.push(...parts.map((part) => part.run(signal)));
   }
 

@@ -154,6 +154,8 @@ export interface MachineObservation {
    */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   readonly cloudSays?: string | undefined;
+  /** `looksUpVm` is true if mcm records the state of the machine's VM, because a circuit breaker is open. */
+  readonly looksUpVm?: true | undefined;
   readonly held?: boolean | undefined;
   /** The labels, annotations and taints with the policy `Warn` that another client changed, such as `labels/team`. */
   readonly drift?: readonly string[] | undefined;
