@@ -1,7 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
+
+let dir: string;
+beforeAll(() => {
+  // fish has no hook for file names, so the directory contains a file with the name that the other shells print.
+  dir = mkdtempSync(join(tmpdir(), 'mcm-completion-'));
+  writeFileSync(join(dir, 'FILES'), '');
+});
+afterAll(() => rmSync(dir, { recursive: true }));
 
 function program(): Command {
   const mcm = new Command('mcm').option('--verbose', 'v');
@@ -9,8 +20,15 @@ function program(): Command {
   rollout.command('status').description('s').argument('<name>').option('--no-watch', 'w');
   rollout.command('start').description('s');
   const format = new Option('-o, --output <format>', 'o').choices(['text', 'json', 'yaml']);
-  mcm.command('tree').description('t').addOption(format).option('--kubeconfig <file>', 'k');
+  mcm
+    .command('tree')
+    .description('t')
+    .addOption(format)
+    .option('--kubeconfig <file>', 'k')
+    .option('--context <name>', 'c');
   mcm.command('status').description('another one of that name').option('--data-dir <dir>', 'd');
+  mcm.command('up').description('u').option('--provider <name>', 'p');
+  mcm.command('replay').description('r').argument('<bundle...>');
   mcm
     .command('completion')
     .description('c')
@@ -20,12 +38,12 @@ function program(): Command {
 
 /** Scripts that print the completions of each shell. The last argument is the word that the user is typing. */
 const PROBES: Readonly<Record<Shell, string>> = {
-  bash: `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  bash: `compopt() { echo FILES; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
   // zsh has no completion without a terminal, so the script replaces the two builtins that the completion uses.
-  zsh: `words=("$@"); CURRENT=$#; compdef() { :; }; _files() { :; }
+  zsh: `words=("$@"); CURRENT=$#; compdef() { :; }; _files() { echo FILES; }; compset() { words[CURRENT]="\${words[CURRENT]#*=}"; }
 compadd() { shift; local one found=1; for one in "$@"; do [[ $one == \${words[CURRENT]}* ]] && print -- $one && found=0; done; return $found; }
 SCRIPT
-_mcm`,
+_mcm || true`,
   fish: 'SCRIPT\ncomplete -C (string join " " -- $argv) | string replace -r "\\t.*" ""; true',
 };
 
@@ -33,11 +51,14 @@ function offered(shell: Shell, words: readonly string[]): string[] {
   const script = completionScript(program(), shell);
   const probe = PROBES[shell];
   const text = probe.includes('SCRIPT') ? probe.replace('SCRIPT', () => script) : `${script}\n${probe}`;
-  const given = shell === 'fish' ? ['mcm', ...words] : [shell, 'mcm', ...words];
+  // Bash splits words at "=".
+  const typed = shell === 'bash' ? words.flatMap((word) => word.match(/=|[^=]+/g) ?? ['']) : words;
+  const given = shell === 'fish' ? ['mcm', ...words] : [shell, 'mcm', ...typed];
   // The shells start without the settings of the user.
   const flags = { bash: ['--norc'], zsh: ['-f'], fish: ['--no-config'] }[shell];
-  const out = execFileSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8' });
-  return out.split('\n').filter((word) => word !== '');
+  const out = execFileSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8', cwd: dir });
+  // fish repeats the flag before the value.
+  return out.split('\n').flatMap((word) => word.replace(/^--.+=/, '') || []);
 }
 
 const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
@@ -50,7 +71,7 @@ const CASES: readonly [words: readonly string[], expected: readonly string[]][] 
   ],
   [
     ['tree', '--'],
-    ['--output', '--kubeconfig', '--help'],
+    ['--output', '--kubeconfig', '--context', '--help'],
   ],
   [
     ['rollout', 'sta'],
@@ -68,11 +89,27 @@ const CASES: readonly [words: readonly string[], expected: readonly string[]][] 
   ],
   [['tree', '--kubeconfig', 'rollout', '--ou'], ['--output']],
   [['completion', 'z'], ['zsh']],
+  [['tree', '--output=js'], ['json']],
+  [
+    ['tree', '--output='],
+    ['text', 'json', 'yaml'],
+  ],
+  [['tree', '--kubeconfig=a', '--ou'], ['--output']],
+  [['tree', '--kubeconfig', ''], ['FILES']],
+  [['tree', '--context', ''], []],
+  [['replay', ''], ['FILES']],
+  [['status', ''], []],
 ];
 
 for (const shell of SHELLS)
   test.skipIf(!isThere(shell)).each(CASES)(`${shell}, after %j`, (words, expected) => {
     expect(offered(shell, words).sort()).toEqual([...expected].sort());
+  });
+
+// On a terminal, fish offers files if no name matches.
+for (const shell of ['bash', 'zsh'] as const)
+  test.skipIf(!isThere(shell))(`${shell} offers files for the driver of a provider`, () => {
+    expect(offered(shell, ['up', '--provider', './F'])).toEqual(['FILES']);
   });
 
 test.each(SHELLS)('%s: every quote and every block that is opened is closed', (shell) => {

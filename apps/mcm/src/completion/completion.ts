@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { isNamed, takesNames } from './objects.ts';
+import { acceptsFiles, isNamed, takesNames } from './objects.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -18,70 +18,88 @@ const offered = ({ commands, values, flags }: Place): Offered => ({
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
-/**
- * Shell code that offers completions of three types: words of a list, file names, and names that `mcm __complete`
- * finds.
- */
+/** Shell code that offers completions: words of a list, file names, or names that `mcm __complete` finds. */
 interface Offers {
   readonly choices: (words: string) => string;
-  readonly anything: string;
+  readonly files: string;
   readonly names: string;
+  /** Offers names, or file names if no name matches. */
+  readonly namesOrFiles: string;
 }
 
 /**
  * Returns the branches of a shell `case` for the values of flags. Each pattern contains the command and the flag before
  * the value.
  */
-const valueCases = (places: readonly Place[], { choices, anything, names: named }: Offers): string =>
+const valueCases = (places: readonly Place[], { choices, files, names: named, namesOrFiles }: Offers): string =>
   places
     .flatMap(({ path, flags }) =>
       flags.flatMap(({ names, values }) => {
         if (values === undefined) return [];
         const pattern = names.map((name) => `"${path} ${name}"`).join('|');
-        const offer = isNamed(names) ? named : anything;
+        const offer = !isNamed(names) ? files : names.every(acceptsFiles) ? namesOrFiles : named;
         return [`    ${pattern}) ${values.length > 0 ? choices(values.join(' ')) : offer}; return ;;`];
       }),
     )
     .join('\n');
 
-const placeCases = (places: readonly Place[], offer: (offered: Offered, named: boolean) => string): string =>
-  places.map((place) => `    "${place.path}") ${offer(offered(place), takesNames(place.path))} ;;`).join('\n');
+const placeCases = (places: readonly Place[], offer: (offered: Offered, place: Place) => string): string =>
+  places.map((place) => `    "${place.path}") ${offer(offered(place), place)} ;;`).join('\n');
 
+/*
+ * Bash also splits words at "=", so the script joins `--flag`, `=` and `VALUE`. Bash replaces only the value. Without
+ * `compopt`, as in bash 3, the shell offers files for every word without a completion.
+ */
 const bash = (name: string, places: readonly Place[]): string =>
   `# ${name} completion for bash. Put this line into ~/.bashrc: source <(${name} completion bash)
-_${name}_names() { ${name} __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | grep -v '^:'; }
+_${name}_names() { ${name} __complete "\${given[@]}" 2>/dev/null | grep -v '^:'; }
+_${name}_files() { compopt -o default 2>/dev/null; }
 _${name}() {
-  local at="" word current="\${COMP_WORDS[COMP_CWORD]}" words=""
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "\${at:+$at }$word" in ${paths(places).join('|')}) at="\${at:+$at }$word" ;; esac
+  local at="" word joins="" current flag words="" given=()
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD}"; do
+    if [[ -n $joins || ( $word == "=" && \${#given[@]} -gt 0 && \${given[\${#given[@]}-1]} == -* ) ]]; then
+      given[\${#given[@]}-1]+="$word"
+      if [[ $word == "=" ]]; then joins=1; else joins=""; fi
+    else given+=("$word"); fi
   done
+  current="\${given[\${#given[@]}-1]}"
+  for word in "\${given[@]:0:\${#given[@]}-1}"; do
+    case "\${at:+$at }$word" in ${paths(places).join('|')}) at="\${at:+$at }$word" ;; esac
+    flag="$word"
+  done
+  if [[ $current == -*=* ]]; then flag="\${current%%=*}"; current="\${current#*=}"; fi
   COMPREPLY=()
-  case "$at \${COMP_WORDS[COMP_CWORD-1]}" in
-${valueCases(places, { choices: (words) => `COMPREPLY=($(compgen -W "${words}" -- "$current"))`, anything: ':', names: `COMPREPLY=($(_${name}_names))` })}
+  case "$at $flag" in
+${valueCases(places, { choices: (words) => `COMPREPLY=($(compgen -W "${words}" -- "$current"))`, files: `_${name}_files`, names: `COMPREPLY=($(_${name}_names))`, namesOrFiles: `COMPREPLY=($(_${name}_names)); _${name}_files` })}
   esac
   case "$at" in
-${placeCases(places, ({ words, flags }, named) => `if [[ $current == -* ]]; then words="${flags}"; else words="${words}${named ? ` $(_${name}_names)` : ''}"; fi`)}
+${placeCases(places, ({ words, flags }, { path, files }) => `if [[ $current == -* ]]; then words="${flags}"; else words="${words}${takesNames(path) ? ` $(_${name}_names)` : ''}"${files ? `; _${name}_files` : ''}; fi`)}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
-complete -o default -F _${name} ${name}
+if type compopt >/dev/null 2>&1; then complete -F _${name} ${name}; else complete -o default -F _${name} ${name}; fi
 `;
 
 const zsh = (name: string, places: readonly Place[]): string =>
   `#compdef ${name}
 # ${name} completion for zsh. Save it as _${name} in a folder of $fpath, or run after compinit: source <(${name} completion zsh)
-_${name}_names() { ${name} __complete "\${(@)words[2,CURRENT]}" 2>/dev/null | grep -v '^:'; }
+_${name}_names() { compadd -- \${(f)"$(${name} __complete "\${given[@]}" 2>/dev/null | grep -v '^:')"}; }
 _${name}() {
-  local at="" word
+  local at="" word flag="\${words[CURRENT-1]}"
+  local given=("\${(@)words[2,CURRENT]}")
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "\${at:+$at }$word" in ${paths(places).join('|')}) at="\${at:+$at }$word" ;; esac
   done
-  case "$at \${words[CURRENT-1]}" in
-${valueCases(places, { choices: (words) => `compadd -- ${words}`, anything: '_files', names: `compadd -- \${(f)"$(_${name}_names)"}` })}
+  if [[ $words[CURRENT] == -*=* ]]; then
+    flag="\${words[CURRENT]%%=*}"
+    compset -P '*='
+  fi
+  case "$at $flag" in
+${valueCases(places, { choices: (words) => `compadd -- ${words}`, files: '_files', names: `_${name}_names`, namesOrFiles: `_${name}_names || _files` })}
   esac
   case "$at" in
-${placeCases(places, ({ words, flags }, named) => `if [[ $words[CURRENT] == -* ]]; then compadd -- ${flags}; else compadd -- ${words}${named ? ` \${(f)"$(_${name}_names)"}` : ''}; fi`)}
-  esac || _files
+${placeCases(places, ({ words, flags }, { path, files }) => `if [[ $words[CURRENT] == -* ]]; then compadd -- ${flags}; else ${[`compadd -- ${words}`, ...(files ? ['_files'] : []), ...(takesNames(path) ? [`_${name}_names`] : [])].join('; ')}; fi`)}
+  esac
 }
 if [ "\${funcstack[1]}" = "_${name}" ]; then _${name} "$@"; else compdef _${name} ${name}; fi
 `;
@@ -106,10 +124,16 @@ const fish = (name: string, places: readonly Place[]): string => {
 const fishNames = (name: string): string =>
   `(${name} __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")`;
 
-function fishPlace(name: string, { path, commands, values, flags }: Place, when: string): string[] {
+function fishPlace(name: string, { path, commands, values, files, flags }: Place, when: string): string[] {
   const words = [...commands, ...values].map((word) => `complete -c ${name} ${when} -f -a ${word}`);
   const names = takesNames(path) ? [`complete -c ${name} ${when} -f -a '${fishNames(name)}'`] : [];
-  return [...words, ...names, ...flags.map((flag) => `complete -c ${name} ${when} ${fishFlag(name, flag)}`)];
+  const noFiles = files ? [] : [`complete -c ${name} ${when} -f`];
+  return [
+    ...words,
+    ...names,
+    ...noFiles,
+    ...flags.map((flag) => `complete -c ${name} ${when} ${fishFlag(name, flag)}`),
+  ];
 }
 
 function fishFlag(name: string, { names, values }: Flag): string {

@@ -6,11 +6,24 @@ const program = new Command('mcm');
 const rollout = program.command('rollout');
 rollout.command('status').argument('<name>').option('--no-watch').option('-f, --filename <path>');
 rollout.command('restart').addOption(new Option('-o, --output <format>').choices(['json', 'yaml']));
+program.command('replay').argument('<bundle...>').option('--context <name>').option('--provider <name>');
 program.command('completion').addArgument(program.createArgument('<shell>').choices(['bash', 'zsh']));
 
 test.each([
-  [[''], ['rollout', 'completion', ':4']],
+  [[''], ['rollout', 'replay', 'completion', ':4']],
   [['ro'], ['rollout', ':4']],
+  [
+    ['rollout', 'restart', '--output=y'],
+    ['yaml', ':4'],
+  ],
+  [['replay', ''], [':0']],
+  [
+    ['replay', '--c'],
+    ['--context', ':4'],
+  ],
+  // A driver can be a file, and a context cannot.
+  [['replay', '--context', ''], [':4']],
+  [['replay', '--provider', './'], [':0']],
   [
     ['rollout', ''],
     ['status', 'restart', ':4'],

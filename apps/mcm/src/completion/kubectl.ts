@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Line } from './names.ts';
+import { acceptsFiles } from './objects.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
 /**
@@ -17,7 +18,8 @@ export function kubectlCompletions(program: Command, words: readonly string[]): 
   const place = places.get(path);
   if (place === undefined) return [DIRECTIVES.files];
   const takes = flagOf(place, given)?.values;
-  if (takes?.length === 0) return [DIRECTIVES.files];
+  if (takes?.length === 0) return [acceptsFiles(given) ? DIRECTIVES.files : DIRECTIVES.words];
+  if (takes === undefined && place.files && !begun.startsWith('-')) return [DIRECTIVES.files];
   return [...offers(takes ?? offered(place, begun), begun), DIRECTIVES.words];
 }
 
@@ -27,9 +29,12 @@ function lineOf(places: ReadonlyMap<string, Place>, words: readonly string[]): L
     const next = known === '' ? word : `${known} ${word}`;
     return places.has(next) ? next : known;
   }, '');
-  const last = before.at(-1) ?? '';
-  const takesValue = flagOf(places.get(path), last)?.values !== undefined;
-  return { path, before, begun: words.at(-1) ?? '', ...(takesValue && { flag: last }) };
+  const last = words.at(-1) ?? '';
+  // In `--flag=VALUE`, the user is typing the value, and the shell keeps the part before the value.
+  const [, joined = '', value = ''] = /^(--?[^=]+)=(.*)$/s.exec(last) ?? [];
+  const [flag, begun] = joined === '' ? [before.at(-1) ?? '', last] : [joined, value];
+  const takesValue = flagOf(places.get(path), flag)?.values !== undefined;
+  return takesValue ? { path, before, begun, flag } : { path, before, begun: last };
 }
 
 const flagOf = (place: Place | undefined, name: string): Flag | undefined =>

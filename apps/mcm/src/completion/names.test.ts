@@ -71,6 +71,8 @@ test.each([
     ['m-0', 'machine/m-0'],
   ],
   [['tree', '-n', 'kube-s'], ['kube-system']],
+  [['tree', '--namespace=kube-s'], ['kube-system']],
+  [['explain', '--namespace=shoot--a', 'machine/'], ['machine/m-1']],
   [['tree', '-A', 'wo'], ['workers']],
   [
     ['zone', 'evacuate', ''],
@@ -166,4 +168,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s ' "\${COMPREPLY[@]}"
   expect(offered('rollout', 'status', 'na')).toBe('name-for-__complete-rollout-status-na');
   expect(offered('tree', '--context', '')).toBe('name-for-__complete-tree---context-');
   expect(offered('tree', '--outp')).toBe('--output');
+  // Bash splits words at "=".
+  expect(offered('tree', '--context', '=', 'na')).toBe('name-for-__complete-tree---context=na');
+  expect(offered('tree', '--namespace', '=', 'a', 'na')).toBe('name-for-__complete-tree---namespace=a-na');
 });

@@ -30,6 +30,7 @@ export const otherNamesOf = (path: string): (typeof OTHERS)[string] | undefined 
 
 const NAMED_FLAGS: readonly string[] = [
   '--context',
+  '-n',
   '--namespace',
   '--machine',
   '--provider',
@@ -44,3 +45,6 @@ export const takesNames = (path: string): boolean => otherNamesOf(path) !== unde
 
 /** Returns true if the completion of the flag's value runs `mcm __complete`. */
 export const isNamed = (flags: readonly string[]): boolean => flags.some((flag) => NAMED_FLAGS.includes(flag));
+
+/** Returns true if the value of the flag can be a file. A driver for `--provider` can be a file. */
+export const acceptsFiles = (flag: string): boolean => !NAMED_FLAGS.includes(flag) || flag === '--provider';

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { takesNames } from './objects.ts';
 
 export interface Flag {
   readonly names: readonly string[];
@@ -15,6 +16,8 @@ export interface Place {
   readonly path: string;
   readonly commands: readonly string[];
   readonly values: readonly string[];
+  /** True if the command accepts arguments that are neither names nor fixed values, such as files. */
+  readonly files: boolean;
   readonly flags: readonly Flag[];
 }
 
@@ -30,6 +33,8 @@ export function placesOf(command: Command, path: readonly string[]): Place[] {
     path: path.join(' '),
     commands: below.map((child) => child.name()),
     values: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+    files:
+      !takesNames(path.join(' ')) && command.registeredArguments.some(({ argChoices }) => argChoices === undefined),
     flags: help.visibleOptions(command).map(flagOf),
   };
   return [place, ...below.flatMap((child) => placesOf(child, [...path, child.name()]))];
