@@ -110,6 +110,29 @@ test('the last frame stays below the earlier output, and the terminal has its mo
   expect(terminal.normal.join('\n')).toBe('$ mcm upstopped\n');
 });
 
+test('a suspended screen restores the terminal, draws nothing, and later draws an unchanged frame again', () => {
+  const terminal = new FakeTerminal();
+  const modes = [...terminal.modes].sort();
+  const screen = new LiveScreen(terminal);
+  screen.draw('one');
+  screen.suspend();
+  screen.draw('two');
+  expect([...terminal.modes].filter((mode) => mode !== '?2026').sort()).toEqual(modes);
+  expect(terminal.normal).toEqual(['$ mcm up']);
+  screen.resume();
+  screen.draw('one');
+  expect([...terminal.modes]).toContain('?1049');
+  expect(terminal.screen()).toEqual(['one']);
+});
+
+test('the end of a suspended screen does not change the modes of the terminal', () => {
+  const written: string[] = [];
+  const screen = new LiveScreen({ write: (text) => written.push(text) });
+  screen.suspend();
+  screen.close('stopped');
+  expect(written.at(-1)).toBe('stopped\n');
+});
+
 test.each([
   [{}, { columns: 80, rows: 24 }],
   [

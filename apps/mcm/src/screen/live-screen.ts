@@ -9,8 +9,9 @@ const control = (sequence: string): string => `\u001b[${sequence}`;
 const HOME = control('H');
 const CLEAR_LINE = control('2K');
 const CLEAR_BELOW = control('J');
-/** The alternate screen, without a cursor, without wrapping of long lines, and without scroll keys for the mouse wheel. */
-const ENTER = ['?1049h', '?25l', '?7l', '?1007l'].map(control).join('');
+/** No cursor, no wrapping of long lines, and no scroll keys for the mouse wheel. */
+const MODES = ['?25l', '?7l', '?1007l'].map(control).join('');
+const ENTER = `${control('?1049h')}${MODES}`;
 const LEAVE = ['?1007h', '?7h', '?25h', '?1049l'].map(control).join('');
 /** A terminal that knows these sequences shows a frame only when the frame is complete. */
 const BEGIN_FRAME = control('?2026h');
@@ -23,6 +24,7 @@ const END_FRAME = control('?2026l');
 export class LiveScreen {
   readonly #terminal: Terminal;
   #shown: string | undefined;
+  #suspended = false;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -36,7 +38,7 @@ export class LiveScreen {
 
   /** Draws a frame. An unchanged frame writes nothing. */
   draw(frame: string): void {
-    if (frame === this.#shown) return;
+    if (this.#suspended || frame === this.#shown) return;
     this.#shown = frame;
     // After a line that is as wide as the terminal, the cursor is on its last character. Each line is cleared first, so
     // that this character stays.
@@ -49,8 +51,24 @@ export class LiveScreen {
     this.#shown = undefined;
   }
 
+  /** Restores the terminal for the shell. Until `resume`, the screen draws nothing. */
+  suspend(): void {
+    if (this.#suspended) return;
+    this.#suspended = true;
+    this.#terminal.write(LEAVE);
+  }
+
+  /** Uses the terminal again. The next frame is drawn even if its text is unchanged. */
+  resume(): void {
+    // On the alternate screen, the sequence for that screen would replace the stored position of the cursor.
+    this.#terminal.write(this.#suspended ? ENTER : MODES);
+    this.#suspended = false;
+    this.#shown = undefined;
+  }
+
   /** Restores the terminal. The last frame, if any, stays below the earlier output of the terminal. */
   close(frame?: string): void {
-    this.#terminal.write(frame === undefined ? LEAVE : `${LEAVE}${frame}\n`);
+    const leave = this.#suspended ? '' : LEAVE;
+    this.#terminal.write(frame === undefined ? leave : `${leave}${frame}\n`);
   }
 }

@@ -3,6 +3,7 @@ import type { FleetView } from '../screen/fleet.ts';
 import { FleetLines } from '../screen/lines.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
 import { renderScreen } from '../screen/render.ts';
+import { followSuspension, type Suspension } from '../screen/suspension.ts';
 import type { DataDir } from './data/data-dir.ts';
 import { shellPath } from './data/shell-path.ts';
 import type { FleetWatch } from './fleet-watch.ts';
@@ -88,6 +89,7 @@ class LiveReporter extends FramedReporter {
   readonly #screen: LiveScreen;
   /** Restores the terminal if the process ends because of an error. */
   readonly #onExit = (): void => this.#screen.close();
+  readonly #suspension: Suspension;
   #tick: Timer | undefined;
   #stopping = false;
 
@@ -99,12 +101,20 @@ class LiveReporter extends FramedReporter {
       this.#screen.resized();
       this.changed();
     });
+    this.#suspension = followSuspension({
+      suspend: () => this.#screen.suspend(),
+      resume: () => {
+        this.#screen.resume();
+        this.draw();
+      },
+    });
     this.#schedule();
   }
 
   /** Draws the next frame after some time, because ages change without an event. */
   #schedule(): void {
     this.#tick = realClock.setTimeout(() => {
+      this.#suspension.check();
       this.changed();
       this.#schedule();
     }, TICK_MS);
@@ -152,6 +162,7 @@ class LiveReporter extends FramedReporter {
 
   override end(): void {
     super.end();
+    this.#suspension.end();
     process.removeListener('exit', this.#onExit);
     this.#screen.close(this.#text());
   }
