@@ -18,6 +18,18 @@ export interface EventRow {
   readonly message: string;
 }
 
+/** The kinds whose events the live screen and the dashboard show. */
+export const FLEET_KINDS: ReadonlySet<string> = new Set([
+  'Machine',
+  'MachineSet',
+  'MachineDeployment',
+  'MachineClass',
+  'MachineConfigPool',
+  'MachineConfig',
+  'KubeletConfig',
+  'Node',
+]);
+
 /** The kinds whose events are listed. Nodes also have events of the kubelet. */
 const KINDS = ['MachineDeployment', 'MachineSet', 'Machine', 'MachineClass', 'Node'];
 

@@ -117,6 +117,18 @@ test('texts of clouds, events and conditions are escaped', () => {
   });
 });
 
+test('events of workloads do not replace the events of machines', () => {
+  const event = (kind: string, index: number) => ({
+    metadata: meta(`${kind}-${index}`),
+    involvedObject: { kind, name: 'a' },
+    lastTimestamp: `2026-01-01T00:00:${String(index % 60).padStart(2, '0')}Z`,
+  });
+  const workloads = Array.from({ length: 60 }, (_, index) => event(index % 2 === 0 ? 'ReplicaSet' : 'Job', index));
+  const all = [event('Machine', 1), ...workloads, event('MachineConfigPool', 3), event('Node', 2)];
+  const { events } = viewFleet([], [], [], all as unknown as EventObject[]);
+  expect(events.map(({ object }) => object)).toEqual(['Machine/a', 'Node/a', 'MachineConfigPool/a']);
+});
+
 test.each([
   [{}, false],
   [{ observedGeneration: 1 }, false],

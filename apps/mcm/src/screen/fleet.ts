@@ -1,6 +1,7 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
 import { type ControllerHealth, doesAct, notActing } from '../controllers/health.ts';
+import { FLEET_KINDS } from '../events/events.ts';
 import { isDeletionAhead } from '../explain/machine/machine-wait.ts';
 import { brief } from '../explain/reasons/brief.ts';
 import { problemOf } from '../explain/reasons/conditions.ts';
@@ -53,6 +54,9 @@ export interface FleetView {
 const PHASE_ORDER = ['', 'Pending', 'Available', 'Running', 'Unknown', 'CrashLoopBackOff', 'Failed', 'Terminating'];
 export const phaseName = (phase: string): string => (phase === '' ? 'Creating' : phase);
 
+/** The maximum number of events in a view. */
+const MOST_EVENTS = 50;
+
 export function viewFleet(
   deployments: readonly MachineDeployment[],
   sets: readonly MachineSet[],
@@ -71,7 +75,12 @@ export function viewFleet(
       .sort((a, b) => a.name.localeCompare(b.name)),
     machines: views,
     phases: new Map([...phases].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b))),
-    events: events.map(viewEvent).sort((a, b) => a.at.localeCompare(b.at)),
+    events: events
+      // The events of workloads in the namespace would hide the events of machines.
+      .filter(({ involvedObject }) => FLEET_KINDS.has(involvedObject.kind ?? ''))
+      .map(viewEvent)
+      .sort((a, b) => a.at.localeCompare(b.at))
+      .slice(-MOST_EVENTS),
     controllers: notActing(controllers),
   };
 }

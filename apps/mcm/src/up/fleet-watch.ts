@@ -32,7 +32,6 @@ export interface FleetWatch {
  * the Leases are from the last run.
  */
 const STARTING_MS = 20_000;
-const EVENTS_KEPT = 50;
 
 export function watchFleet(
   client: KubeClient,
@@ -55,7 +54,7 @@ export function watchFleet(
   controllers.run();
   const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, {
     ...common,
-    // Events about the scheduling of pods are omitted, because they would hide the events of machines.
+    // The screen shows no events of pods, and most events of a cluster are events of pods.
     fieldSelector: 'involvedObject.kind!=Pod',
   });
   const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];
@@ -70,13 +69,7 @@ export function watchFleet(
     view: () => {
       const [deployments, fleet] = [informers.deployments.store.list(), informers.machines.store.list()];
       const health = controllers.assess(namespace, { deployments, machines: fleet });
-      const recent = latest(eventInformer.store.list());
-      return viewFleet(deployments, informers.sets.store.list(), fleet, recent, health);
+      return viewFleet(deployments, informers.sets.store.list(), fleet, eventInformer.store.list(), health);
     },
   };
 }
-
-const timeOf = (event: EventObject): string => event.lastTimestamp ?? event.metadata.creationTimestamp;
-
-const latest = (all: readonly EventObject[]): EventObject[] =>
-  [...all].sort((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(-EVENTS_KEPT);

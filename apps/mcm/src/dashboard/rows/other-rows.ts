@@ -2,6 +2,7 @@ import type { MachineClass } from '@mcm/api';
 import type { ClassRow, ClusterRow, EventRow, PoolRow } from '@mcm/dashboard';
 import type { EventObject, KubeObject } from '@mcm/kube';
 import type { MachineConfigPool } from '@mcm/machine-config';
+import { FLEET_KINDS } from '../../events/events.ts';
 import { brief } from '../../explain/reasons/brief.ts';
 import { classZone } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
@@ -52,21 +53,10 @@ export const clusterRow = (
 });
 
 /** The kinds whose events are shown. Events of pods and workloads would hide the events of machines. */
-const KINDS: ReadonlySet<string> = new Set([
-  'Machine',
-  'MachineSet',
-  'MachineDeployment',
-  'MachineClass',
-  'MachineConfigPool',
-  'MachineConfig',
-  'KubeletConfig',
-  'Node',
-]);
-
 /** Returns the row of an event, or undefined if the kind of its object is not shown. */
 export function eventRow(event: EventObject, now: number): EventRow | undefined {
   const { metadata, involvedObject: of, type, reason, message, count } = event;
-  if (!KINDS.has(of?.kind ?? '')) return undefined;
+  if (!FLEET_KINDS.has(of?.kind ?? '')) return undefined;
   return {
     key: metadata.uid,
     at: millisOf(event.lastTimestamp ?? metadata.creationTimestamp) ?? now,
