@@ -1,4 +1,5 @@
-import { CONTROLLER_APP, DEFAULT_INSTALL, FLEET_APP, PORTS, PROVIDERS } from '../objects/settings.ts';
+import { DASHBOARD_APP } from '../objects/dashboard.ts';
+import { CONTROLLER_APP, DEFAULT_INSTALL, FLEET_APP, PORTS, PROVIDERS, shared } from '../objects/settings.ts';
 import { repositoryOf } from './chart-values.ts';
 
 export const HELPERS = `{{/* The value of the label app.kubernetes.io/name. */}}
@@ -111,6 +112,14 @@ workload.enabled is false: no controller runs.
      kubectl -n {{ .Release.Namespace }} get leases
 
 3. Create a Secret, a MachineClass and a MachineDeployment for {{ .Values.provider }}. docs/install.md describes the first machines.
+{{- end }}
+{{- if .Values.dashboard.enabled }}
+
+Open the dashboard: grant the role to a ServiceAccount, create a token for the login, and open https://127.0.0.1:8443:
+
+     kubectl create clusterrolebinding ${DASHBOARD_APP}-NAME --clusterrole=${shared(`${DASHBOARD_APP}-users`, '{{ .Release.Namespace }}')} --serviceaccount=NAMESPACE:NAME
+     kubectl -n NAMESPACE create token NAME
+     kubectl -n {{ .Release.Namespace }} port-forward service/${DASHBOARD_APP} 8443:443
 {{- end }}
 {{- if not .Values.crds.enabled }}
 
