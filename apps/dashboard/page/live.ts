@@ -6,10 +6,25 @@ export function connect(): void {
   const stream = new EventSource('/live');
   stream.addEventListener('error', () => {
     connection.value = 'lost';
-    if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 5_000);
+    if (stream.readyState !== EventSource.CLOSED) return;
+    setTimeout(connect, 5_000);
+    void leaveIfRefused();
   });
   stream.addEventListener('message', ({ data }: MessageEvent<string>) => {
     apply(JSON.parse(data) as Frame);
     connection.value = 'live';
   });
+}
+
+/**
+ * Loads the page again if the server refuses the user, for example after a session. The server then sends the login
+ * page with the reason.
+ */
+async function leaveIfRefused(): Promise<void> {
+  try {
+    const { status, redirected } = await fetch(location.pathname, { method: 'HEAD' });
+    if (redirected || status === 401 || status === 403) location.reload();
+  } catch {
+    return; // The server does not answer, so the next attempt to connect follows.
+  }
 }

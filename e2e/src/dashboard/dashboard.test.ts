@@ -262,6 +262,19 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     problems.length = 0; // The browser logs a lost connection.
   });
 
+  test('a user who lost the permission leaves the page for the login page', async () => {
+    await page.route(/\/(live|machines)$/, async (route) => {
+      const isPage = route.request().resourceType() === 'document';
+      await route.fulfill(isPage ? { contentType: 'text/html', body: '<h1>mcm dashboard</h1>' } : { status: 403 });
+    });
+    await page.evaluate(`history.pushState(null, '', '/machines')`);
+    const again = await stage.interrupt();
+    await again();
+    await page.getByRole('heading', { name: 'mcm dashboard' }).waitFor();
+    await page.unroute(/\/(live|machines)$/);
+    problems.length = 0; // The browser logs refused requests.
+  });
+
   test('the browser logged no errors', () => {
     expect(problems).toEqual([]);
   });

@@ -143,8 +143,11 @@ async function guarded(
   } else {
     const refusal = await gate.check(request);
     if (refusal === undefined) return false;
-    const isPage = path !== undefined && PAGES.test(path) && refusal.status === 401;
-    if (isPage) response.writeHead(303, { ...HEADERS, location: '/login' }).end();
+    const isPage = path !== undefined && PAGES.test(path);
+    if (isPage && refusal.status === 401) response.writeHead(303, { ...HEADERS, location: '/login' }).end();
+    // A browser shows the reason on the login page, where the user can log in as another user.
+    else if (isPage && request.headers.authorization === undefined)
+      send(response, refusal.status, 'html', loginPage(refusal.body));
     else send(response, refusal.status, 'text', refusal.body);
   }
   return true;

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, realClock, seededRandom } from '@mcm/kube';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient, handlerTransport, issueAuthority, issueServing, realClock, seededRandom } from '@mcm/kube';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { Hub } from '../board/hub.ts';
 import { isLoopback } from '../remote.ts';
 import { serveDashboard } from '../serve.ts';
-import type { DashboardServer } from '../server.ts';
+import { type DashboardServer, startDashboard } from '../server.ts';
 
 let plane: ControlPlane;
 let dashboard: DashboardServer;
@@ -147,6 +148,29 @@ describe('a dashboard for other machines', () => {
     expect(await ask('/healthz')).toMatchObject({ status: 200, body: 'ok\n' });
     expect((await ask('/style.css')).headers['content-type']).toContain('text/css');
   });
+});
+
+test('a browser gets the login page with the reason when its user has lost the permission', async () => {
+  const now = Date.now();
+  const validity = { from: new Date(now - 60_000), until: new Date(now + 60_000) };
+  const pair = await issueServing(await issueAuthority(validity, 'test'), ['localhost'], validity);
+  const refusal = { status: 403, body: 'alice has no permission\n' } as const;
+  const gate = { check: async () => refusal, logIn: async () => refusal, logOut: () => refusal };
+  const hub = new Hub(() => ({ at: 0 }) as never);
+  const common = { port: 0, clock: realClock, hub, details: {} as never, signal: end.signal };
+  const server = await startDashboard({ ...common, remote: { host: '127.0.0.1', pair, gate } });
+  onTestFinished(() => server.close());
+  const asked = await Promise.all([
+    ask(`${server.url}machines`),
+    ask(`${server.url}machines`, bearer('t')),
+    ask(`${server.url}live`),
+  ]);
+  const form = expect.stringMatching(/alice has no permission<[\s\S]*<form method="post"/);
+  expect(asked.map(({ status, body }) => [status, body])).toEqual([
+    [403, form],
+    [403, refusal.body],
+    [403, refusal.body],
+  ]);
 });
 
 test('every address except 127.0.0.1 needs a login', () => {
