@@ -88,6 +88,6 @@ function introOf(group: string): string {
   const [note, kind] = group.startsWith('machine.')
     ? ['', 'machinedeployment.spec.strategy']
     : ['<!-- not run: it needs the CRDs of machine configs -->\n', 'machineconfigpool.spec'];
-  const intro = `This page lists the fields of all kinds of ${group}. The page is for operators who write these objects.`;
+  const intro = `This page lists the fields of all kinds of ${group}. The page is for operators who write objects of this API group.`;
   return `${intro}\n\n${note}\`\`\`sh\nkubectl explain ${kind}\n\`\`\`\n`;
 }

@@ -71,7 +71,7 @@ export function keyReferenceFiles(): ReadonlyMap<string, string> {
   const text = [
     GENERATED,
     '# Labels and annotations\n',
-    'This page lists every label and annotation that the controllers read or write. The page is for operators, and for authors of tools that read these keys.\n',
+    'This page lists every label and annotation that the controllers read or write. The page is for operators, and for authors of tools that read labels and annotations.\n',
     '```sh\nkubectl get machines -L node,name,machine-template-hash\n```\n',
     ...sections,
   ];

@@ -24,12 +24,12 @@ export const Annotations = {
   TraceId: 'trace.machine.sapcloud.io/id',
   /**
    * On a MachineClass, provider IDs separated by commas. The listed VMs are orphans in quarantine. mcm deletes none of
-   * these VMs until an operator decides. Only in mcm.
+   * the listed VMs until an operator decides. Only in mcm.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /**
    * On a MachineClass, provider IDs separated by commas. An operator writes the annotation to release VMs from
-   * quarantine. The machine controller then drains and deletes the VMs. Only in mcm.
+   * quarantine. The machine controller drains and deletes the released VMs. Only in mcm.
    */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
@@ -63,8 +63,8 @@ export const Annotations = {
    */
   Quota: 'capacity.machine.sapcloud.io/quota',
   /**
-   * On a MachineClass, MachineDeployment, MachineSet or Machine, a JSON list. mcm uses these alternative offerings for
-   * new VMs if the cloud has no capacity. Only in mcm.
+   * On a MachineClass, MachineDeployment, MachineSet or Machine, a JSON list. mcm uses the alternative offerings in the
+   * list for new VMs if the cloud has no capacity. Only in mcm.
    */
   CapacityAlternatives: 'capacity.machine.sapcloud.io/alternatives',
   /**
@@ -74,17 +74,17 @@ export const Annotations = {
   CapacityOffering: 'capacity.machine.sapcloud.io/offering',
   /**
    * On a MachineDeployment, a JSON list. Each entry contains the name of a zone, and the changes to the provider spec
-   * for this zone. The manager spreads new machines across these zones. Only in mcm.
+   * for this zone. The manager spreads new machines across the zones. Only in mcm.
    */
   Zones: 'zones.machine.sapcloud.io/zones',
   /**
-   * On a MachineDeployment, names of zones separated by commas. The manager replaces the machines of these zones with
-   * machines in the other zones. `mcm zone evacuate` writes this annotation. Only in mcm.
+   * On a MachineDeployment, names of zones separated by commas. The manager moves the machines of the listed zones to
+   * the other zones. `mcm zone evacuate` writes the annotation. Only in mcm.
    */
   ZonesEvacuated: 'zones.machine.sapcloud.io/evacuated',
   /**
    * On a MachineDeployment, entries `<zone>=<RFC 3339>`, written by the manager. All machines of the zone became
-   * unreachable at this time, so the manager creates no machines there. Only in mcm.
+   * unreachable at the time, so the manager creates no machines in the zone. Only in mcm.
    */
   ZonesStandby: 'zones.machine.sapcloud.io/standby',
   /**
@@ -93,8 +93,8 @@ export const Annotations = {
    */
   ZonesShort: 'zones.machine.sapcloud.io/short',
   /**
-   * On a MachineDeployment, an integer or a percentage. During a rollout, at most this number of machines of each zone
-   * may be missing. `maxUnavailable` of the deployment also applies. Only in mcm.
+   * On a MachineDeployment, an integer or a percentage. The value limits the number of missing machines of each zone
+   * during a rollout. `maxUnavailable` of the deployment also applies. Only in mcm.
    */
   ZonesMaxUnavailable: 'zones.machine.sapcloud.io/max-unavailable',
   /**
@@ -110,8 +110,8 @@ export const Annotations = {
   /** On a Machine, a text that states why the MachineSet chose the zone of the machine. Only in mcm. */
   ZoneReason: 'zones.machine.sapcloud.io/reason',
   /**
-   * On a MachineDeployment, an integer. In addition to the replicas, mcm keeps this number of warm machines for a
-   * scale-up. Only in mcm.
+   * On a MachineDeployment, an integer. The value is the number of warm machines that mcm keeps for a scale-up, in
+   * addition to the replicas. Only in mcm.
    */
   WarmMachines: 'warm.machine.sapcloud.io/machines',
   /**
@@ -139,30 +139,30 @@ export const Annotations = {
   /** On a Machine, a Go duration: the time from the creation of the Machine until its first join. Only in mcm. */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
   /**
-   * On a Machine, an RFC 3339 time. Until this time, an unhealthy machine does not become `Failed`. The
+   * On a Machine, an RFC 3339 time. Before the time, an unhealthy machine does not become `Failed`. The
    * machine-config-controller writes the annotation while it updates the node. Only in mcm.
    */
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
   /** On a Node, a text that states why the in-place update of the Node failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
   /**
-   * On a MachineDeployment, an integer or a percentage. The rollout of a new template first creates this number of
-   * canaries. Only in mcm.
+   * On a MachineDeployment, an integer or a percentage. The value is the number of canaries that the rollout of a new
+   * template creates first. Only in mcm.
    */
   RolloutCanary: 'rollout.machine.sapcloud.io/canary',
   /**
-   * On a MachineDeployment, a Go duration. The rollout continues when the canaries have been available for this time.
-   * Only in mcm.
+   * On a MachineDeployment, a Go duration. The rollout continues when the canaries have been available for the duration
+   * in the annotation. Only in mcm.
    */
   RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
   /**
    * On a MachineDeployment, a Go duration. The next batch of a rollout starts when all new machines have been available
-   * for this time. Only in mcm.
+   * for the duration in the annotation. Only in mcm.
    */
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
   /**
    * On a MachineDeployment, an integer or a percentage. If the cloud has no capacity for `maxSurge`, a rolling update
-   * continues with this surge, which is smaller than `maxSurge`. Only in mcm.
+   * continues with the smaller surge in the annotation. Only in mcm.
    */
   RolloutMinSurge: 'rollout.machine.sapcloud.io/min-surge',
   /**
@@ -187,12 +187,12 @@ export const Annotations = {
   RolloutCanaryPodsSeen: 'rollout.machine.sapcloud.io/canary-pods-seen',
   /**
    * On a MachineDeployment, a duration such as `1h`. mcm removes each deletion mark of the autoscaler that is older
-   * than this duration, and keeps the marked machine. Only in mcm.
+   * than the duration, and keeps the marked machine. Only in mcm.
    */
   MarkExpiry: 'deployment.machine.sapcloud.io/mark-expiry',
   /**
    * On a MachineDeployment, the time at which the manager last removed expired deletion marks of the autoscaler. The
-   * manager writes this time before it removes the marks. Only in mcm.
+   * manager writes the annotation before it removes the marks. Only in mcm.
    */
   MarksExpired: 'deployment.machine.sapcloud.io/marks-expired',
   /**
@@ -201,8 +201,8 @@ export const Annotations = {
    */
   RolloutOnCannotUpdateInPlace: 'rollout.machine.sapcloud.io/on-cannot-update-in-place',
   /**
-   * On a MachineDeployment, the failed machines that paused the rollout, in the format `name~uid,…`. These machines do
-   * not pause the rollout again. Only in mcm.
+   * On a MachineDeployment, the failed machines that paused the rollout, in the format `name~uid,…`. The listed
+   * machines do not pause the rollout again. Only in mcm.
    */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**
@@ -212,17 +212,17 @@ export const Annotations = {
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
    * On a MachineDeployment, MachineClass or MachineConfigPool, in the format `<five cron fields> <time zone>
-   * <duration>; …`. A rollout replaces or updates machines only in these windows. Only in mcm.
+   * <duration>; …`. A rollout replaces or updates machines only in its windows. Only in mcm.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
   /**
    * On a MachineDeployment, MachineClass or MachineConfigPool, in the format `<from>/<until> <reason>; …` with RFC 3339
-   * times. Rollouts change nothing during these times. Only in mcm.
+   * times. Rollouts change nothing during a freeze. Only in mcm.
    */
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
   /**
-   * On a MachineDeployment or MachineConfigPool, an RFC 3339 time. Until this time, the rollout ignores windows,
-   * freezes and postponed nodes. Only in mcm.
+   * On a MachineDeployment or MachineConfigPool, an RFC 3339 time. Until the time in the annotation, the rollout
+   * ignores windows, freezes and postponed nodes. Only in mcm.
    */
   RolloutOpenUntil: 'rollout.machine.sapcloud.io/open-until',
   /**
@@ -231,8 +231,8 @@ export const Annotations = {
    */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
-   * On a Node, a template hash. The in-place update of the Node applies this template. The value is empty if the
-   * in-place update has ended and its template is obsolete. Only in mcm.
+   * On a Node, a template hash. The in-place update of the Node applies the template with the hash. The value is empty
+   * if the in-place update has ended and its template is obsolete. Only in mcm.
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /**
@@ -258,8 +258,8 @@ export const Annotations = {
   /** On a Node, with any value; mcm writes `1`. The Node belongs to no Machine, and mcm does not change the Node. */
   NotManagedByMCM: 'node.machine.sapcloud.io/not-managed-by-mcm',
   /**
-   * On a MachineDeployment, in the format `m1~t1,m2` with RFC 3339 times. The next scale-in deletes these machines. The
-   * manager adds the current time to a name without a time.
+   * On a MachineDeployment, in the format `m1~t1,m2` with RFC 3339 times. The next scale-in deletes the listed
+   * machines. The manager adds the current time to a name without a time.
    */
   TriggerDeletion: 'node.machine.sapcloud.io/trigger-deletion-by-mcm',
   /**
@@ -274,13 +274,13 @@ export const Annotations = {
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
    * On a MachineDeployment, an RFC 3339 time: the last change of the replicas by the autoscaler. On a MachineSet, the
-   * manager deletes machines that the autoscaler named up to this time.
+   * manager deletes machines that the autoscaler named up to the time in the annotation.
    */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
   /** On a Machine, the RFC 3339 time at which the cluster autoscaler decided to remove the machine. */
   MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',
   /**
-   * On a Machine, an RFC 3339 time. At this time, the manager saw the scale-in that names the machine, so a later
+   * On a Machine, an RFC 3339 time. The time is when the manager saw the scale-in that names the machine, so a later
    * increase of the replicas does not cancel the deletion. Only in mcm.
    */
   ScaleInSeen: 'node.machine.sapcloud.io/scale-in-seen',
@@ -295,12 +295,12 @@ export const Annotations = {
    */
   Preserve: 'node.machine.sapcloud.io/preserve',
   /**
-   * On a Machine, the last value of the preserve annotation of its Node, possibly empty. mcm uses this value to detect
+   * On a Machine, the last value of the preserve annotation of its Node, possibly empty. mcm uses the value to detect
    * that a user removed the annotation from the Node.
    */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
   /**
-   * On a Machine, or on a MachineClass for all its machines, `Force`, `Quarantine`, `Hold` or `Fail`. mcm applies this
+   * On a Machine, or on a MachineClass for all its machines, `Force`, `Quarantine`, `Hold` or `Fail`. mcm applies the
    * policy if a drain exceeds its time limit. Only in mcm.
    */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
@@ -310,7 +310,7 @@ export const Annotations = {
    */
   DrainRules: 'node.machine.sapcloud.io/drain-rules',
   /**
-   * On a Machine, or on a MachineClass for all its machines, a duration. This drain timeout applies to a machine that
+   * On a Machine, or on a MachineClass for all its machines, a duration. The drain timeout applies to a machine that
    * mcm deletes because it is unhealthy. Only in mcm.
    */
   RepairDrainTimeout: 'node.machine.sapcloud.io/repair-drain-timeout',
@@ -336,17 +336,17 @@ export const Annotations = {
   Undrained: 'node.machine.sapcloud.io/undrained',
   /**
    * On a Machine, with the value `true`. The drain of the machine created EvictionRequests for pods. If the drain ends
-   * early, the machine controller deletes these requests. Only in mcm.
+   * early, the machine controller deletes the EvictionRequests. Only in mcm.
    */
   EvictionRequests: 'node.machine.sapcloud.io/eviction-requests',
   /**
-   * On a Machine, in the format `<RFC 3339> <key>,…`. Since this time, the Node of the machine has the listed taints
+   * On a Machine, in the format `<RFC 3339> <key>,…`. Since the time, the Node of the machine has the listed taints
    * `readiness.k8s.io/*`. The machine does not count as available. Only in mcm.
    */
   AwaitsReadiness: 'node.machine.sapcloud.io/awaits-readiness',
   /**
    * On a MachineClass or a Machine, hooks in the format `<stage> <name> <owner> <timeout> Continue|Block; …`. A hook is
-   * a step of another program, and the machine waits for this step. Only in mcm.
+   * a step of another program, and the machine waits for the step. Only in mcm.
    */
   Hooks: 'node.machine.sapcloud.io/hooks',
   /**
@@ -371,8 +371,8 @@ export const Annotations = {
   /** On a Node, `true`: mcm set `scale-down-disabled`, and removes the annotation later. */
   ScaleDownDisabledByMCM: 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm',
   /**
-   * On a Node, `true`: the machine-config-controller set `scale-down-disabled` for the update of the Node, and
-   * removes it afterwards.
+   * On a Node, `true`: the machine-config-controller set `scale-down-disabled` for the update of the Node, and removes
+   * the annotation afterwards.
    */
   ScaleDownDisabledByMCC: 'machineconfiguration.openshift.io/scale-down-disabled-by-mcc',
   /**
@@ -390,8 +390,8 @@ export const Annotations = {
    */
   ConfigDaemonReason: 'machineconfiguration.openshift.io/reason',
   /**
-   * On a MachineDeployment, written by the machine-config-controller: its rollouts wait until new machines have
-   * applied the configuration of this pool.
+   * On a MachineDeployment, written by the machine-config-controller: its rollouts wait until new machines have applied
+   * the configuration of the pool.
    */
   ConfigAwaitedByPool: 'machineconfiguration.openshift.io/awaited-by-pool',
   /**
@@ -406,7 +406,7 @@ export const Annotations = {
   ConfigApplied: 'machineconfiguration.openshift.io/config-applied',
   /**
    * On a MachineClass, JSON of the last valid provider spec. While the current provider spec is invalid, the machine
-   * controller uses this spec to delete VMs. Only in mcm.
+   * controller uses the former spec to delete VMs. Only in mcm.
    */
   FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
   /** On a MachineDeployment or MachineSet, a decimal: the revision of the rollout. */
@@ -422,10 +422,10 @@ export const Annotations = {
   MaxReplicas: 'deployment.kubernetes.io/max-replicas',
   /** On a MachineSet, `True`: its Nodes have the taint `PreferNoSchedule`. */
   PreferNoSchedule: 'deployment.machine.sapcloud.io/prefer-no-schedule',
-  /** On a MachineDeployment or MachineSet. A user writes this annotation to request the end of the object's freeze. */
+  /** On a MachineDeployment or MachineSet. A user writes the annotation to request the end of the object's freeze. */
   Unfreeze: 'safety.machine.sapcloud.io/unfreeze',
   /**
-   * The last applied configuration, which `kubectl apply` writes. mcm never copies this annotation from a
+   * The last applied configuration, which `kubectl apply` writes. mcm never copies the annotation from a
    * MachineDeployment to its MachineSets.
    */
   LastAppliedConfiguration: 'kubectl.kubernetes.io/last-applied-configuration',

@@ -112,7 +112,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. The manager removes the condition InvalidSpec when the spec is valid. The original MCM does not have this condition.',
+      'The spec is invalid. The manager removes the condition InvalidSpec when the spec is valid. The original MCM does not have the condition.',
     reasons: {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
@@ -132,7 +132,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutBlocked: {
     means:
-      'The rollout is blocked until a user acts. The manager removes the condition RolloutBlocked when the rollout continues. The original MCM does not have this condition.',
+      'The rollout is blocked until a user acts. The manager removes the condition RolloutBlocked when the rollout continues. The original MCM does not have the condition.',
     reasons: {
       PausedOnFailure: {
         status: 'True',
@@ -170,7 +170,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   Ready: {
     means:
-      'True when all machines have the current template and are available. Tools can wait for the condition `Ready`. The condition exists only with the flag `--ready-condition`. The original MCM does not have this condition.',
+      'True when all machines have the current template and are available. Tools can wait for the condition `Ready`. The condition exists only with the flag `--ready-condition`. The original MCM does not have the condition.',
     reasons: {
       Complete: { status: 'True', means: 'All machines have the current template and are available.' },
       Incomplete: { status: 'False', means: 'Some machines are missing, are unavailable, or have an older template.' },
@@ -179,7 +179,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   Stalled: {
     means:
-      'True when a user must fix a problem before the deployment can become ready. The condition exists only with the flag `--ready-condition`, and only while the problem exists. The original MCM does not have this condition.',
+      'True when a user must fix a problem before the deployment can become ready. The condition exists only with the flag `--ready-condition`, and only while the problem exists. The original MCM does not have the condition.',
     reasons: {
       InvalidSpec: {
         status: 'True',
@@ -200,7 +200,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a window, the end of a freeze, postponed nodes, or the rollout budget of a fleet. The manager removes the condition RolloutWaiting when the rollout continues. The original MCM does not have this condition.',
+      'The rollout waits for a window, the end of a freeze, postponed nodes, or the rollout budget of a fleet. The manager removes the condition RolloutWaiting when the rollout continues. The original MCM does not have the condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',
@@ -242,12 +242,12 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines. The manager removes the condition ReplacementHeld when it replaces machines again. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines. The manager removes the condition ReplacementHeld when it replaces machines again. The original MCM does not have the condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
   InputIgnored: {
     means:
-      'The manager ignores an invalid field or annotation and applies all other fields. The manager removes the condition InputIgnored when all fields and annotations are valid. The original MCM does not have this condition.',
+      'The manager ignores an invalid field or annotation and applies all other fields. The manager removes the condition InputIgnored when all fields and annotations are valid. The original MCM does not have the condition.',
     reasons: {
       AnnotationNotUnderstood: {
         status: 'True',
@@ -283,12 +283,12 @@ export const SET_CONDITIONS = {
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. The manager removes the condition InvalidSpec when the spec is valid. The original MCM does not have this condition.',
+      'The spec is invalid. The manager removes the condition InvalidSpec when the spec is valid. The original MCM does not have the condition.',
     reasons: { ValidationFailed: INVALID_FIELD, ClassNotFound: CLASS_NOT_FOUND },
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines of this set, which has no deployment. The manager removes the condition ReplacementHeld when it replaces machines again. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines of a set without a deployment. The manager removes the condition ReplacementHeld when it replaces machines again. The original MCM does not have the condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
@@ -297,13 +297,13 @@ export const SET_CONDITIONS = {
 export const MACHINE_CONDITIONS = {
   DrainFailed: {
     means:
-      'The machine is being deleted, and mcm ended its drain without success. mcm keeps the VM. The condition exists only with the undrainable policy `Fail`. The original MCM does not have this condition.',
+      'The machine is being deleted, and mcm ended its drain without success. mcm keeps the VM. The condition exists only with the undrainable policy `Fail`. The original MCM does not have the condition.',
     reasons: {
       DrainTimeoutExpired: {
         status: 'True',
         means:
           'Pods remained on the node after the drain timeout. The message of the condition names the remaining pods.',
-        help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`. The deletion of the machine then continues.',
+        help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`. After the end of the pods, the deletion of the machine continues.',
       },
     },
   },

@@ -485,7 +485,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'A field of the object is missing or of the wrong type. The message of the event lists the invalid fields. The controllers ignore the object.',
-    help: 'Correct the fields that the message of the event names. The CRDs of this version refuse objects with invalid fields.',
+    help: 'Correct the fields that the message of the event names. The CRDs of this mcm version refuse objects with invalid fields.',
   },
 } as const satisfies Record<string, EventMeaning>;
 

@@ -5,9 +5,15 @@
 export const Labels = {
   /** On a Machine: the name of its Node. The machine controller writes the label when it knows the VM. */
   Node: 'node',
-  /** On a Node: the name of its Machine. The controllers find the Machine by this label if the Machine has no label `node`. */
+  /**
+   * On a Node: the name of its Machine. The controllers find the Machine by the label if the Machine has no label
+   * `node`.
+   */
   MachineName: 'node.gardener.cloud/machine-name',
-  /** On a Machine, from the template: the name of the MachineDeployment. Metrics and the replacement limit use this name. */
+  /**
+   * On a Machine, from the template: the name of the MachineDeployment. Metrics and the replacement limit use the name
+   * in the label.
+   */
   DeploymentName: 'name',
   /**
    * On a MachineSet, its selector, its template and its Machines: the hash of the template. Each revision of a
@@ -34,8 +40,8 @@ export const Labels = {
   /** On a Node, with any value. The manager (`Auto`) or a user (`Manual`) selected the Node for an update in place. */
   SelectedForUpdate: 'node.machine.sapcloud.io/selected-for-update',
   /**
-   * On a Node, with the value `true` or a time in seconds since 1970. A rollout does not replace or update the Node
-   * until this time or until a user removes the label. The rollout continues with other Nodes.
+   * On a Node, with the value `true` or a time in seconds since 1970. Until the time, or until a user removes the
+   * label, a rollout does not change the Node. The rollout continues with other Nodes.
    */
   RolloutPostpone: 'rollout.machine.sapcloud.io/postpone',
   /** On a Pod, with the value `true`. The readiness of the Pod does not stop a rollout after the soak time of canaries. */

@@ -139,7 +139,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   Internal: {
     means:
-      'The cloud reported an internal error, or its response is invalid. As in the original, the drivers of the clouds also use this code for refused credentials.',
+      'The cloud reported an internal error, or its response is invalid. As in the original, the drivers of the clouds also use `Internal` for refused credentials.',
     help: 'If the error repeats, follow the runbook McmCloudCallsFail.',
   },
   Unavailable: {

@@ -57,7 +57,7 @@ export const machineClassSchema = crd(
     ),
     secretRef: optional(
       secretReferenceSchema(
-        'Secret with the user data. If credentialsSecretRef is absent, this Secret also contains the credentials.',
+        'Secret with the user data. If credentialsSecretRef is absent, the Secret of secretRef also contains the credentials.',
       ),
     ),
     credentialsSecretRef: optional(

@@ -83,7 +83,7 @@ const inPlaceUpdateSchema = crd(
     ...budget(DEFAULT_IN_PLACE_UPDATE),
     orchestrationType: z.enum(ORCHESTRATION_TYPES, { error: 'must be Auto or Manual' }).meta({
       description:
-        'Auto: the manager selects the nodes for an in-place update. Manual: a user selects these nodes with a label.',
+        'Auto: the manager selects the nodes for an in-place update. Manual: a user selects the nodes with a label.',
     }),
   }),
   { description: 'Limits of an in-place update.', 'x-kubernetes-validations': BUDGET_RULES },

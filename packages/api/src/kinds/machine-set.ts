@@ -25,7 +25,7 @@ export const machineSetSpecSchema = crd(
       ),
     ),
     autoPreserveFailedMachineMax: optional(
-      count('Maximum number of Failed machines that mcm preserves automatically in this MachineSet.'),
+      count('Maximum number of Failed machines that mcm preserves automatically in the MachineSet.'),
     ),
   }),
   { description: 'Desired state of the MachineSet.', 'x-kubernetes-validations': SELECTOR_RULES },

@@ -37,7 +37,7 @@ const MACHINE_CONFIGURATION = {
   ),
   nodeConditions: optional(
     text(
-      'Comma-separated types of node conditions. The machine is unhealthy if one of these conditions is not `False`. Default: `--node-conditions`.',
+      'Comma-separated types of node conditions. The machine is unhealthy if a condition in nodeConditions is not `False`. Default: `--node-conditions`.',
     ),
   ),
 };

@@ -84,7 +84,7 @@ export const labelSelectorSchema = crd(
   }),
   {
     description:
-      'Selects the machines of this object by their labels. The labels of the template must match the selector.',
+      'Selects the machines of the object by their labels. The labels of the template must match the selector.',
     'x-kubernetes-map-type': 'atomic',
   },
 );

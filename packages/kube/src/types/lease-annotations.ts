@@ -1,7 +1,7 @@
 /** The annotations of Leases. A Lease of leader election has the first four, and a peer Lease of a fleet has the others. */
 export const LeaseAnnotations = {
   /**
-   * On a Lease: version and identity of its holder at the time of the write. Other candidates do not remove this
+   * On a Lease: version and identity of its holder at the time of the write. Other candidates do not remove the
    * annotation.
    */
   HolderVersion: 'holder-version',

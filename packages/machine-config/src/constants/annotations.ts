@@ -8,8 +8,8 @@ export const ConfigAnnotations = {
    */
   GeneratedByControllerVersion: 'machineconfiguration.openshift.io/generated-by-controller-version',
   /**
-   * On the ControllerConfig: the version of the program that wrote the object. This version must equal the version of
-   * the controller.
+   * On the ControllerConfig: the version of the program that wrote the object. The version in the annotation must equal
+   * the version of the controller.
    */
   GeneratedByVersion: 'machineconfiguration.openshift.io/generated-by-version',
   /**

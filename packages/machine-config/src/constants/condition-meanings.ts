@@ -9,7 +9,7 @@ const SELECTS_ALL = {
 const OPEN_UNTIL = 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` on the pool.';
 const CLAIMED = {
   status: 'True',
-  means: 'Several custom pools select the same nodes. No pool updates these nodes.',
+  means: 'Several custom pools select the same nodes. No pool updates nodes that several custom pools select.',
   help: 'Change the labels of the nodes or `spec.nodeSelector` of the pools, so that one custom pool selects each node.',
 } as const;
 const CANNOT_BE_APPLIED = {
@@ -104,8 +104,7 @@ export const POOL_CONDITIONS = {
     },
   },
   MachineRefResolved: {
-    means:
-      'Whether the controller found the machines of `spec.machineRefs`. The original does not have this condition.',
+    means: 'Whether the controller found the machines of `spec.machineRefs`. The original does not have the condition.',
     reasons: {
       Found: { status: 'True', means: 'The controller found all machines.' },
       NotFound: {
@@ -133,7 +132,7 @@ export const POOL_CONDITIONS = {
   },
   RequiresReplacement: {
     means:
-      'mcm replaces machines, so that the nodes of the pool get the target configuration. The original does not have this condition.',
+      'mcm replaces machines, so that the nodes of the pool get the target configuration. The original does not have the condition.',
     reasons: {
       '': { status: 'False', means: 'No replacement is necessary.' },
       Replace: { status: 'True', means: '`updateStrategy` is `Replace`.' },
@@ -141,7 +140,7 @@ export const POOL_CONDITIONS = {
     },
   },
   RolloutHalted: {
-    means: 'The rollout stopped, and the pool updates no further node. The original does not have this condition.',
+    means: 'The rollout stopped, and the pool updates no further node. The original does not have the condition.',
     reasons: {
       '': { status: 'False', means: 'The rollout continues.' },
       NodesDegraded: {
@@ -153,7 +152,7 @@ export const POOL_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a rollout window, for the end of a freeze, or for nodes with a postponed update. The original does not have this condition.',
+      'The rollout waits for a rollout window, for the end of a freeze, or for nodes with a postponed update. The original does not have the condition.',
     reasons: {
       '': { status: 'False', means: 'The rollout may continue.' },
       OutsideWindow: { status: 'True', means: 'No rollout window of the pool is open.', help: OPEN_UNTIL },
@@ -171,7 +170,7 @@ export const POOL_CONDITIONS = {
     },
   },
   NodesClaimed: {
-    means: 'Other custom pools select nodes of the pool. The original does not have this condition.',
+    means: 'Other custom pools select nodes of the pool. The original does not have the condition.',
     reasons: {
       '': { status: 'False', means: 'No other pool selects nodes of the pool.' },
       AmbiguousMembership: CLAIMED,
@@ -179,7 +178,7 @@ export const POOL_CONDITIONS = {
   },
   WritesForbidden: {
     means:
-      'The controller does not have a permission that it needs for its writes. The original does not have this condition.',
+      'The controller does not have a permission that it needs for its writes. The original does not have the condition.',
     reasons: {
       '': { status: 'False', means: 'The controller has the missing permission again.' },
       RoleLacksPermission: {
@@ -190,7 +189,7 @@ export const POOL_CONDITIONS = {
     },
   },
   SettingsInvalid: {
-    means: 'Whether the settings of the rollout are invalid. The original does not have this condition.',
+    means: 'Whether the settings of the rollout are invalid. The original does not have the condition.',
     reasons: {
       '': { status: 'False', means: 'The settings are valid again.' },
       CannotBeApplied: CANNOT_BE_APPLIED,
@@ -202,7 +201,7 @@ export const POOL_CONDITIONS = {
     },
   },
   CanaryPassed: {
-    means: 'Whether the canaries of the pool have the target configuration. The original does not have this condition.',
+    means: 'Whether the canaries of the pool have the target configuration. The original does not have the condition.',
     reasons: {
       Waiting: { status: 'False', means: 'Some canaries do not have the target configuration, or are not Ready.' },
       Updated: {
@@ -281,7 +280,7 @@ export const NODE_CONFIG_CONDITIONS = {
   },
   UnknownFields: {
     means:
-      'The object has unknown fields. The condition is absent if the object has no unknown fields. The original does not have this condition.',
+      'The object has unknown fields. The condition is absent if the object has no unknown fields. The original does not have the condition.',
     reasons: {
       Ignored: {
         status: 'True',

@@ -91,7 +91,7 @@ export const controllerConfigSchema = crd(
   }),
   {
     description:
-      'Variables for all templates of MachineConfigs. The cluster has one object of this kind, machine-config-controller.',
+      'Variables for all templates of MachineConfigs. The cluster has one ControllerConfig, machine-config-controller.',
   },
 );
 

@@ -35,7 +35,7 @@ export const conditions = (description: string) =>
   optional(crd(z.array(conditionSchema), { description, 'x-kubernetes-list-type': 'atomic' }));
 
 export const observedGeneration = () =>
-  optional(int64('Generation of the spec from which the controller derived this status.'));
+  optional(int64('Generation of the spec from which the controller derived the status.'));
 
 /** Returns the schema of an object that is stored unchanged. */
 export const rawObject = (description: string) =>
