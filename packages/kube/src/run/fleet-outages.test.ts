@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, expect, test } from 'vitest';
 import { assigned } from '../fleet/peers/assignment.ts';
-import { FleetRig, type Replica } from './fleet-rig.testing.ts';
+import { BEAT_MS, FleetRig, type Replica } from './fleet-rig.testing.ts';
 
 const CLUSTERS = ['c1', 'c2', 'c3', 'c4'];
 
@@ -42,7 +42,7 @@ test.each(['hangs', 'is refused'] as const)(
     expect(await rig.holder('c1')).toBe(other.name);
     const before = await rig.beats('c1');
     await rig.clock.advance(10_000);
-    expect(await rig.beats('c1')).toBe((before ?? 0) + 10);
+    expect(await rig.beats('c1')).toBe((before ?? 0) + 10_000 / BEAT_MS);
     const status = await statusOf(owner, 'c1');
     expect(status).toMatchObject({ state: 'elsewhere', assigned: other.name });
     expect(status?.error).toContain('the API server of the cluster does not answer');
@@ -63,7 +63,7 @@ test('a replica whose connection leads to another cluster after the outage does 
   const before = (await rig.beats('c1')) ?? 0;
   await rig.clock.advance(120_000);
   expect(await rig.holder('c1')).toBe(other.name);
-  expect(await rig.beats('c1')).toBe(before + 120);
+  expect(await rig.beats('c1')).toBe(before + 120_000 / BEAT_MS);
   expect(await rig.beats('stranger')).toBeUndefined();
   rig.heal('c1');
   await rig.clock.advance(60_000);
@@ -93,7 +93,7 @@ test('a replica ends a cluster of a folder too, although the replica cannot rele
   expect((await statusOf(other, 'one'))?.state).toBe('serving');
   const before = await rig.beats('c1');
   await rig.clock.advance(10_000);
-  expect(await rig.beats('c1')).toBe((before ?? 0) + 10);
+  expect(await rig.beats('c1')).toBe((before ?? 0) + 10_000 / BEAT_MS);
   rig.heal('c1');
   await rig.clock.advance(90_000);
   expect((await statusOf(owner, 'one'))?.state).toBe('serving');
@@ -115,7 +115,7 @@ test('a replica keeps a cluster that no other replica reaches, and the cluster i
   expect(await rig.holder('c1')).toBe(owner.name);
   const beats = await rig.beats('c1');
   await rig.clock.advance(10_000);
-  expect(await rig.beats('c1')).toBe((beats ?? 0) + 10);
+  expect(await rig.beats('c1')).toBe((beats ?? 0) + 10_000 / BEAT_MS);
 });
 
 test('a replica tries again soon after a long outage of an API server', async () => {
@@ -182,6 +182,6 @@ test('an API server that does not answer takes a slot of all clusters for at mos
   const before = await beats();
   await rig.clock.advance(20_000);
   const written = (await beats()).map((count, index) => count - (before[index] ?? 0));
-  expect(written.every((count) => count >= 18)).toBe(true);
+  expect(written.every((count) => count >= 18_000 / BEAT_MS)).toBe(true);
   expect(await a.states()).toContain('c2 serving');
 });

@@ -47,8 +47,8 @@ const SEED = 'seed';
 const CACHED = 'cached';
 /** The rig sends a late write of a unit this time after the end of the unit, in milliseconds. */
 const LATE_MS = 20_000;
-/** Interval between two writes of a unit. */
-const BEAT_MS = 1_000;
+/** Interval between two writes of a unit. Shorter intervals would take most of the time of the tests. */
+export const BEAT_MS = 2_000;
 
 /** The test binary. The unit of this binary writes to both clusters each second. */
 const demo: BinaryDefinition<Record<never, never>> = {
