@@ -1,3 +1,4 @@
+import { sampled } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { again, seedsOf } from '../suites/seeds.testing.ts';
 import { playFleet } from './fleet-history.ts';
@@ -7,7 +8,7 @@ const DELETIONS = [15, 25, 113];
 /** The seeds of histories in which quiet clusters have longer Leases. */
 const QUIET = [4, 8];
 
-test.each(seedsOf('fleet-mode', 5, [...DELETIONS, ...QUIET]))(
+test.each(seedsOf('fleet-mode', 5, [...sampled(DELETIONS, 3), ...sampled(QUIET, 2)]))(
   '$suite $seed: each cluster is served in time, and no VM is lost, doubled or undrained',
   async (one) => {
     const { violations, story } = await playFleet(one);

@@ -1,5 +1,6 @@
 import { type MachineDeployment, machineDeployments } from '@mcm/api';
 import { type ConfigMap, configMaps, LeaseAnnotations, type Transport, type TransportRequest } from '@mcm/kube';
+import { isThorough } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { answerOf } from '../network/answer.ts';
 import { FleetWorld } from './fleet-world.ts';
@@ -61,7 +62,8 @@ const forgetsCanaries = (transport: Transport): Transport => {
   };
 };
 
-test.each<[what: string, defect: FleetDefect['seed'], violation: RegExp]>([
+// These tests verify the verifier.
+test.runIf(isThorough).each<[what: string, defect: FleetDefect['seed'], violation: RegExp]>([
   ['misreads the limit', misreadsLimit, /^[234] clusters have a claim: .*; the limit is 1$/],
   ['treats each claim as written', believesClaims, /without a claim of the rollout budget$/],
   ['does not record the rollouts of canary clusters', forgetsCanaries, /get a claim while the canary clusters c1/],
