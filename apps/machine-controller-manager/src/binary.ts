@@ -1,6 +1,7 @@
-import { crds, Finalizers, machineDeployments, machineSets, machines } from '@mcm/api';
+import { crds, Finalizers, machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
 import {
   checkSafeguardFlags,
+  hasReplicas,
   journalFlags,
   journalOf,
   journalPage,
@@ -194,6 +195,14 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     deletion: {
       finalizer: Finalizers.FleetManager,
       content: [{ definition: machineDeployments }, { definition: machineSets }, { definition: machines }],
+    },
+    hibernation: {
+      content: [
+        { definition: machineDeployments, busy: hasReplicas },
+        { definition: machineSets, busy: hasReplicas },
+        { definition: machines, busy: () => true },
+        { definition: machineClasses },
+      ],
     },
   },
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },

@@ -292,6 +292,7 @@ export {
   endpointFlag,
   endpointsInForce,
   type GivenSetting,
+  hasReplicas,
   MACHINE_FEATURES,
   type MachineController,
   type MachineControllerOptions,

@@ -1,5 +1,5 @@
 import { type Machine, machines, phaseOf } from '@mcm/api';
-import { FleetAnnotations, type KubeClient, type Lease, leases, namespaces } from '@mcm/kube';
+import { FleetAnnotations, type KubeClient, type Lease, LeaseAnnotations, leases, namespaces } from '@mcm/kube';
 import { age } from '../output/age.ts';
 import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
 
@@ -60,7 +60,7 @@ export async function clusterRows(
       running < own.length ? `${own.length - running} of ${own.length} machines are not Running` : '',
     ];
     const [manager = '-', controller = '-'] = held.map(
-      ({ identity, replica }) => replica?.replica ?? (identity || '-'),
+      ({ identity, replica, lease }) => replica?.replica ?? (identity || (isHibernated(lease) ? 'hibernated' : '-')),
     );
     return {
       cluster: name,
@@ -89,7 +89,12 @@ function heldBy(name: string, lease: Lease | undefined, replicas: readonly Repli
   return { name, lease, identity, replica: replicaOfHolder(identity, replicas) };
 }
 
+/** Returns true if a replica released the Lease because the cluster has no machines and no work. */
+const isHibernated = (lease: Lease | undefined): boolean =>
+  lease?.metadata.annotations?.[LeaseAnnotations.FleetHibernated] === String(lease?.spec?.leaseTransitions ?? 0);
+
 function leaseProblem({ name, lease, identity }: Held, now: Date): string {
+  if (identity === '' && isHibernated(lease)) return '';
   if (identity === '') return `no process holds the Lease ${name}`;
   const lateMs =
     now.getTime() - Date.parse(lease?.spec?.renewTime ?? '') - (lease?.spec?.leaseDurationSeconds ?? 0) * 1000;

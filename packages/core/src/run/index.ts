@@ -2,6 +2,7 @@ export { openTraces, type Traces, type TracesContext } from '../tracing/open.ts'
 export type { RolloutSources } from '../tracing/rollout.ts';
 export { buildMachineController, type MachineController } from './build.ts';
 export { MACHINE_FEATURES, machineDefaultsOf, machineFlags } from './flags.ts';
+export { hasReplicas } from './has-replicas.ts';
 export {
   type ConfiguredDriver,
   type MachineControllerSettings,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
-import { crds, Finalizers, machineClasses, machines } from '@mcm/api';
+import { crds, Finalizers, machineClasses, machineDeployments, machines } from '@mcm/api';
 import {
   type BinaryContext,
   type BinaryDefinition,
@@ -53,6 +53,7 @@ import {
   reachabilityOf,
   timeoutsOf,
 } from './flags.ts';
+import { hasReplicas } from './has-replicas.ts';
 
 /**
  * Name of the Lease and of the event source. The original uses the same name, so both programs never run at the same
@@ -135,6 +136,14 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
           { definition: machines },
           { definition: machineClasses },
           { definition: secrets, finalizer: Finalizers.Secret },
+        ],
+      },
+      hibernation: {
+        content: [
+          { definition: machines, busy: () => true },
+          { definition: machineDeployments, busy: hasReplicas },
+          { definition: machineClasses },
+          { definition: secrets },
         ],
       },
     },

@@ -223,7 +223,7 @@ export class Candidate {
     const { name } = this.#options.lease;
     const metadata = {
       ...this.#lease?.metadata,
-      ...this.#annotations(record.holder),
+      ...this.#annotations(record),
       ...this.#finalizers(record.holder),
     };
     const asked = new Age(this.#options.clock);
@@ -264,9 +264,15 @@ export class Candidate {
    * The leader adds its version and its flags, and the period in which no process held the Lease. A released Lease has
    * no version and no flags.
    */
-  #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
-    const { version, settings, annotations, identity, clock } = this.#options;
-    if (holder !== identity) return {};
+  #annotations({ holder, transitions }: ElectionRecord): {
+    readonly annotations?: Readonly<Record<string, string>>;
+  } {
+    const { version, settings, annotations, identity, clock, releasedAs } = this.#options;
+    if (holder !== identity) {
+      const mark = releasedAs?.();
+      if (mark === undefined) return {};
+      return { annotations: { ...this.#lease?.metadata.annotations, [mark]: String(transitions) } };
+    }
     const former = this.#lease;
     const isOurs = former === undefined || readRecord(former).holder === identity;
     const added = {

@@ -74,6 +74,11 @@ export interface ElectionOptions {
    * Additional annotations of the Lease while this process holds it. A released Lease keeps the additional annotations.
    */
   readonly annotations?: Readonly<Record<string, string>>;
+  /**
+   * Returns the name of an annotation that marks the release of the Lease. The value is the number of transitions, so
+   * the mark does not apply to later holders.
+   */
+  readonly releasedAs?: () => string | undefined;
   /** Keeps the Lease while its namespace is being deleted. Without `finalizer`, the API server deletes the Lease at once. */
   readonly finalizer?: LeaseFinalizer | undefined;
   /**

@@ -7,6 +7,7 @@
  * - `stopping`: the controllers end, and the Lease is released
  * - `failed`: stopped by an error; a retry follows
  * - `refused`: the discovery found the cluster without a usable kubeconfig
+ * - `hibernated`: no machines and no work, so no process holds the Lease and no connection to the cluster is open
  * - `handed-over`: the cluster has its own process, and no replica of the fleet serves the cluster
  */
 export type ClusterState =
@@ -17,6 +18,7 @@ export type ClusterState =
   | 'stopping'
   | 'failed'
   | 'refused'
+  | 'hibernated'
   | 'handed-over';
 
 export const CLUSTER_STATES: readonly ClusterState[] = [
@@ -27,6 +29,7 @@ export const CLUSTER_STATES: readonly ClusterState[] = [
   'stopping',
   'failed',
   'refused',
+  'hibernated',
   'handed-over',
 ];
 

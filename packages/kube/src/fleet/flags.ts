@@ -48,6 +48,10 @@ export const fleetFlags = flagGroup('Fleet mode', {
     default: 0,
     help: 'maximum estimated size of the caches of one cluster, in MiB; the fleet releases larger clusters; 0: no limit',
   }),
+  'fleet-hibernate-after': durationFlag({
+    default: 0,
+    help: 'close the connection to a cluster after this time without machines and work; 0: keep all connections',
+  }),
   'fleet-total-requests': integerFlag({
     min: 1,
     default: 200,
@@ -95,6 +99,9 @@ export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
       ? ['--observe-only is not available in the fleet mode; use the flag in a process with one cluster']
       : []),
     ...quietLeaseProblem(flags),
+    ...(flags['fleet-hibernate-after'] > 0 && flags['fleet-namespaces'] === ''
+      ? ['--fleet-hibernate-after needs --fleet-namespaces: a change in the seed wakes a hibernated cluster']
+      : []),
     ...(flags['fleet-cache-limit'] > 0 && flags['fleet-namespaces'] === ''
       ? ['--fleet-cache-limit needs --fleet-namespaces: the mark of a large cluster is an annotation of its namespace']
       : []),

@@ -7,6 +7,7 @@ import type { Logger } from '../contract/logger.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import type { ClusterState, ClusterStatus, FailureReason, Progress } from './cluster-state.ts';
 import { LeaseDeleted } from './deletion.ts';
+import type { Sleep } from './hibernation.ts';
 import { OtherCluster } from './identity.ts';
 import { type Member, versionOf } from './member.ts';
 import { Unreachable } from './reach.ts';
@@ -29,8 +30,11 @@ export interface ClusterRun {
   readonly signal: AbortSignal;
 }
 
-/** The end of a run. `empty` means that the namespace is being deleted and needs no controllers any more. */
-export type RunEnd = 'stopped' | 'empty';
+/**
+ * The end of a run. `empty` means that the namespace is being deleted and needs no controllers any more. A `Sleep` means
+ * that the cluster has no work until the sleep ends.
+ */
+export type RunEnd = 'stopped' | 'empty' | Sleep;
 
 /** Serves a cluster for one run. The promise rejects if the cluster must stop before the run ends. */
 type Serve = (run: ClusterRun) => Promise<RunEnd>;
@@ -102,6 +106,8 @@ export class ServedCluster {
   #empty = false;
   /** The state of a cluster with an error and without a member. */
   #unserved: 'refused' | 'handed-over' = 'refused';
+  /** The hibernation after the last run. */
+  #sleep: Sleep | undefined;
 
   constructor(name: string, parts: ServedClusterParts) {
     this.#name = name;
@@ -232,6 +238,13 @@ export class ServedCluster {
         continue;
       }
       const servedMs = await this.#once(this.#member, run.signal);
+      if (this.#sleep !== undefined) {
+        this.#set('hibernated');
+        await this.#sleep.woken;
+        this.#sleep = undefined;
+        failures = 0;
+        continue;
+      }
       if (run.signal.aborted || this.#empty) {
         failures = 0;
         continue;
@@ -300,8 +313,10 @@ export class ServedCluster {
     this.#silent = false;
     try {
       const end = await serve(this.#runOf(member, progress, signal));
-      if (!signal.aborted) this.#empty = end === 'empty';
-      if (!signal.aborted && !this.#empty) throw new Error('the controllers of the cluster ended unexpectedly');
+      if (typeof end === 'object') this.#sleep = end;
+      else if (!signal.aborted) this.#empty = end === 'empty';
+      if (!signal.aborted && !this.#empty && this.#sleep === undefined)
+        throw new Error('the controllers of the cluster ended unexpectedly');
     } catch (error) {
       if (!signal.aborted) {
         this.#silent = error instanceof Unreachable;

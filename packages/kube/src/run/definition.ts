@@ -10,6 +10,7 @@ import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { Program } from '../flags/parse-flags.ts';
 import type { RolloutPermit } from '../fleet/budget/permit.ts';
 import type { DeletionSettings } from '../fleet/deletion.ts';
+import type { HibernationSettings } from '../fleet/hibernation.ts';
 import type { RegionReach } from '../fleet/regions.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
@@ -96,6 +97,8 @@ export interface BinaryDefinition<F extends Flags> extends Program {
      * field.
      */
     readonly deletion?: DeletionSettings;
+    /** The objects that wake a hibernated cluster. A binary whose clusters never hibernate omits the field. */
+    readonly hibernation?: HibernationSettings;
   };
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;

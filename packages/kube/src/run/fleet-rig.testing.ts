@@ -42,6 +42,8 @@ export const FLEET_FINALIZER = 'example.com/fleet-demo';
 /** A ConfigMap with this finalizer needs the controllers of its namespace. */
 const WORK_FINALIZER = 'example.com/work';
 const WORK = 'work';
+/** A cluster with a Secret of this name never hibernates. */
+export const BUSY = 'busy';
 const SEED = 'seed';
 /** The unit of a cluster with this prefix has a cache with the ConfigMaps of its namespace. */
 const CACHED = 'cached';
@@ -61,6 +63,9 @@ const demo: BinaryDefinition<Record<never, never>> = {
   fleet: {
     without: [],
     deletion: { finalizer: FLEET_FINALIZER, content: [{ definition: configMaps, finalizer: WORK_FINALIZER }] },
+    hibernation: {
+      content: [{ definition: secrets, busy: ({ metadata }) => metadata.name === BUSY }],
+    },
   },
   units: ({ control, target, clock, namespace, runtime }) => [
     {

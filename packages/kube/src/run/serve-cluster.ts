@@ -8,6 +8,7 @@ import type { RolloutBudget } from '../fleet/budget/rollout-budget.ts';
 import { isEmpty, LeaseDeleted, NamespaceEmpty, refusesNewObjects, whenEmpty } from '../fleet/deletion.ts';
 import type { FleetFlags } from '../fleet/flags.ts';
 import { CacheSize, handOverLarge, registerCacheSize } from '../fleet/hand-over.ts';
+import { Hibernated, whenAsleep } from '../fleet/hibernation.ts';
 import { OtherCluster, recordedIdentity } from '../fleet/identity.ts';
 import { KeptSecret } from '../fleet/kept-secret.ts';
 import type { Member } from '../fleet/member.ts';
@@ -40,7 +41,7 @@ export interface SharedParts<F extends Flags> {
   readonly slots: Slots;
   /** Returns the milliseconds since the seed last answered a request of any cluster, or undefined without an answer. */
   readonly answeredMs: () => number | undefined;
-  readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration' | 'fleet-cache-limit'>;
+  readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration' | 'fleet-cache-limit' | 'fleet-hibernate-after'>;
   readonly book: LeaseBook | undefined;
   /** Returns an identity that no other run has. */
   readonly nextIdentity: () => string;
@@ -107,6 +108,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
         lease,
         signal,
         annotations: { [LeaseAnnotations.TargetClusterUid]: uid },
+        releasedAs: () => (ending.signal.reason instanceof Hibernated ? LeaseAnnotations.FleetHibernated : undefined),
         finalizer: leaseFinalizer(run, shared, ending.signal),
         onForbidden: (error) => {
           if (refusesNewObjects(error)) ending.abort(new LeaseDeleted(leaseDeletedText(lease)));
@@ -123,6 +125,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     ending.signal.throwIfAborted();
     return 'stopped';
   } catch (error) {
+    if (error instanceof Hibernated) return error.sleep;
     if (await endsWith(error, run, shared, own)) return 'empty';
     throw error instanceof OtherCluster ? error : own.reach.explain(error);
   } finally {
@@ -347,6 +350,7 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
   metrics.caches(() => runner.cacheSizes());
   metrics.malformed(() => runner.malformed());
   if (size !== undefined) limitCaches({ size, limitMiB }, run, shared, context, term);
+  prepareHibernation(run, shared, own, context, term, end);
   await prepareDeletion(run, shared, context, term, end);
   const ended = shared.serving(run.member.name, metrics, pages);
   run.progress.state('serving', host.identity);
@@ -374,6 +378,30 @@ function limitCaches<F extends Flags>(
   registerCacheSize(metrics.meters, { bytes: () => limit.size.bytes });
   const report = (reason: string, sentence: string): void => event(member, reason, sentence);
   void handOverLarge({ ...limit, program, client: controlAs('fleet'), namespace, report, clock, log }, term);
+}
+
+/** Ends the run when the cluster has had no machines and no work for some time. */
+function prepareHibernation<F extends Flags>(
+  run: ClusterRun,
+  { definition, fleetFlags, seed }: SharedParts<F>,
+  own: Own,
+  { namespace, runtime }: BinaryContext<F>,
+  term: AbortSignal,
+  end: (error: Error) => void,
+): void {
+  const content = definition.fleet?.hibernation?.content;
+  const afterMs = fleetFlags['fleet-hibernate-after'];
+  if (seed === undefined || content === undefined || afterMs === 0) return;
+  const parts = {
+    content,
+    afterMs,
+    idle: () => own.idle(),
+    client: own.clusters.control.client('fleet'),
+    namespace,
+    runtime,
+  };
+  const awake = AbortSignal.any([run.signal, run.deletion]);
+  void whenAsleep(parts, term, awake).then((hibernated) => hibernated && end(hibernated));
 }
 
 /** Keeps the kubeconfig Secret, and ends the run when the deleted namespace needs no controllers any more. */

@@ -29,6 +29,11 @@ export const LeaseAnnotations = {
    * takes precedence over the flag `--fleet-weight`.
    */
   FleetWeight: 'fleet-weight',
+  /**
+   * On the Lease of a cluster in a fleet: a replica released the Lease because the cluster has no machines. The value is
+   * the number of transitions of the Lease.
+   */
+  FleetHibernated: 'fleet-hibernated',
   /** On the ConfigMap of a rollout budget: the clusters that roll out, and the last rollouts of the canary clusters, as JSON. */
   FleetRollouts: 'fleet-rollouts',
 } as const;
