@@ -14,10 +14,10 @@ const IN_PROCESS = [
   'e2e/src/bad-input/{clouds,manager-malformed,provider-specs}.test.ts',
   'e2e/src/deploy/{config-permissions,machine-permissions,permissions}.test.ts',
 ];
-/** Checks of the documentation. Only one of them starts programs. */
+/** Checks of the documentation. Only one of the checks starts programs. */
 const DOCUMENTS = 'e2e/src/docs/**/*.test.ts';
 const COMMANDS = 'e2e/src/docs/commands/**/*.test.ts';
-/** Tests that mock modules, which only Vite's module runner can. */
+/** Tests that mock modules, which is possible only in the module runner of Vite. */
 const MOCKING = [
   'packages/control-plane/src/registry/work-of-access.test.ts',
   'packages/control-plane/src/server/api-documents.test.ts',
@@ -30,7 +30,7 @@ const LEFT_OUT = process.env.MCM_TESTS_PLAIN === undefined ? [] : THOROUGH_ONLY;
 
 /**
  * The longest files, in the order in which they start. First two tests that use one core each, then the tests that wait for other processes.
- * After these, the largest files start first.
+ * After the listed files, the largest files start first.
  */
 const LONGEST = [
   'e2e/src/simulation/machines/seeds-1.test.ts',

@@ -1,7 +1,10 @@
 import type { Frame } from '../src/wire.ts';
 import { apply, connection } from './store.ts';
 
-/** Connects to the stream of the server. After a lost connection, the browser reconnects automatically. */
+/**
+ * Connects to the stream of changes that the server sends. After a lost connection, the browser reconnects
+ * automatically.
+ */
 export function connect(): void {
   const stream = new EventSource('/live');
   stream.addEventListener('error', () => {

@@ -65,7 +65,7 @@ export function countsIn(ns: string): ReadonlyMap<Level, number> {
   return tally.get(ns) ?? new Map();
 }
 
-/** The number of machines at each level, in the selected namespace. */
+/** The number of machines in the selected namespace, for each level. */
 export const counts: ReadonlySignal<ReadonlyMap<Level, number>> = computed(() => {
   machineChanges.value;
   const sums = new Map<Level, number>();
@@ -153,7 +153,7 @@ export function apply(frame: Frame): void {
 /** The maximum number of samples of the trend. */
 const MOST_TREND = 2_500;
 
-/** Appends samples. A sample replaces the last sample if their times are equal. */
+/** Appends samples. A new sample replaces the last sample if both have the same time. */
 function mergedTrend(before: readonly TrendSample[], added: readonly TrendSample[]): readonly TrendSample[] {
   const from = added[0]?.[0] ?? 0;
   const kept = before.at(-1)?.[0] === from ? before.slice(0, -1) : before;

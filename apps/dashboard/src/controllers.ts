@@ -12,7 +12,7 @@ interface ControllersText {
   readonly isBad: boolean;
 }
 
-/** Describes the worst state of all controllers, with the number of controllers in this state. */
+/** Describes the worst state of all controllers, with the number of controllers in the worst state. */
 export function controllersText(states: readonly ControllerState[]): ControllersText {
   if (states.length === 0) return { text: 'Controllers not known', isBad: false };
   const worst = (['stopped', 'behind', 'unknown'] as const).find((state) => states.includes(state));

@@ -88,7 +88,7 @@ export interface DrainRow {
   readonly node: string;
   /** The number of pods that must leave the node, or -1 if the pods are not known. */
   readonly left: number;
-  /** The highest number of pods during this drain. */
+  /** The highest number of pods during the drain. */
   readonly pods: number;
   /** The reasons that block the drain. `blockers` is empty if the drain is not blocked. */
   readonly blockers: readonly string[];
@@ -216,7 +216,7 @@ export interface First {
   readonly namespace: string;
   /** The labels of the clusters of a fleet. An empty `fleet` means that the server does not show clusters. */
   readonly fleet: string;
-  /** Whether the user logged in. If so, the page offers to end the session. */
+  /** Whether the user logged in. If the user logged in, the page offers to end the session. */
   readonly login: boolean;
   readonly trend: readonly TrendSample[];
 }
@@ -248,7 +248,7 @@ export interface MachineLife {
   readonly marks: readonly Mark[];
 }
 
-/** `[time, remaining pods]`, and the reasons that blocked the drain at this time. */
+/** `[time, remaining pods]`, and the reasons that blocked the drain at the time. */
 export interface DrainSample {
   readonly at: number;
   readonly left: number;
@@ -265,9 +265,14 @@ export interface MachineDetail {
   /** The output of `mcm explain machine/NAME`, or the reason why it is missing. */
   readonly explain: readonly string[];
   readonly providerID: string;
-  /** The key of the machine that replaces this machine. `successor` is empty if the replacement is unknown. */
+  /**
+   * The key of the machine that replaces the machine of the row. `successor` is empty if the replacement is unknown.
+   */
   readonly successor: string;
-  /** The key of the machine that this machine replaces. `predecessor` is empty if the replaced machine is unknown. */
+  /**
+   * The key of the machine that was replaced by the machine of the row. `predecessor` is empty if the replaced machine
+   * is unknown.
+   */
   readonly predecessor: string;
   readonly events: readonly EventRow[];
 }

@@ -72,7 +72,10 @@ export interface ConfigSettings {
   readonly renderWhilePaused: boolean;
   readonly keepRenders: number;
   readonly haltDegraded: number;
-  /** Whether pools may refer to MachineDeployments and MachineSets. These references require the CRDs of machines. */
+  /**
+   * Whether pools may refer to MachineDeployments and MachineSets. References to deployments and sets require the CRDs
+   * of machines.
+   */
   readonly machinePools: boolean;
 }
 

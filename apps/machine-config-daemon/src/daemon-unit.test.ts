@@ -28,13 +28,13 @@ import { RootDisk } from './root-disk.ts';
 import { rootFolder } from './root-folder.testing.ts';
 
 /**
- * The loop of the daemon with changes of its Node and of its disk. In this test, a folder is the root directory of the
+ * The loop of the daemon with changes of its Node and of its disk. In the test, a folder is the root directory of the
  * machine.
  */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
   NodeAnnotations;
-/** If a daemon cannot write or reboot, it retries within this time. */
+/** If a daemon cannot write or reboot, it retries within the given time. */
 const RETRIED_MS = 70_000;
 
 interface Fault {

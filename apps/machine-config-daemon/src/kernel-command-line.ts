@@ -1,6 +1,6 @@
 import { type NodeDisk, readText } from '@mcm/machine-config';
 
-/** kernel-install creates boot entries from this file. */
+/** kernel-install creates boot entries from the file. */
 const CMDLINE = '/etc/kernel/cmdline';
 const ENTRIES = '/boot/loader/entries';
 
@@ -19,7 +19,7 @@ export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promis
 
 /**
  * Writes the command line to all boot entries, and then to the file for new entries. `readCommandLine` reads the file
- * for new entries. This file is written last, so the write is repeated after a crash.
+ * for new entries. The file for new entries is written last, so the write is repeated after a crash.
  */
 export async function writeCommandLine(disk: NodeDisk, list: ListEntries, line: string): Promise<void> {
   for (const path of await list(ENTRIES)) {

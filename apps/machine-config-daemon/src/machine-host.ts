@@ -33,7 +33,7 @@ export interface MachineHostOptions {
 }
 
 const run = promisify(execFile);
-/** A program that runs longer than this time has failed. */
+/** A program that runs longer than the limit has failed. */
 const PROGRAM_LIMIT_MS = 120_000;
 
 /** Runs programs in the node's root directory, with the systemd of the node. */
@@ -69,7 +69,7 @@ export function machineHost({
     act: (action) => act(program, action),
     reboot: async () => {
       if (reboot.length > 0) await program(reboot);
-      // The reboot ends this process, which must do nothing else until then.
+      // The reboot ends the daemon, which must do nothing else until the end.
       await new Promise(() => undefined);
     },
     unsupported,
@@ -83,8 +83,8 @@ async function act(program: RunProgram, action: PostAction): Promise<void> {
 }
 
 /**
- * The services of the built-in policy. Machines with a different container runtime or operating system lack some of
- * these services.
+ * The services of the built-in policy. Machines with a different container runtime or operating system lack some of the
+ * services.
  */
 const OPTIONAL_SERVICES: ReadonlySet<string> = new Set(servicesOf(DEFAULT_POLICY));
 
@@ -95,7 +95,7 @@ async function onService(program: RunProgram, verb: 'reload' | 'restart', servic
 
 /**
  * Returns true if a service is installed. `systemctl cat` has a special exit code for a missing unit file. Every other
- * error code means that the machine has a problem.
+ * exit code of `systemctl cat` means that the machine has a problem.
  */
 async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
   try {

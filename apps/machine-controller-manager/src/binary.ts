@@ -126,7 +126,7 @@ const flags = {
       help: 'ConfigMap in --namespace that limits how many clusters of the fleet roll out at the same time; default: no limit',
     }),
   }),
-  // Older installations of the original set these flags.
+  // Older installations of the original set the flags.
   'delete-migrated-machine-class': ignoredFlag('[true|false]', 'deprecated; mcm does not migrate MachineClasses'),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
@@ -145,7 +145,10 @@ interface Doubtful {
   readonly 'webhook-cert-dir': string;
 }
 
-/** Returns warnings about settings that are valid but probably wrong. The original accepts such settings too. */
+/**
+ * Returns warnings about settings that are valid but probably wrong. The original also accepts wrong settings without
+ * an error.
+ */
 function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
   return [

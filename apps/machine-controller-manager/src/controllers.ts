@@ -51,7 +51,7 @@ import {
 export interface Environment {
   /** The cluster of the Machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes. `target` is undefined if there is none. */
+  /** The cluster of the nodes. `target` is undefined if there is no cluster of nodes. */
   readonly target: KubeClient | undefined;
   /** The namespace of the Machine objects. */
   readonly namespace: string;
@@ -79,9 +79,9 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly concurrency: number;
   /** The maximum number of parallel objects for single controllers, by the name of the controller. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
-  /** A set is frozen when its number of machines exceeds the sum of replicas and surge by this number. */
+  /** A set is frozen when the number of its machines exceeds the sum of replicas and surge by the given number. */
   readonly safetyUp: number;
-  /** A frozen set is unfrozen when its number of machines is lower than the freeze limit by this number. */
+  /** A frozen set is unfrozen when the number of its machines is lower than the freeze limit by the given number. */
   readonly safetyDown: number;
   readonly overshootingPeriodMs: number;
   /** Whether the manager protects the nodes of a rollout from the cluster autoscaler. */
@@ -130,7 +130,7 @@ const overshootOf = (
   concurrency: number,
 ) => ({ safetyUp, safetyDown, periodMs, concurrency });
 
-/** Creates the caches and controllers. The process starts them when it runs their units. */
+/** Creates the caches and controllers. The process starts the caches and controllers when it runs their units. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };

@@ -8,13 +8,14 @@ import { ascii, isAscii } from './output/ascii.ts';
 import { printProblem } from './output/format.ts';
 import { createProgram } from './program.ts';
 
-// Because of this flag, the process does not wait for its compiler threads when it exits. `processHost` of @mcm/kube
+// Because of the flag, the process does not wait for its compiler threads when it exits. `processHost` of @mcm/kube
 // sets the same flag.
 setFlagsFromString('--no-concurrent-sparkplug');
 
 /**
- * A reader such as `head` may close the pipe early. The command then ends without a message, like a program that
- * receives SIGPIPE. The exit code is not 0, because 0 means "no changes" for `plan` and `config diff`.
+ * A reader such as `head` may close the pipe early. If the reader closes the pipe, the command ends without a message,
+ * like a program that receives SIGPIPE. The exit code is not 0, because 0 means "no changes" for `plan` and `config
+ * diff`.
  */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;

@@ -31,8 +31,8 @@ import { serveDashboard } from './dashboard/serve.ts';
 import { createProgram } from './program.ts';
 
 /**
- * Clouds, users and other programs can write any text into objects. No command may print such text to the terminal
- * unchanged.
+ * Clouds, users and other programs can write any text into objects. No command may print the texts of objects to the
+ * terminal unchanged.
  */
 
 const EVIL = 'evil\u001b]0;owned\u0007\u009b31m\u202e\u200b\u2028\nmachine/forged';

@@ -161,7 +161,7 @@ test.each([[['tree']], [['events']], [['plan', '-f', 'FILE']], [['debug', 'bundl
 );
 
 test('explain, plan and rollout of each malformed object succeed or return a user error', async () => {
-  // Only one in ten objects is tested, because each object causes a dozen requests.
+  // Only one in ten objects is tested, because the commands send a dozen requests for each object.
   const some = (definition: ResourceDefinition<KubeObject>): readonly number[] =>
     casesOf(definition).flatMap((_, index) => (index % 10 === 0 ? [index] : []));
   for (const index of some(machineDeployments)) {

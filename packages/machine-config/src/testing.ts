@@ -38,7 +38,7 @@ import type { TemplateTree } from './templates/tree.ts';
 /** The environment of a test of the controllers, with a virtual clock. */
 export interface World {
   readonly plane: RestorablePlane;
-  /** A client of a user. Writes of this client are not counted. */
+  /** A client of a user. Writes of the user's client are not counted. */
   readonly client: KubeClient;
   readonly clock: VirtualClock;
   /** Writes of the controllers: method and path. */
@@ -239,7 +239,7 @@ export async function playDaemons(client: KubeClient, bad: (config: string) => b
   return played;
 }
 
-/** Returns the annotations of a MachineConfig that the controller build with this hash generated. */
+/** Returns the annotations that the controller build with a hash writes on a generated MachineConfig. */
 export const generatedBy = (hash: string) => ({ [ConfigAnnotations.GeneratedByControllerVersion]: hash });
 
 export const storedConfigs = async (client: KubeClient): Promise<readonly string[]> =>

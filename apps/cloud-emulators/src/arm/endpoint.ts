@@ -24,7 +24,9 @@ export interface ArmEndpointOptions {
   readonly origin?: string;
   /** The applications that get tokens. If `principals` is absent, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;
-  /** The managed identities of the requesting host. If `identities` is absent, every identity is valid. */
+  /**
+   * The managed identities of the requesting host. If `identities` is absent, the login service accepts every identity.
+   */
   readonly identities?: HostIdentities | undefined;
   /** The purchase plans of marketplace images, by URN. An image without an entry has no plan. */
   readonly plans?: Readonly<

@@ -10,7 +10,7 @@ export interface Principal {
   readonly tenant: string;
   readonly clientId: string;
   readonly secret?: string;
-  /** The accepted client assertion. */
+  /** The client assertion that the login service accepts. */
   readonly assertion?: string;
   /** A certificate as PEM. The key of the certificate signs the client assertions. */
   readonly certificate?: string;

@@ -63,7 +63,7 @@ export interface ArmResource {
   /** The ID of the VM to which a disk or a NIC is attached. */
   attachedTo?: string;
   privateIp?: string | undefined;
-  /** The power state of a VM. A VM without this field has never been deallocated. */
+  /** The power state of a VM. A VM without a power state has never been deallocated. */
   power?: 'running' | 'starting' | 'deallocating' | 'deallocated' | undefined;
   /** The error of the last operation on the resource. */
   failure?: { readonly code: string; readonly message: string };

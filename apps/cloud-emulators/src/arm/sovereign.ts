@@ -2,7 +2,7 @@ export interface AzureCloud {
   readonly name: string;
   readonly management: string;
   readonly login: string;
-  /** Audiences of the tokens that Resource Manager of the cloud accepts. */
+  /** Audiences of the tokens that the Resource Manager of the cloud accepts. */
   readonly audiences: readonly string[];
 }
 

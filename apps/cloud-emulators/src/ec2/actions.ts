@@ -112,7 +112,7 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
-/** Keeps the present state of an instance. After a change, read requests return this state for `visibleAfterMs`. */
+/** Keeps the current state of an instance. After a change, read requests return the kept state for `visibleAfterMs`. */
 export function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);

@@ -53,8 +53,8 @@ export interface CloudInstance {
   /** The duration of the boot. The default is the option `bootMs` of the endpoint. */
   bootMs?: number | undefined;
   /**
-   * The error of the boot. An instance with this error is terminated after its boot. If `leave` is true, the volumes of
-   * the failed instance stay.
+   * The error of the boot. An instance with a boot error is terminated after its boot. If `leave` is true, the volumes
+   * of the failed instance stay.
    */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   /** The reason of the termination by EC2 or by a request. */

@@ -24,7 +24,7 @@ export const faultRule = z.strictObject({
     })
     .optional(),
   /**
-   * The maximum number of requests per second. Requests above this number get an error response for throttling. All
+   * The maximum number of requests per second. Requests above the maximum get an error response for throttling. All
    * permitted requests of one second may arrive at the same time.
    */
   perSecond: z.number().positive().optional(),
@@ -41,7 +41,9 @@ export const faultRule = z.strictObject({
       leave: z.boolean().default(false),
     })
     .optional(),
-  /** The duration of the operation in milliseconds. On EC2, this value is the duration of the boot or the shutdown. */
+  /**
+   * The duration of the operation in milliseconds. On EC2, `operationMs` is the duration of the boot or the shutdown.
+   */
   operationMs: z.number().min(0).optional(),
   /** The delay in milliseconds until listings show the changes of the request. */
   visibleAfterMs: z.number().min(0).optional(),

@@ -65,7 +65,7 @@ function exchange(
   return jsonAnswer(200, tokens.issue('federated'));
 }
 
-/** Returns true if the host's role recently signed an AWS request for this pool. */
+/** Returns true if the host's role recently signed an AWS request for the pool. */
 function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock): boolean {
   try {
     const signed: {

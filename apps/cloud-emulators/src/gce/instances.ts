@@ -59,7 +59,7 @@ export class Instances {
     return made;
   }
 
-  /** Returns the instances in the response to a list request. These responses show changes with a delay. */
+  /** Returns the instances in the response to a list request. List responses show changes with a delay. */
   listed(): readonly GceInstance[] {
     const now = this.now();
     const { visibleAfterMs: lag = 0 } = this.#options;

@@ -11,8 +11,8 @@ export interface HostRole {
 
 const ROLES = '/latest/meta-data/iam/security-credentials/';
 /**
- * The lifetime of a session, in the request and in the response. The AWS SDK for Go ignores a session without this
- * header.
+ * The lifetime of a session, in the request and in the response. The AWS SDK for Go ignores a session without the
+ * header with the lifetime.
  */
 const TTL = 'x-aws-ec2-metadata-token-ttl-seconds';
 const SESSION = 'session-of-the-emulator';

@@ -34,7 +34,7 @@ export class BearerTokens {
     };
   }
 
-  /** Returns true if an Authorization header contains a valid token of this issuer. */
+  /** Returns true if an Authorization header contains a valid token of the issuer. */
   admits(authorization: string | undefined): boolean {
     const [, payload = '', seal = ''] = /^Bearer ([\w-]+)\.([\w-]+)$/.exec(authorization ?? '') ?? [];
     const [a, b] = [Buffer.from(seal), Buffer.from(this.#seal(payload))];
@@ -48,6 +48,6 @@ export class BearerTokens {
   }
 }
 
-/** Returns the value of a header. Upper and lower case of its name are equal. */
+/** Returns the value of a header. The name of the header may have any letter case. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

@@ -59,7 +59,7 @@ function jsonOf(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    return undefined; // The schema then reports an invalid body.
+    return undefined; // If the body is not JSON, the schema reports an invalid body.
   }
 }
 

@@ -14,7 +14,7 @@ export class Kept<T extends object> {
   readonly #store: EmulatorStore | undefined;
   readonly #all = new Map<string, T>();
 
-  /** @param store The store. If it is undefined, nothing is stored. Rows of other kinds stay unchanged. */
+  /** @param store The store. If `store` is undefined, nothing is stored. Rows of other kinds stay unchanged. */
   constructor(kind: string, store: EmulatorStore | undefined) {
     this.#kind = kind;
     this.#store = store;

@@ -6,14 +6,14 @@ import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from './answer.ts';
 
 export interface ListenOptions {
-  /** The port on 127.0.0.1. The value 0 selects a free port. */
+  /** The port of the server on 127.0.0.1. The value 0 selects a free port. */
   readonly port: number;
   /** The certificate and key as PEM. Without `tls`, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
   /**
-   * Hosts of the cloud. The server is a proxy for these hosts, and accepts `CONNECT` with TLS. By default, the server
-   * is no proxy.
+   * The host names that the cloud's API uses. The server is a proxy for the hosts, and accepts `CONNECT` with TLS. By
+   * default, the server is no proxy.
    */
   readonly hosts?: readonly string[];
 }
@@ -22,7 +22,7 @@ export interface ListenOptions {
 export interface Listener {
   /** The URL of the server, for example `https://127.0.0.1:6443`. */
   readonly origin: string;
-  /** Sets the handler of requests. Requests before this call wait. */
+  /** Sets the handler of requests. Earlier requests wait until the handler is set. */
   serve(transport: Transport): void;
   close(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface CloudConnection {
 
 /**
  * Calls `work` with a connection to the emulated cloud of a local instance.
- * @throws UserError if no instance runs in this data directory
+ * @throws UserError if no instance runs in the data directory
  */
 export async function withCloud<T>(dataDir: string, work: (cloud: CloudConnection) => Promise<T>): Promise<T> {
   const instance = inspectDataDir(dataDir);

@@ -69,7 +69,7 @@ export interface Reference {
   readonly name: string;
 }
 
-/** Returns the kind that has this name, plural or short name. */
+/** Returns the kind with the given name, plural name or short name. */
 export const kindOf = (word: string): string | undefined => {
   const short = word.toLowerCase().split('.')[0] ?? '';
   return [...Object.keys(KINDS), 'Pool'].find((kind) => (KINDS[kind] ?? POOL).includes(short));

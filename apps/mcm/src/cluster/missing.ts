@@ -27,7 +27,7 @@ export async function getNamed<T extends KubeObject>(
     return await api.get(name, options);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    // If the server does not serve the kind, this list fails with the same error.
+    // If the server does not serve the kind, the list request fails with the same error.
     const { items } = await api.list(options);
     throw new UserError(noSuch(definition.kind.toLowerCase(), namespace, name, items));
   }

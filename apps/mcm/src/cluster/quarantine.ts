@@ -1,7 +1,7 @@
 import { Annotations, formatTime, type MachineClass } from '@mcm/api';
 import { quarantinedVms, stoppedVms } from '@mcm/core';
 
-/** A VM in quarantine. This VM has no Machine, and stays until a user decides what happens to it. */
+/** A VM in quarantine, which has no Machine and stays until a user decides about the VM. */
 export interface QuarantinedVm {
   readonly machineClass: string;
   readonly providerId: string;

@@ -7,7 +7,7 @@ interface ExitCode {
    * the code.
    */
   readonly means?: string;
-  /** The meaning of the code for each command in this list. The keys do not contain the name of the program. */
+  /** The meaning of the code for each command in the list. The keys do not contain the name of the program. */
   readonly of?: Readonly<Record<string, string>>;
 }
 

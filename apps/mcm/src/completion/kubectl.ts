@@ -41,8 +41,8 @@ const flagOf = (place: Place | undefined, name: string): Flag | undefined =>
   place?.flags.find(({ names }) => names.includes(name));
 
 /**
- * Returns the completions, including names of objects, contexts, namespaces and logs. These names come from a cluster
- * or from files.
+ * Returns the completions, including names of objects, contexts, namespaces and logs. The names of objects come from a
+ * cluster or from files.
  */
 export async function completions(program: Command, words: readonly string[]): Promise<readonly string[]> {
   const line = lineOf(new Map(placesOf(program, []).map((place) => [place.path, place])), words);

@@ -21,11 +21,11 @@ export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
   /** The folder with templates. By default, the templates of the controller are used. */
   readonly templates?: string | undefined;
-  /** If `pool` is present, only this pool is rendered. */
+  /** If `pool` is present, only the named pool is rendered. */
   readonly pool?: string | undefined;
   /**
    * Additional objects, such as the objects of a cluster. If `paths` contains an object with the same kind and name,
-   * this object replaces the additional object.
+   * the object in `paths` replaces the additional object.
    */
   readonly onto?: readonly KubeObject[];
 }

@@ -142,8 +142,8 @@ function stateOf(pool: PoolExplanation): string {
 const DEGRADED: readonly string[] = ['Degraded', 'Unreconcilable'];
 
 /**
- * Returns the part of the status line that names degraded nodes. With these names, the user sees the cause of a blocked
- * rollout without another command.
+ * Returns the part of the status line that names degraded nodes. With the names of the nodes, the user sees the cause
+ * of a blocked rollout without another command.
  */
 function degradedNodes(standing: PoolExplanation['standing']): readonly string[] {
   const names = standing.filter(({ state }) => DEGRADED.includes(state)).map(({ name }) => name);

@@ -12,8 +12,8 @@
  * - No process holds the Lease.
  * - `observedGeneration` of a MachineDeployment stays lower than its generation.
  *
- * Without a Lease, a controller may run without leader election. The state of such a controller is `unknown`, unless objects prove that the
- * controller is not working.
+ * Without a Lease, a controller may run without leader election. The state of a controller without a Lease is
+ * `unknown`, unless objects prove that the controller is not working.
  */
 import { formatTime, type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
@@ -109,7 +109,7 @@ export const looksExpired = (lease: Lease, now: Date): boolean => {
   return (lease.spec?.holderIdentity ?? '') !== '' && ms > durationMs;
 };
 
-/** Returns the time of the last change of the spec, or undefined if the object does not contain this time. */
+/** Returns the time of the last change of the spec, or undefined if the object does not contain the time. */
 function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   const { managedFields } = metadata as { readonly managedFields?: unknown };
   const writes = (Array.isArray(managedFields) ? managedFields : []).filter(

@@ -17,7 +17,7 @@ const NONE = { deployments: [], machines: [] };
 
 let clock: VirtualClock;
 let plane: ControlPlane;
-/** If `failure` is present, all requests fail with this result. */
+/** If `failure` is present, all requests fail with the failure. */
 let failure: (() => Promise<Response>) | undefined;
 let interrupted: AbortController;
 const client = () =>

@@ -89,7 +89,7 @@ export class ControllerWatch {
   /**
    * Returns the health of the controllers of a namespace. `assess` must be called at least every 2 s, because a stopped
    * controller causes no event.
-   * @param objects The deployments and machines of this namespace
+   * @param objects The deployments and machines of the namespace
    */
   assess(
     namespace: string,

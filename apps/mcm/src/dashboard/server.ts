@@ -36,7 +36,7 @@ export interface DashboardOptions {
 }
 
 /**
- * Headers of each response. With these headers, the page loads resources only from this server, and no other site can
+ * Headers of each response. With the headers, the page loads resources only from its own server, and no other site can
  * embed the page. The script of the page never interprets text as HTML.
  */
 const HEADERS = {
@@ -80,7 +80,7 @@ const PAGES = new RegExp(
 const API = new RegExp(`^/api/(machines|rollouts|yaml/([a-z]+))/${PLACE}/${NAME}$`);
 
 /**
- * Returns true if the Host header names this server. The check prevents DNS rebinding, in which the domain of another
+ * Returns true if the Host header names the dashboard. The check prevents DNS rebinding, in which the domain of another
  * website resolves to this machine.
  */
 function isOurs({ headers }: IncomingMessage, port: number): boolean {

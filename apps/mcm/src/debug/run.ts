@@ -20,7 +20,8 @@ export const writeBundle = (
   inCluster(flags, 'debug', async (cluster) => {
     const now = realClock.now();
     const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-    // True if the flags select the local instance. Only then, the bundle contains the logs of this instance.
+    // True if the flags select the local instance. With the local instance, the bundle contains the logs of the
+    // instance.
     const isLocal = findKubeconfigs(flags).every(
       (file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')),
     );
@@ -43,6 +44,6 @@ async function writeFiles(folder: string, files: readonly BundleFile[]): Promise
       there ? `${folder} already exists; use another folder` : `cannot create ${folder}: ${errorText(error)}`,
     );
   }
-  // With this mode, only the user can read the files.
+  // With the mode, only the user can read the files.
   for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 });
 }

@@ -65,7 +65,7 @@ const flagsPage = read('docs/reference/flags.md');
 
 /**
  * Programs whose arguments this test does not parse, with the reasons. If possible, the tests in e2e/src/docs/commands
- * run these commands.
+ * run the commands.
  */
 const NOT_RUN: Readonly<Record<string, string>> = {
   kubectl: 'it is not ours; it is run on a living fleet by e2e/src/docs/commands, and more of it by e2e/src/kubectl',

@@ -76,8 +76,8 @@ export function eventRows(
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the sentence for an object without events. Events are deleted after an hour. Therefore, an object without
- * events never had an event if the object is younger than an hour.
+ * Returns the sentence for an object without events. Events are deleted after an hour. An object without events never
+ * had an event if the object is younger than an hour.
  */
 function noEvents(now: Date, since: string | undefined): string {
   const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);

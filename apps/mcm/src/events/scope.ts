@@ -21,7 +21,10 @@ export interface ObjectScope {
    * events exist for an hour.
    */
   readonly machinePrefixes: readonly string[];
-  /** A machine. The scope then includes events of MachineSets about the creation and the deletion of this machine. */
+  /**
+   * A machine. For a machine, the scope includes events of MachineSets about the creation and the deletion of the
+   * machine.
+   */
   readonly named?: { readonly namespace: string; readonly machine: string } | undefined;
 }
 
@@ -110,7 +113,10 @@ export async function readSelected(
 export class LiveScope {
   readonly #read: () => Promise<ObjectScope>;
   #scope: ObjectScope;
-  /** Sets and deployments outside of the scope. Because of this list, each of these objects is read only once. */
+  /**
+   * Sets and deployments outside of the scope. With the list, each set or deployment outside of the scope is read only
+   * once.
+   */
   readonly #foreign = new Set<string>();
 
   constructor(scope: ObjectScope, read: () => Promise<ObjectScope>) {

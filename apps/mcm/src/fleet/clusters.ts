@@ -110,7 +110,7 @@ function handOverProblem(reason: string | undefined, held: readonly Held[]): str
 }
 
 /**
- * Returns the problem of a cluster whose namespace is being deleted. No process can write to this cluster without its
+ * Returns the problem of a cluster whose namespace is being deleted. No process can write to the cluster without its
  * Lease.
  */
 function deletionProblem(machinesLeft: number, held: readonly Held[]): string {

@@ -31,7 +31,7 @@ export const status = (flags: FleetStatusFlags, telling: Following): Promise<voi
         return { items, handedOver: given };
       },
       text: rowLines,
-      // The time of the Lease is removed, because each renewal of the Lease changes it.
+      // The time of the Lease is removed, because each renewal of the Lease changes the time.
       watched: ({ items, handedOver: given }) => [items.map(({ renewedMs: _, ...row }) => row), given],
     }),
   );

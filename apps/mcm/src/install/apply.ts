@@ -57,7 +57,7 @@ export async function applyObjects(
 }
 
 interface CheckOptions extends Pick<ApplyOptions, 'force' | 'signal'> {
-  /** The namespace that this installation has just created. The error of the check says that the namespace remains. */
+  /** The namespace that the installation has just created. The error of the check says that the namespace remains. */
   readonly createdNamespace?: string | undefined;
 }
 

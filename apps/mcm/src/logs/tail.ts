@@ -25,7 +25,7 @@ export class FileTail {
   /** Returns the complete lines since the last call, or an empty list if the file does not exist. */
   async read(): Promise<string[]> {
     const lines: string[] = [];
-    // Lines that were written to the old file after the last read come before the lines of the new file.
+    // Lines that the program wrote to the old file after the last read come before the lines of the new file.
     if (this.#file) {
       if (await this.#beginsAnew(this.#file)) lines.push(...this.#begin());
       lines.push(...(await this.#readOn(this.#file)));

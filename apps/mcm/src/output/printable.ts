@@ -8,7 +8,7 @@ const NAMED: Readonly<Record<string, string>> = { '\t': '\t', '\n': '\\n', '\r':
 
 /**
  * Makes a line safe to print on a terminal. Names and messages may contain escape sequences, line breaks or characters
- * that reorder text. Each of these characters is replaced by a visible form. A tab stays unchanged.
+ * that reorder text. Each unsafe character is replaced by a visible form. A tab stays unchanged.
  */
 export const printable = (line: string): string =>
   line.replace(UNSAFE, (char) => NAMED[char] ?? `\\u{${char.codePointAt(0)?.toString(16)}}`);

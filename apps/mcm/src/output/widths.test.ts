@@ -27,7 +27,7 @@ const meta = (name: string) => ({ name, namespace: 'default', labels });
 const WHY =
   'Drain failed: error while evicting pod "default/guest": pod disruption budget default/guest is misconfigured and requires zero voluntary evictions';
 
-/** Makes the output of this process a terminal with this number of columns. */
+/** Makes the output of this process a terminal with a number of columns. */
 function terminal(columns: number): void {
   for (const [key, value] of Object.entries({ isTTY: true, columns })) {
     const before = Object.getOwnPropertyDescriptor(process.stdout, key);

@@ -22,7 +22,7 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .join('\n');
 
 /**
- * Returns the start of a cell in a table row, so that continuation lines start below this cell. Cells are two spaces
+ * Returns the start of a cell in a table row, so that continuation lines start below the cell. Cells are two spaces
  * apart. The result is undefined if no cell has enough room, for example in the right half of a terminal.
  */
 function cellStart(line: string, lead: string, columns: number): number | undefined {
@@ -39,9 +39,9 @@ function cellStart(line: string, lead: string, columns: number): number | undefi
 }
 
 /**
- * Splits a line between words into lines of at most `columns` characters. The following lines have the indentation of
- * the first line's text, or of a cell if the line is a row of a table. If a word is too long, such as a path, it gets
- * its own line.
+ * Splits a line between words into several lines of at most `columns` characters. The following lines have the
+ * indentation of the first line's text, or of a cell if the line is a row of a table. A word that is longer than the
+ * width, such as a path, gets its own line.
  * @param columns The width. If `columns` is undefined, for example for a file or a pipe, the line is not split.
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {

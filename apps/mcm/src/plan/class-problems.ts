@@ -26,7 +26,7 @@ export async function classProblem(machineClass: MachineClass): Promise<string |
 
 /**
  * Returns the problems of the capacity alternatives for a class, one sentence each. If one alternative has a problem,
- * the whole list has no effect. Problems of the class itself are excluded, because `classProblem` reports them.
+ * no alternative has an effect. Problems of the class itself are excluded, because `classProblem` reports them.
  */
 export async function alternativesProblems(
   { metadata }: Pick<KubeObject, 'metadata'>,

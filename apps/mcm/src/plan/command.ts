@@ -42,7 +42,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
       ),
     ),
   ).action(async (flags: PlanFlags) => {
-    // Until the plan is complete, the exit code is that of an error. The code 1 would mean that the plan has steps.
+    // Until the plan is complete, the exit code is the code of an error. The code 1 would mean that the plan has steps.
     process.exitCode = PLAN_EXIT.problem;
     const { filename } = flags;
     if (filename === undefined)

@@ -74,7 +74,7 @@ test.each([
   ],
 ])('with a quota of %s, machines of other deployments count', (quota, shortages) => {
   const classes = [priced('small', { [Quota]: '1' }), priced('large', { [Quota]: quota })];
-  // The quota of the class small is not reported, because the plan creates no machine of this class.
+  // The quota of the class small is not reported, because the plan creates no machine of the class small.
   expect(costsOf({ ...input, classes }).shortages).toEqual(shortages);
 });
 

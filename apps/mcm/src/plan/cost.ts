@@ -69,7 +69,7 @@ function countsOf({ deployment, sets, fleet, steps, gone }: CostInput): readonly
   });
   let counts: Counts = new Map([...Map.groupBy(own, classIn)].map(([name, machines]) => [name, machines.length]));
   const all = [counts];
-  // If a drain never ends, its VM stays and still costs money.
+  // If a drain never ends, the VM of the machine stays and still costs money.
   const ending = changes.filter(({ at }) => Number.isFinite(at));
   for (const { machineClass, by } of ending.toSorted((a, b) => a.at - b.at || b.by - a.by)) {
     counts = new Map(counts).set(machineClass, (counts.get(machineClass) ?? 0) + by);

@@ -24,7 +24,7 @@ import { costsOf } from './cost.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
 
 interface PlannedStep {
-  /** The time from the start of the plan to this step, such as `3m0s`. */
+  /** The time from the start of the plan to the step, such as `3m0s`. */
   readonly after: string;
   readonly action: Simulation['steps'][number]['action'];
   readonly name: string;
@@ -49,7 +49,7 @@ export interface DeploymentPlan {
   readonly most: number;
   /** The prices of the machines of the deployment. If no MachineClass has a price, `costs` is absent. */
   readonly costs?: string | undefined;
-  /** The state of the deployment at the end of the plan, or the event for which it then waits. */
+  /** The state of the deployment at the end of the plan, or the event for which the deployment waits. */
   readonly ends: string;
   readonly blockers: readonly string[];
   readonly assumes: readonly string[];
@@ -80,7 +80,7 @@ const MOST_DRAINS = 20;
 
 /**
  * Plans a deployment in two passes. The first pass finds the deleted machines, and the second pass adds the blockers of
- * their drains. The second pass is slow, so it runs only if a drain takes another time than the first pass assumed.
+ * their drains. The second pass is slow, so it runs only if a drain takes a different time than the first pass assumed.
  */
 export async function planDeployment(
   source: PlanSource,

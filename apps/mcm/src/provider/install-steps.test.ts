@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { installSteps } from './install-steps.ts';
 
-/** A folder with these files, by their path. */
+/** A folder with the given files, by their path. */
 function folderWith(files: Readonly<Record<string, string>>, name = 'plain'): string {
   const made = mkdtempSync(join(tmpdir(), 'mcm-steps-'));
   onTestFinished(() => rmSync(made, { recursive: true }));

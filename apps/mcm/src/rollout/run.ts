@@ -21,8 +21,7 @@ const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise
 
 /**
  * Calls `work` for the named deployment, or for each deployment of the selector. If the action fails for one
- * deployment, the command continues with the next deployment. The exit code is then 1.
- * @throws UserError if the selector selects no deployment
+ * deployment, the command continues with the next deployment. If an action failed, the exit code is 1.
  */
 const onEach = (
   flags: RolloutFlags,

@@ -76,7 +76,7 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
 
 const HEALTH_EVERY_MS = 10_000;
 
-/** Returns the controllers that this rollout needs and that are not working. */
+/** Returns the controllers that the rollout needs and that are not working. */
 async function stoppedFor({ client, namespace, clock }: Target, deployment: MachineDeployment) {
   const all = await readControllers({ client, namespace, clock, deployments: [deployment] });
   return notActing(all).filter(({ name }) => name !== 'machine-config-controller');

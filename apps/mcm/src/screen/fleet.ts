@@ -123,7 +123,7 @@ const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?
 /**
  * Returns a machine for the screen.
  * @param acts Whether the machine controller is working. If the controller is not working, its last report gets a
- *   prefix, because the announced actions do not happen.
+ *   prefix, because the controller does not execute the announced actions.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const { metadata, status } = machine;

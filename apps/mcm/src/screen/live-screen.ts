@@ -13,7 +13,7 @@ const CLEAR_BELOW = control('J');
 const MODES = ['?25l', '?7l', '?1007l'].map(control).join('');
 const ENTER = `${control('?1049h')}${MODES}`;
 const LEAVE = ['?1007h', '?7h', '?25h', '?1049l'].map(control).join('');
-/** A terminal that knows these sequences shows a frame only when the frame is complete. */
+/** A terminal that supports synchronized output shows a frame only when the frame is complete. */
 const BEGIN_FRAME = control('?2026h');
 const END_FRAME = control('?2026l');
 
@@ -31,7 +31,7 @@ export class LiveScreen {
     terminal.write(ENTER);
   }
 
-  /** The size of the terminal. Some terminals report no size, or zero. */
+  /** The size of the terminal. Some terminals report no size, or a size of zero. */
   get size(): { readonly columns: number; readonly rows: number } {
     return { columns: this.#terminal.columns || 80, rows: this.#terminal.rows || 24 };
   }
@@ -41,7 +41,7 @@ export class LiveScreen {
     if (this.#suspended || frame === this.#shown) return;
     this.#shown = frame;
     // After a line that is as wide as the terminal, the cursor is on its last character. Each line is cleared first, so
-    // that this character stays.
+    // that the last character stays.
     const lines = frame.split('\n').map((line) => `${CLEAR_LINE}${line}\r\n`);
     this.#terminal.write(`${BEGIN_FRAME}${HOME}${lines.join('')}${CLEAR_BELOW}${END_FRAME}`);
   }

@@ -23,7 +23,9 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/** The minimum time between two reads of a changed fleet. Many changes within this time cause only one output. */
+/**
+ * The minimum time between two reads of a changed fleet. Many changes within the minimum time cause only one output.
+ */
 const GAP_MS = 1_000;
 /** The interval of the health checks, because a controller that stops causes no event. */
 const LOOK_MS = 2_000;
@@ -39,7 +41,7 @@ export interface FollowOptions {
   readonly all: boolean;
   /** If `selector` is present, only deployments with these labels are shown. */
   readonly selector?: string | undefined;
-  /** If `name` is present, only this deployment is shown. */
+  /** If `name` is present, only the named deployment is shown. */
   readonly name?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;

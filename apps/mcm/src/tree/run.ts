@@ -147,7 +147,8 @@ async function readTree(
     listed<Machine>(machines),
     readNodes(target, unread),
   ]);
-  // Without any of these objects, the tree would look like that of an empty namespace. The error names the permission.
+  // Without the deployments, sets and machines, the tree would look like that of an empty namespace. The error names
+  // the permission.
   if (!deployments && !sets && !fleet) await client.resource(machineDeployments, within).list();
   const source = { deployments: deployments ?? [], sets: sets ?? [], machines: fleet ?? [], nodes };
   return selector === undefined ? source : ofDeployments(source);

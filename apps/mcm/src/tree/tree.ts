@@ -196,7 +196,7 @@ function branchOfMachine(
       providerID: spec.providerID ?? 'no VM yet',
       ...withoutUndefined({ zone: offeringOf(machine)?.zone }),
     },
-    // A missing Node of a stopped VM is no problem, because the controller deletes this Node.
+    // A missing Node of a stopped VM is no problem, because the controller deletes the Node of a stopped VM.
     children:
       nodeName === '' || (!node && powerOf(machine)?.is === 'Stopped')
         ? []

@@ -15,9 +15,9 @@ import {
 const { key, effect } = Taints.CriticalComponentsNotReady;
 
 /**
- * Simulates the agent for critical components, which removes the taint of these components from Ready Nodes. User data
- * or an in-place update can add the taint. Without the agent, the Node would never run pods, and its machine would stay
- * Pending.
+ * Simulates the agent for critical components, which removes the taint of critical components from Ready Nodes. User
+ * data or an in-place update can add the taint to a Node. Without the agent, the Node would never run pods, and its
+ * machine would stay Pending.
  *
  * @returns A promise that resolves when the signal aborts
  */

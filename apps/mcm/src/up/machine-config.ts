@@ -31,7 +31,7 @@ export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> =>
     [roleLabel(pool)]: pool !== 'worker' ? '' : undefined,
   });
 
-/** Returns the class for the machines of the custom pool, which boot with the configuration of this pool. */
+/** Returns the class for the machines of the custom pool, which boot with the configuration of the pool. */
 export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({
   ...own,
   name: `${name}-${CUSTOM.name}`,

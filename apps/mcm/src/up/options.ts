@@ -18,7 +18,7 @@ export interface UpOptions {
   readonly dataDir: string;
   /**
    * The port of the control plane. If `port` is undefined, the first start selects a free port, and later starts use
-   * this port.
+   * the same port.
    */
   readonly port: number | undefined;
   /**

@@ -23,7 +23,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   // Limits the C library to two memory pools instead of one per thread, as in the images. With two memory pools, each
   // program uses 5 MB less.
   MALLOC_ARENA_MAX: '2',
-  // If this variable is set, the first module of a program uses the compile cache, which saves 40 ms per start from
+  // If the variable is set, the first module of a program uses the compile cache, which saves 40 ms per start from
   // source.
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
@@ -32,8 +32,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
 /**
- * The maximum number of consecutive crashes before the first `ready`. After these crashes, the program is not
- * restarted.
+ * The maximum number of consecutive crashes before the first `ready`. After the maximum number of crashes, the program
+ * is not restarted.
  */
 const MAX_CRASHES = 3;
 /** The minimum time between two reports of dropped log lines. */
@@ -49,7 +49,7 @@ const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE',
 export class Program {
   readonly spec: ProgramSpec;
   state: ProgramState = 'starting';
-  /** The address that the program printed after `ready`. */
+  /** The address that the program printed after the word `ready`. */
   address = '';
   restarts = 0;
   /** The reason why log lines were dropped. If no line was dropped, `problem` is empty. */
@@ -95,8 +95,8 @@ export class Program {
 
   /**
    * Starts the program. When the program prints `ready`, the promise resolves with the address of the program. If the
-   * program is killed before `ready`, it is restarted with a growing delay.
-   * @param signal Ends the wait. The promise then rejects with the reason of the signal.
+   * program is killed before `ready`, the supervisor restarts the program with a growing delay.
+   * @param signal Ends the wait. After the abort of the signal, the promise rejects with the reason of the signal.
    * @throws {UserError} with the last line of the program, immediately when it exits with an error, or after three
    *   crashes
    */

@@ -27,7 +27,7 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** Creates or updates CRDs, by default the CRDs of machines. The promise resolves when the server serves these CRDs. */
+/** Creates or updates CRDs, by default the CRDs of machines. The promise resolves when the server serves the CRDs. */
 export async function installKinds(
   client: KubeClient,
   signal: AbortSignal,

@@ -10,7 +10,7 @@ export interface ZoneTarget {
   readonly client: KubeClient;
   /** The namespace of the deployments, or undefined for all namespaces. */
   readonly namespace: string | undefined;
-  /** The cluster of the nodes, or undefined if this cluster is not known. */
+  /** The cluster of the nodes, or undefined if the cluster is not known. */
   readonly target?: KubeClient | undefined;
   /**
    * The name of the only deployment to change. If `deployment` is undefined, all deployments with the zone are changed.

@@ -26,8 +26,8 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 /**
- * Returns the name of the MachineConfig with the certificates of a pool. No pool selects this MachineConfig, because
- * the MachineConfig has no labels.
+ * Returns the name of the MachineConfig with the certificates of a pool. No pool selects the MachineConfig of the
+ * certificates, because it has no labels.
  */
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 

@@ -17,7 +17,7 @@ export type WantedCondition = {
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
- * Returns the condition with a type. If several conditions have this type, the last one applies, because a changed
+ * Returns the condition with a type. If several conditions have the type, the last one applies, because a changed
  * condition moves to the end. Source: the original's GetMachineConfigPoolCondition.
  */
 export const conditionOf = (

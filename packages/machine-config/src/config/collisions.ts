@@ -38,7 +38,8 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   const looked = new Set<string>();
   let free = '';
   for (const [path, kind] of places) {
-    // Adjacent files are mostly in the same directory, so the check of the previous file covers the parents.
+    // Adjacent files are mostly in the same directory, so the check of the previous file has already covered the
+    // parents.
     if (free !== '' && path.startsWith(free) && path.lastIndexOf('/') === free.length - 1) continue;
     free = path.slice(0, path.lastIndexOf('/') + 1);
     const inTheWay = occupiedParent(path, places, looked);

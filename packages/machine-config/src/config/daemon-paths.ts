@@ -1,6 +1,6 @@
 /**
- * The files on a node with the state that the daemon needs after a restart. All names except the journal are those of
- * the original.
+ * The files on a node with the state that the daemon needs after a restart. All names of the files are those of the
+ * original, except the name of the journal.
  */
 export const DaemonPaths = {
   /**
@@ -9,8 +9,8 @@ export const DaemonPaths = {
    */
   CurrentConfig: '/etc/machine-config-daemon/currentconfig',
   /**
-   * The record of the certificates on the disk. The certificates of this record take precedence over the certificates
-   * of a config. Only in mcm.
+   * The record of the certificates on the disk. The certificates of the record take precedence over the certificates of
+   * a config. Only in mcm.
    */
   Certificates: '/etc/machine-config-daemon/currentcertificates',
   /** The update in progress, with the data to continue or undo the update. Only in mcm. */

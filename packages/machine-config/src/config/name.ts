@@ -13,7 +13,7 @@ const SALT = Buffer.from([
   ...[133, 188, 238, 26, 33, 26, 235, 202, 32, 173, 31, 234, 41, 144, 148, 79, 6, 206, 23, 22],
 ]);
 
-/** Returns the text for the hash, which contains all seven fields of the spec, set or not. */
+/** Returns the text for the hash, which contains all seven fields of the spec, including absent fields. */
 export const hashedText = (spec: MachineConfigSpec): string => printYaml(hashed(spec));
 
 const hashed = (spec: MachineConfigSpec): object => ({

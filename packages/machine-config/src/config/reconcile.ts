@@ -11,8 +11,8 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 export interface Irreconcilable {
   readonly message: string;
   /**
-   * Returns true if a MachineConfig contains the part that cannot change. If the config cannot be read, `concerns` is
-   * absent.
+   * Returns true if a MachineConfig contains the setting that cannot change. If the config cannot be read, `concerns`
+   * is absent.
    */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }

@@ -5,8 +5,8 @@ import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts
 import { RenderError } from './error.ts';
 
 /**
- * Returns true if a selector is `{}`. The controller refuses this selector, because the selector would also select
- * rendered MachineConfigs.
+ * Returns true if a selector is `{}`. The controller refuses an empty selector, because it would also select rendered
+ * MachineConfigs.
  */
 export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);

@@ -250,8 +250,8 @@ export const TEMPLATE_CONDITIONS = {
 } as const satisfies Readonly<Record<(typeof TemplateConditions)[keyof typeof TemplateConditions], ConditionMeaning>>;
 
 /**
- * Every condition that the machine-config-controller writes on a KubeletConfig or ContainerRuntimeConfig. The last condition
- * in the list is the valid one.
+ * Every condition that the machine-config-controller writes on a KubeletConfig or ContainerRuntimeConfig. Only the last
+ * condition in the list is valid.
  */
 export const NODE_CONFIG_CONDITIONS = {
   Accepted: {

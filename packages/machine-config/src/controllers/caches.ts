@@ -65,7 +65,7 @@ const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[
   return [...new Set([CurrentConfig, DesiredConfig, FirstPivotConfig].flatMap((key) => annotations[key] || []))];
 };
 
-/** This label has a unique value on each node, so no pool selects nodes by this label. */
+/** The label has a unique value on each node, so no pool selects nodes by the host name. */
 const UNIQUE_LABEL = 'kubernetes.io/hostname';
 
 const labelTerms = ({ metadata }: Node): readonly string[] =>

@@ -27,7 +27,7 @@ export interface DaemonView {
       }
     | undefined;
   readonly drift?: string | undefined;
-  /** `forced` is true if the force file exists. With this file, the daemon writes all files again and reboots. */
+  /** `forced` is true if the force file exists. With the force file, the daemon writes all files again and reboots. */
   readonly forced: boolean;
   /** `settled` is true if the node is older than its first config. An older node waits until the rollout selects it. */
   readonly settled?: boolean;
@@ -55,7 +55,7 @@ export type DaemonStep =
   | { readonly kind: 'certificates'; readonly version: string }
   | { readonly kind: 'resume' | 'undo' | 'finish' | 'reboot' | 'force' };
 
-/** After this time, the daemon reports the failed drain and requests the drain again. Source: drain.go. */
+/** After the time limit of a drain, the daemon reports the failed drain and requests the drain again. Source: drain.go. */
 export const DRAIN_TIMEOUT_MS = 3_600_000;
 /** The time limit for an uncordon. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
@@ -73,7 +73,7 @@ const FIRST_LOOK_MS = 30_000;
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const { ControlPlaneTopology, PostConfigAction, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
 const IDLE: DaemonStep = { kind: 'idle' };
-/** Prefix of a drain request. The name of the configuration that needs the drain follows. */
+/** Prefix of a drain request. The name of the configuration that needs the drain follows the prefix. */
 const DRAIN = 'drain-';
 
 /** Decides the next step. `decide` is pure, and the daemon calls it again after each step. */

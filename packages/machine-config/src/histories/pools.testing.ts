@@ -41,7 +41,7 @@ export interface PoolsOptions {
   readonly nodes?: Readonly<Partial<Record<PoolName, number>>>;
   readonly limit?: number;
   readonly haltAt?: number;
-  /** `single` is true for a cluster with a single node. In such a cluster, the daemons do not drain. */
+  /** `single` is true for a cluster with a single node. In a cluster with a single node, the daemons do not drain. */
   readonly single?: boolean;
   /** Returns a transport that gives the controllers a deliberate bug. */
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;

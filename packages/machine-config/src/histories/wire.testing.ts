@@ -36,7 +36,7 @@ export class FaultyWire {
     [this.#random, this.#onDeath] = [random, onDeath];
   }
 
-  /** Makes this share of all later writes fail. */
+  /** Makes a share of all later writes fail. */
   failWrites(chance: number): void {
     this.#chance = chance;
   }
@@ -49,7 +49,7 @@ export class FaultyWire {
     this.#dead = false;
   }
 
-  /** Delays all events of a kind for this time. */
+  /** Delays all events of a kind for a time. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();

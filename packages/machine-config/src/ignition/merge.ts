@@ -124,7 +124,7 @@ const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
 /**
- * Returns the keys of the child's other lists in the same group. Entries of these lists replace entries with equal
+ * Returns the keys of the child's other lists in the same group. Entries of the other lists replace entries with equal
  * keys.
  */
 function keysOfOthers(

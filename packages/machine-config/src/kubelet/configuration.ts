@@ -132,7 +132,7 @@ function overlayFields(fields: Fields, base: Raw, user: Raw): Raw {
   return result;
 }
 
-/** These fields are always written, even with their zero values. */
+/** The listed fields are always written, even with their zero values. */
 function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   const result: Record<string, unknown> = { ...values };
   for (const [name, type] of Object.entries(fields)) {

@@ -92,8 +92,8 @@ function set(
 }
 
 /**
- * Lowers the priority of a machine that cannot be updated, so that a scale-in deletes this machine first. A machine
- * that is marked for deletion keeps its priority.
+ * Lowers the priority of a machine that cannot be updated, so that a scale-in deletes the machine first. A machine that
+ * is marked for deletion keeps its priority.
  */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;

@@ -14,7 +14,7 @@ export interface PoolMembers {
   readonly nodes: readonly Node[];
   readonly refs: readonly PoolRef[];
   readonly machines: readonly Machine[];
-  /** Returns the machine with this node name. */
+  /** Returns the machine with a node name. */
   readonly machineOf: ReadonlyMap<string, Machine>;
   /** `unresolved` is true if the object of a reference does not exist. */
   readonly unresolved: boolean;

@@ -16,7 +16,7 @@ import type { PoolMembers } from './members.ts';
 
 /** The way in which the running machines of a pool get its target. */
 export interface StrategyVerdict {
-  /** `replaces` is true if new machines replace the nodes. In this case, the nodes get no target. */
+  /** `replaces` is true if new machines replace the nodes. With new machines, the nodes get no target. */
   readonly replaces: boolean;
   /** The condition to report, absent if there is none. */
   readonly condition?: WantedCondition;
@@ -120,7 +120,7 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines that have the content of the target need no replacement. Machines that were created for this target and
+    // Machines that have the content of the target need no replacement. Machines that were created for the target and
     // then changed in place need a replacement, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;

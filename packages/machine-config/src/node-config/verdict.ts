@@ -7,12 +7,12 @@ import type { NodeConfigVerdict } from './plan.ts';
 type Reported = Pick<NodeConfig, 'metadata' | 'status'>;
 const { UnknownFields, Success, Failure } = KubeletConditions;
 
-/** Returns true if the condition for this generation already contains the result. */
+/** Returns true if the condition for the generation already contains the result. */
 export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
   isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 
 /**
- * Returns true if the condition for this generation reports this problem. For an undefined problem, the condition must
+ * Returns true if the condition for the generation reports the problem. For an undefined problem, the condition must
  * report no problem.
  */
 export function isProblemReported({ metadata, status }: Reported, problem: string | undefined): boolean {

@@ -66,7 +66,7 @@ export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[])
   return master.length > 0 ? [...master, ...worker] : [...custom, ...worker];
 }
 
-/** Returns the nodes whose primary pool is this pool. A node of several custom pools belongs to no pool. */
+/** Returns the nodes whose primary pool is the given pool. A node of several custom pools belongs to no pool. */
 export function nodesOfPool(
   pool: MachineConfigPool,
   nodes: readonly Node[],

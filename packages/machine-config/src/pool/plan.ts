@@ -251,10 +251,12 @@ function refusalCondition({ pool, refusal }: PoolSnapshot): readonly WantedCondi
 const NAMED = 3;
 
 /**
- * Returns the conditions about nodes of several custom pools, which get no target. The original only logs such nodes.
+ * Returns the conditions about nodes of several custom pools, which get no target. The original only logs a node of
+ * several custom pools.
  */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
-  // The pool of the workers does not report a node of several pools, because it never updates such a node.
+  // The pool of the workers does not report a node of several pools, because the pool never updates a node of several
+  // pools.
   const claims = isCustomPool(pool) ? given : [];
   const { NodesClaimed, Degraded } = PoolConditions;
   if (claims.length === 0) {
@@ -268,7 +270,7 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }
 
-/** Each of these conditions is sent as an event with the same name, after each new message. */
+/** Each condition in the list is sent as an event with the same name, after each new message. */
 const REPORTED = [
   PoolConditions.WritesForbidden,
   PoolConditions.NodesClaimed,

@@ -141,7 +141,7 @@ function keptMachines({
   };
 }
 
-/** Finds sets without a deployment. Such sets replace no machines, and the pool reports them. */
+/** Finds sets without a deployment. Sets without a deployment replace no machines, and the pool reports the sets. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;

@@ -63,7 +63,7 @@ export function poolStatus(
   };
 }
 
-/** Returns the counts of the status under their former field names, for clients that still read these fields. */
+/** Returns the counts of the status under their former field names, for clients that still read the former fields. */
 const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable: number; ready: number }) => ({
   currentMachineConfig: targetOf(pool),
   updatingMachines: counts.updated,

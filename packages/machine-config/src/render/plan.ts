@@ -157,8 +157,8 @@ const selectsAllNodes = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.nodeSelector) && !isSelecting(spec?.nodeSelector);
 
 /**
- * The original reports an empty selector only as an event. The UpdateController does not process such a pool, so the
- * RenderController sets all conditions.
+ * The original reports an empty selector only as an event. The UpdateController does not process a pool with an empty
+ * selector, so the RenderController sets all conditions.
  */
 function selectingAll(
   pool: MachineConfigPool,

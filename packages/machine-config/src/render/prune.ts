@@ -18,8 +18,8 @@ export interface PruneSnapshot {
 const PREFIX = 'rendered-';
 
 /**
- * Returns the renders to delete, starting with the oldest. The returned renders have no pool and no node that refers to
- * them. The newest unused renders are kept as a history.
+ * Returns the renders to delete, starting with the oldest. Neither a pool nor a node refers to a returned render. The
+ * newest unused renders are kept as a history.
  */
 export function oldRenders({
   pool,
@@ -29,8 +29,8 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Returns true if machines were created for a config with older certificates. Without the config, these machines
-  // would count as outdated.
+  // Returns true if machines were created for a config with older certificates. Without the config, the machines would
+  // count as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
     target !== undefined &&

@@ -3,7 +3,7 @@ import type { ContainerRuntimeConfiguration } from '../kinds/container-runtime-c
 import { setTomlKey, tomlString } from './toml.ts';
 import { bytesOf } from './validate.ts';
 
-/** This file exists only on nodes with CRI-O, and contains the size of container layers. */
+/** The file exists only on nodes with CRI-O, and contains the size of container layers. */
 export const STORAGE_CONF_PATH = '/etc/containers/storage.conf';
 const DROP_INS = '/etc/crio/crio.conf.d/01-ctrcfg-';
 

@@ -11,7 +11,7 @@ import { refuse } from './validate.ts';
 
 /**
  * A test value and a hint for each setting. The test value shows whether the templates use the setting, and the hint is
- * for unused settings.
+ * for settings that the templates do not use.
  */
 const SETTINGS: Readonly<Record<keyof RuntimeSettings, { readonly probe: string | number; readonly hint: string }>> = {
   logLevel: { probe: 'trace', hint: 'write the file in a MachineConfig' },

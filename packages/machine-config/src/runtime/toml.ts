@@ -4,7 +4,7 @@ const HEADER = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 export const tomlString = (text: string): string => JSON.stringify(text);
 
 /**
- * Sets a key in a TOML text. All other lines and comments stay.
+ * Sets a key in a TOML text. All other lines and comments of the text stay.
  * @param value in the syntax of TOML
  */
 export function setTomlKey(text: string, table: string, key: string, value: string): string {

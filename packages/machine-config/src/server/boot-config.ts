@@ -11,7 +11,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 /** The file with annotations of the first boot, which the daemon reads once. */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
-/** The kubelet uses this kubeconfig to request its certificate. */
+/** The kubelet uses the kubeconfig to request its certificate. */
 export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
 /** The complete MachineConfig of the first boot. */
 export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';

@@ -61,7 +61,7 @@ interface FleetList extends Fleet {
   readonly at: number;
 }
 
-/** A list is used for this time, so a thousand machines that boot at the same time need only one list. */
+/** A list is used for a short time, so a thousand machines that boot at the same time need only one list. */
 const KEPT_MS = 2000;
 
 /** Returns the objects that a pool refers to. */

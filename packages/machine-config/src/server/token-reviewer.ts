@@ -20,7 +20,7 @@ const BOOTSTRAP_USER = /^system:bootstrap:([a-z0-9]{6})$/;
 
 export const bootstrapIdOf = ({ username }: TokenUser): string | undefined => BOOTSTRAP_USER.exec(username)?.[1];
 
-/** Results are cached for this time, as in the delegated authenticators of kube-apiserver. */
+/** Results are cached for a limited time, as in the delegated authenticators of kube-apiserver. */
 const KEPT_MS = 10_000;
 const KEPT_MOST = 1024;
 

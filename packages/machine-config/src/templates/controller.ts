@@ -90,7 +90,7 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   for (const one of update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(one));
   if (status) await writeStatus(context, newest, status);
   if (error === undefined) return done;
-  // The controller watches the object with the error, so a change of this object starts the next run.
+  // The controller watches the object with the error, so a change of the object starts the next run.
   log.warn('Templates are invalid, no MachineConfigs written', { reason: error });
   if (status) {
     const hint = `correct the template, or the field in spec of ControllerConfig ${newest.metadata.name}`;

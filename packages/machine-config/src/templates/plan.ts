@@ -31,10 +31,12 @@ export interface TemplateSnapshot {
   readonly now: string;
 }
 
-/** The actions for the ControllerConfig, in the order of these fields. */
+/** The actions for the ControllerConfig, in the order of the fields below. */
 export interface TemplatePlan {
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The status at the start of the work. With this status, no pool is rendered from an incomplete state. */
+  /**
+   * The status at the start of the work. With the status at the start, no pool is rendered from an incomplete state.
+   */
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];

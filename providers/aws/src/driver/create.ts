@@ -61,7 +61,7 @@ export async function createInstance(
 
 /**
  * Returns the error for a VM that EC2 accepted and then terminated. The cause is a lack of capacity, or missing access
- * to the key of a disk. The next call tries the next token.
+ * to the encryption key of a disk. The next call of `create` uses the next token.
  */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
@@ -81,7 +81,8 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 
 /**
  * Calls RunInstances with a token that is derived from the UID of the Machine. For a repeated token, EC2 returns the VM
- * of the first request. A token is used up after the termination of its VM, or if the class changed and the VM is gone.
+ * of the first request. A token is used up after the termination of its VM. A token is also used up if the class
+ * changed and the VM is gone.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;

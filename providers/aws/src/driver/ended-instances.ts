@@ -5,7 +5,7 @@ const REMEMBERED_MS = 60 * 60_000;
 
 /**
  * The instances that this process has terminated. EC2 shows a terminated instance as running for some seconds. A new
- * machine with the name of this instance must not adopt the instance.
+ * machine must not adopt a terminated instance with the same name.
  */
 export class EndedInstances {
   readonly #clock: Clock;

@@ -40,7 +40,10 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/** Whether the service for keys did not respond. The driver then sent no request to EC2, and the keys may be valid. */
+/**
+ * Whether the service for keys did not respond. If the service for keys did not respond, the driver sent no request to
+ * EC2, and the keys may be valid.
+ */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);

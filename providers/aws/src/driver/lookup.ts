@@ -31,7 +31,7 @@ export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instanc
   ec2.instances({ Filters: filters(request) }, request.signal);
 
 /**
- * Finds the VMs with this name and with the tags of cluster and role. Concurrent lookups share one request.
+ * Finds the VMs with a name and with the tags of cluster and role. Concurrent lookups share one request.
  * @throws the error of EC2
  */
 export function findByTags(ec2: Ec2, request: Request, name: string): Promise<readonly Instance[]> {
@@ -87,7 +87,7 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * Finds the VMs of a machine by its name and the tags of cluster and role. If no VM has this name and these tags, the
+ * Finds the VMs of a machine by its name and the tags of cluster and role. If no VM has the name and the tags, the
  * function uses the provider ID. Terminated VMs are ignored.
  * @throws MachineError `NotFound`, `InvalidArgument` for an invalid provider ID, `Internal`
  */

@@ -18,7 +18,7 @@ export interface Change {
 }
 
 /**
- * Stops or hibernates an instance. EC2 can hibernate only instances that were launched with this option.
+ * Stops or hibernates an instance. EC2 can hibernate only instances that were launched with the option for hibernation.
  * @throws MachineError
  */
 export async function stopInstance(change: Change, hibernate: boolean): Promise<void> {

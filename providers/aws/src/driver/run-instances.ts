@@ -19,7 +19,7 @@ export interface Launch {
   readonly spec: AwsProviderSpec;
   readonly userData: Uint8Array;
   readonly rootDevice: string | undefined;
-  /** EC2 returns the same VM for each request with this token. */
+  /** EC2 returns the same VM for each request with the same token. */
   readonly clientToken: string;
 }
 

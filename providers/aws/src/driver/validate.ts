@@ -199,7 +199,7 @@ function checkTags(keys: readonly string[], errors: FieldErrors): void {
   if (!roleTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/role/****');
 }
 
-/** Returns the first cluster key in alphabetical order. This key identifies the VMs of a cluster. */
+/** Returns the first cluster key in alphabetical order. The cluster key identifies the VMs of a cluster. */
 export const clusterTagOf = (keys: readonly string[]): string | undefined =>
   keys.filter((key) => key.includes(CLUSTER_TAG)).toSorted()[0];
 

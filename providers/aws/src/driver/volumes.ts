@@ -19,8 +19,8 @@ export function volumeIdOf(source: VolumeSource | null): string | undefined {
 }
 
 /**
- * Returns the ID of an in-tree source. Kubernetes writes `aws://<zone>/vol-…`, and a text without this prefix is the
- * ID.
+ * Returns the ID of an in-tree source. Kubernetes writes `aws://<zone>/vol-…`, and a text without the prefix `aws://`
+ * is the ID.
  */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;

@@ -46,7 +46,7 @@ export interface AttemptsOptions {
   readonly random: Random;
   /** The maximum number of attempts. By default, there are 3 attempts, or 10 for throttled calls. */
   readonly maxAttempts: number | undefined;
-  /** Whether the driver must not retry immediately after this error code. */
+  /** Whether the driver must not retry immediately after the error code. */
   readonly isFinal: (code: string, action: string) => boolean;
   readonly onKeysRefused?: (() => void) | undefined;
   /** The rate limits of the account. By default, this object learns its own rate limits. */

@@ -23,7 +23,7 @@ function checkMetadataService(variables: Environment['variables']): void {
 }
 
 /**
- * Checks settings that the SDK would ignore or report only at the first call.
+ * Checks settings that the SDK would ignore, or would report only at the first call.
  * @returns warnings about values that are valid but probably wrong, one sentence each
  * @throws ConfigError with the name of the variable and the fix
  */

@@ -62,8 +62,8 @@ interface StsKeys {
 }
 
 /**
- * Returns the keys of an answer.
- * @throws Refusal for an answer without keys
+ * Returns the keys in a response.
+ * @throws Refusal for a response without keys
  */
 export function keysOf(action: string, given: StsKeys = {}): Keys {
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = given;

@@ -23,8 +23,8 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
 }
 
 /**
- * The time from the renewal of keys to their expiry, in milliseconds. Keys with a shorter lifetime than twice this time
- * are renewed after half of their lifetime.
+ * The time from the renewal of keys to their expiry, in milliseconds. Keys with a shorter lifetime than twice the
+ * renewal time are renewed after half of their lifetime.
  */
 const RENEW_BEFORE_MS = 300_000;
 /**
@@ -92,7 +92,7 @@ const workload = (options: OwnKeysOptions, tokenFile: string, roleArn: string): 
 
 /**
  * Returns keys of a profile.
- * @param before the names of the profiles that refer to this profile
+ * @param before the names of the profiles that refer to the profile
  */
 async function ofProfile(
   name: string,

@@ -97,13 +97,13 @@ export function readRefusal(
   now: Date,
 ): Refusal {
   const json = fieldsOf(text);
-  // The Go SDK reads an error of EC2 only in this element. The errors of STS have a different format.
+  // The Go SDK reads an error of EC2 only in the element `Errors`. The errors of STS have a different format.
   const errors = action.startsWith('AssumeRole') || text.includes('<Errors>') ? text : '';
   const code = lastElement(errors, 'Code') || json.__type?.split('#').at(-1) || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
   const retryAfterMs = retryAfterOf(headers, now);
   const clock = CREDENTIALS_REFUSED.has(code) ? clockText('AWS', headers.get('date'), now) : '';
-  // The Go SDK reports this word for a missing message.
+  // The Go SDK reports the word for a missing message.
   const message = [lastElement(errors, 'Message') || json.message || 'UnknownError', clock].filter(Boolean).join('; ');
   return new Refusal(action, {
     code,

@@ -26,7 +26,7 @@ const healthDetail = z.looseObject({
   affectedEntities: z.array(z.looseObject({ entityValue: z.string() })).optional(),
 });
 
-/** An instance in these states does not run and does not start automatically. */
+/** An instance in one of the listed states does not run and does not start automatically. */
 const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 
 /**

@@ -85,7 +85,7 @@ export class Attempts {
         headers: answer.headers,
         retryAfterMs: retryAfterOf(answer.headers, clock.now()) ?? quotaResets(answer.headers),
       });
-    // A page of a proxy does not count as an empty response.
+    // An error page of a proxy does not count as an empty response.
     if (text !== '' && !isObject(answer.body)) throw new ArmError(where, response.status, text, answer);
     return answer;
   }
@@ -95,14 +95,14 @@ export class Attempts {
 const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
 
 /**
- * Whether the error comes from a login. In this case, the client sent no request, and the next retry requests a token
- * again.
+ * Whether the error comes from a login. After a failed login, the client sent no request, and the next retry requests a
+ * token again.
  */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
 /**
- * Returns the time until the reset of an exhausted quota. Resource Graph reports this time in a header: hours, minutes
- * and seconds.
+ * Returns the time until the reset of an exhausted quota. Resource Graph reports the remaining time in a header: hours,
+ * minutes and seconds.
  */
 function quotaResets(headers: ArmAnswer['headers']): number | undefined {
   const [, h, m, s] = /^(\d+):(\d+):(\d+)/.exec(headers.get('x-ms-user-quota-resets-after') ?? '') ?? [];

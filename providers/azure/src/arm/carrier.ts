@@ -20,7 +20,7 @@ export interface Call {
   /** Whether the first request of the call starts a change, so that the driver must wait for its end. */
   readonly changes?: boolean;
   began?: Beginning;
-  /** `where` names the request of the last answer. */
+  /** `where` names the request of the last response. */
   last?: { readonly where: string; readonly answer: ArmAnswer };
 }
 
@@ -43,7 +43,7 @@ export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|c
 export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
 /**
- * Sends the requests of the SDK over the connections of this process. The SDK checks too little:
+ * Sends the requests of the SDK over the connections of this process. The checks of the SDK are not sufficient:
  * - The SDK follows an operation to any host.
  * - The SDK treats content types other than JSON as an empty success.
  * - The SDK treats an operation without a status as complete.

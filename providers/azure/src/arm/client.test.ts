@@ -12,7 +12,7 @@ interface Answer {
   readonly status: number;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the cloud sends no answer until the signal of the request aborts. */
+  /** Whether the cloud sends no response until the signal of the request aborts. */
   readonly hangs?: boolean;
 }
 

@@ -1,9 +1,9 @@
 import type { Clock } from '@mcm/kube';
 
-/** The maximum number of answers. The least recently used answer is removed first. */
+/** The maximum number of responses. The least recently used response is removed first. */
 const KEPT = 256;
 
-/** Caches answers of the cloud for many machines. Concurrent callers share a request. Errors are not cached. */
+/** Caches responses of the cloud for many machines. Concurrent callers share a request. Errors are not cached. */
 export class Remembered<T> {
   readonly #clock: Clock;
   readonly #keptMs: number;
@@ -19,7 +19,7 @@ export class Remembered<T> {
 
   /**
    * Returns an answer.
-   * @param signal Cancels the request. The other callers of a canceled request repeat it.
+   * @param signal Cancels the request. The other callers of a canceled request repeat the request.
    * @param keep Whether the answer is cached
    */
   async get(

@@ -4,7 +4,7 @@ import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { HttpClient } from '@azure/core-rest-pipeline';
 import type { Client } from '@azure-rest/core-client';
 
-/** The bundled program contains only these operation groups of the SDK. */
+/** The bundled program contains only the listed operation groups of the SDK. */
 export const OPERATION_GROUPS = {
   compute: ['virtualMachines', 'disks', 'virtualMachineImages'],
   network: ['networkInterfaces', 'subnets'],
@@ -49,7 +49,7 @@ export async function loadSdk(): Promise<void> {
   await Promise.all([compute(), network(), graph(), rest(), pipeline()]);
 }
 
-/** @param httpClient sends all requests of these clients */
+/** @param httpClient sends all requests of the clients */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
   // The clients use no policies of the SDK. The HTTP client of this driver handles attempts, pauses, logins, proxies
   // and logs.

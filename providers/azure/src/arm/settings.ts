@@ -9,7 +9,7 @@ import {
 import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/** Settings for classes without a cloud name. Without these settings, the driver uses the public cloud. */
+/** Settings for classes without a cloud name. Without the settings, the driver uses the public cloud. */
 export interface AzureSettings {
   /** The cloud determines the endpoint, the login host and the audience. */
   readonly cloud?: CloudName | undefined;

@@ -71,8 +71,8 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
-      // Whether the VM with these tags may be deleted. The call below uses a name in lower case, because names in Azure
-      // are case-insensitive.
+      // Whether the VM with the given tags may be deleted. The call below uses a name in lower case, because names in
+      // Azure are case-insensitive.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
@@ -138,7 +138,7 @@ function power(
 /**
  * Opens the session of a request.
  * - `reported`: the first words of the error message of the original, if the client cannot be created
- * - `whole`: whether these words are the whole error message of the original
+ * - `whole`: whether the first words are the whole error message of the original
  */
 function opener(options: AzureDriverOptions) {
   const sessionOf = sessions(options);
@@ -207,7 +207,7 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** Parses the rows of an answer, because the SDK does not check the rows. */
+/** Parses the rows of a response, because the SDK does not check the rows. */
 const data = z.array(z.looseObject({})).nullish();
 
 /** Quotes a text for the query language of Resource Graph. */

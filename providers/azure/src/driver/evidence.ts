@@ -3,7 +3,7 @@ import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Session } from './session.ts';
 
 /**
- * Reports the state of a VM, and its console if Azure stores and allows it.
+ * Reports the state of a VM, and the console of the VM if Azure stores the console and allows the request.
  * @throws the error of `Arm` for the state
  */
 export async function reportEvidence(session: Session, name: string, signal: AbortSignal): Promise<InstanceEvidence> {

@@ -17,8 +17,8 @@ const ENDING: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * For each state, the request that changes a VM in this state. A state without an entry means that an earlier request
- * is in progress.
+ * For each state of a VM, the request that changes the VM. A state without an entry means that an earlier request is in
+ * progress.
  */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 

@@ -14,7 +14,7 @@ const AT_ONCE = 2;
 
 /**
  * Deletes a VM and all resources that were created with it. Disks of persistent volumes remain.
- * @param mayGo whether the VM with these tags may be deleted
+ * @param mayGo whether the VM with the given tags may be deleted
  * @throws MachineError
  */
 export async function deleteVm(

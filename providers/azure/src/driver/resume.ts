@@ -5,8 +5,8 @@ import { isAbsent, isExhausted } from './errors.ts';
 import type { Session } from './session.ts';
 
 /**
- * Whether a NIC is attached to the VM of this name. An attached NIC shows that an earlier call has requested the VM,
- * possibly in an earlier process.
+ * Whether a NIC is attached to the VM with the given name. An attached NIC shows that an earlier call has requested the
+ * VM, possibly in an earlier process.
  */
 export function servesVm({ virtualMachine }: NetworkInterface, vm: string): boolean {
   const id = virtualMachine?.id ?? '';
@@ -15,7 +15,7 @@ export function servesVm({ virtualMachine }: NetworkInterface, vm: string): bool
 
 /**
  * Waits for the end of a creation that an earlier call started, and does not request the VM again. A second PUT would
- * change the VM, and Azure refuses it for changed user data. The result is false if the VM does not exist, or its
+ * change the VM, and Azure refuses a PUT with changed user data. The result is false if the VM does not exist, or its
  * creation failed temporarily.
  * @throws ArmError, for example if the creation ended for a lack of capacity
  */

@@ -205,7 +205,7 @@ export class Session {
     return terms.body;
   }
 
-  /** Returns the status of the resource group of the class. 204 means that the group exists. */
+  /** Returns the status of the resource group of the class. The status 204 means that the group exists. */
   async groupStatus(signal: AbortSignal): Promise<string> {
     const { status } = await this.ask(
       'rest',

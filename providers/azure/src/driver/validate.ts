@@ -119,7 +119,7 @@ function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   }
 }
 
-/** Verifies that exactly one of these fields is set: zone, availability set, scale set. */
+/** Verifies that exactly one of the fields zone, availability set and scale set is set. */
 function checkPlace({ zone, availabilitySet, virtualMachineScaleSet }: Properties, errors: FieldErrors): void {
   const places = [zone !== undefined, !isBlank(availabilitySet?.id), !isBlank(virtualMachineScaleSet?.id)];
   if (places.filter(Boolean).length !== 1)

@@ -17,9 +17,9 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
 }
 
 /**
- * Decodes the class and the Secret, with the order, codes and texts of the original. The error for a foreign provider
- * is `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec. Calls that
- * create nothing check only the zone.
+ * Decodes the class and the Secret, with the order, codes and texts of the original. The error for a class of another
+ * provider is `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec. Calls
+ * that create nothing check only the zone.
  */
 export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
   const { machineClass, data } = input;

@@ -262,8 +262,8 @@ function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => 
 }
 
 /**
- * An instance in these states will not start again automatically. Compute Engine uses the name TERMINATED for a
- * stopped instance.
+ * An instance in one of the listed states will not start again automatically. Compute Engine uses the name TERMINATED
+ * for a stopped instance.
  */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['STOPPING', 'being stopped or deleted'],

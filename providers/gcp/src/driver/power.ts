@@ -17,7 +17,7 @@ export interface Subject {
 }
 
 /**
- * For each state, the request that changes an instance in this state. For an instance in a state without an entry, no
+ * For each state of an instance, the request that changes the instance. For an instance in a state without an entry, no
  * request is sent.
  */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;

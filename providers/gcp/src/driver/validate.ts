@@ -34,7 +34,8 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
 }
 
 /**
- * Requires the tags of cluster and role. Without them, the original creates VMs that it never finds and never deletes.
+ * Requires the tags of cluster and role. Without both tags, the original creates VMs that it never finds and never
+ * deletes.
  */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);

@@ -15,8 +15,8 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
- * Fields with more bits than in the descriptions. The original sends these numbers unchanged, but the SDK would change
- * them without an error.
+ * Fields whose numbers have more bits in the API than in the descriptions of the SDK. The original sends the numbers
+ * unchanged, but the SDK would change them without an error.
  */
 const WIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AcceleratorConfig: { acceleratorCount: 'double' },
@@ -35,7 +35,7 @@ function widened(name: string, description: Description): Description {
 /**
  * Reduces the descriptions of the API to the used methods and their messages. The full descriptions cost about a
  * second of CPU time and 80 MB.
- * @throws Error if the SDK no longer describes a method, because the first call of this method would fail
+ * @throws Error if the SDK no longer describes a method, because the first call of the method would fail
  */
 export function slimDescriptions(all: Description): Description {
   const v1 = PATH.reduce<Description | undefined>((each, name) => each?.nested?.[name], all);

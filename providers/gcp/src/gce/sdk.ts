@@ -154,7 +154,7 @@ function makeClients(): Clients {
     }
   }
   const slim = { ...gax, fallback: { ...gax.fallback, GrpcClient: SlimClient } };
-  // With these options, the SDK reads neither the environment nor a metadata server.
+  // With the options, the SDK reads neither the environment nor a metadata server.
   const options = () => ({ authClient, apiEndpoint: 'compute.googleapis.com', universeDomain: 'googleapis.com' });
   return {
     instances: new instances.InstancesClient(options(), slim),

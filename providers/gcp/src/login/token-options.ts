@@ -7,7 +7,7 @@ export interface TokenOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
    * The address where service accounts exchange their assertions, instead of `token_uri` of the key. Only the operator
-   * can set this address.
+   * can set the address.
    */
   readonly tokenEndpoint?: string | undefined;
   /** The address of the token service, by default the service of the cloud. */

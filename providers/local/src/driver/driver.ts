@@ -126,7 +126,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       }));
     },
 
-    // The API server of the Pods sends no notices, so this method only waits.
+    // The API server of the Pods sends no notices, so the method only waits.
     watchInterruptions: (request) =>
       podsFor(request) ? sleep(clock, POD_PAUSE_MS, request.signal) : reportNotices(clientFor(request), request),
 
@@ -253,7 +253,7 @@ const describe = (instance: CloudInstance): Instance => ({
   ],
 });
 
-/** An instance in these states does not run and will not start automatically. */
+/** An instance in one of the listed states does not run and will not start automatically. */
 const ENDINGS: Partial<Record<CloudInstance['state'], string>> = {
   'shutting-down': 'shutting down',
   stopping: 'being stopped',

@@ -27,7 +27,8 @@ export interface ConnectionOptions {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * If set, the watches return only this node and its pods, because the certificate of a node allows no other objects.
+   * If set, the watches return only the named node and its pods, because the certificate of a node allows no other
+   * objects.
    */
   readonly nodeName?: string;
 }

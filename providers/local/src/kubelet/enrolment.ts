@@ -96,7 +96,7 @@ export class Enrolment {
     const connection = this.#connection('node-kubeconfig', () => cluster.transport);
     if (boot.token !== undefined && !enrolled) {
       const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
-      // This request succeeds with any valid credentials, so it proves that the token is valid.
+      // The request succeeds with any valid credentials, so it proves that the token is valid.
       await bare.client(boot.token).request('GET', '/version', { signal });
     }
     return { client: connection.client(), connection, outage: connection.outage, close: () => undefined };

@@ -114,7 +114,7 @@ export class HollowKubelet {
     this.#config?.consider();
   }
 
-  /** Stops the kubelet. Resolves when no request of this kubelet is in progress. */
+  /** Stops the kubelet. Resolves when no request of the kubelet is in progress. */
   async halt(): Promise<void> {
     await this.#life.end();
     this.#access?.close();

@@ -10,7 +10,7 @@ export const durationMs = z.union([z.number().nonnegative(), z.string()]).transf
 });
 
 /**
- * The behavior of a simulated kubelet. A later source in this list takes precedence over an earlier source.
+ * The behavior of a simulated kubelet. A later source in the list takes precedence over an earlier source.
  * 1. the flags of the process
  * 2. the user data (`kubelet:`)
  * 3. fault rules for `instances.boot`

@@ -54,7 +54,7 @@ export interface Instance {
   /** The reason for a termination that no client requested. */
   stateReason?: string;
   interruption?: Interruption;
-  /** The earlier states of the instance, with the newest last. Delayed reads return these states. */
+  /** The earlier states of the instance, with the newest last. Delayed reads return the earlier states. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
   console: string;
 }

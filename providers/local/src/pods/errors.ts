@@ -1,7 +1,7 @@
 import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { isNotFound, KubeError } from '@mcm/kube';
 
-/** The error of a ResourceQuota has the status 403 and contains this text. */
+/** The error of a ResourceQuota has the status 403 and contains the text. */
 const QUOTA = /exceeded quota/;
 
 /** Whether the object is absent. A 404 without a Status comes from a proxy or a wrong address. */

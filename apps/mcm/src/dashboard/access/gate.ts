@@ -14,7 +14,8 @@ const MOST_SESSIONS = 1_000;
 /** The maximum length of a request body in bytes. */
 const MOST_BODY = 16_384;
 /**
- * The name of the session cookie. Because of its prefix, browsers accept the cookie only over HTTPS and from this host.
+ * The name of the session cookie. Because of its prefix, browsers accept the cookie only over HTTPS and from the host
+ * of the dashboard.
  */
 const COOKIE = '__Host-mcm-dashboard';
 
@@ -37,7 +38,7 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .find(([name]) => name === COOKIE)?.[1];
 
 /**
- * Returns true if a form comes from a page of this server. Without this check, another site could log a user in with
+ * Returns true if a form comes from a page of the dashboard. Without the check, another site could log a user in with
  * the token of an attacker, or end the session of the user.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {

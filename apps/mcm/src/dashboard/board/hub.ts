@@ -5,7 +5,7 @@ import type { Frame } from '@mcm/dashboard';
 const RETRY_MS = 1_000;
 /**
  * The maximum amount of unread data of a client, in bytes. A client above the limit gets no changes until it has read
- * all data. The client then gets all rows again.
+ * all data. After the client has read all data, it gets all rows again.
  */
 const MOST_BEHIND = 4_000_000;
 

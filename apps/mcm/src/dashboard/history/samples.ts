@@ -33,7 +33,10 @@ export class Samples {
     this.#all = this.#all.filter((_, index) => index > half || index % 2 === 0);
   }
 
-  /** Drops the samples before a time. The last of these samples is kept, because it contains the value at that time. */
+  /**
+   * Drops the samples before a time. The last sample before the time is kept, because it contains the value at that
+   * time.
+   */
   expire(before: number): void {
     const first = this.#all.findIndex(([at]) => at >= before);
     if (first > 1) this.#all = this.#all.slice(first - 1);

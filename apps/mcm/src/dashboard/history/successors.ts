@@ -12,7 +12,7 @@ interface Waiting {
 
 /**
  * Guesses the successor of each deleted machine from the order of events in its deployment. The API does not contain
- * this information, and a rollout can create the successor before the deletion.
+ * the successor of a machine, and a rollout can create the successor before the deletion.
  */
 export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();

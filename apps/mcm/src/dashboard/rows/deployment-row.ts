@@ -39,7 +39,7 @@ export function deploymentRow(
   controllers: readonly ControllerHealth[],
 ): AssessedDeployment {
   const { metadata, spec, status } = deployment;
-  // While machines start, the condition `Available` is False, but this is not a problem.
+  // While machines start, the condition `Available` is False, but a starting machine is not a problem.
   const reported = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
   const wait = reported.find(isIntendedWait);
   const problem = reported.find((condition) => condition !== wait);

@@ -13,7 +13,7 @@ export interface AroundMachine {
   /** The name of its MachineDeployment, or an empty string. */
   readonly deployment: string;
   readonly machineClass: MachineClass | undefined;
-  /** Whether all classes were read. If so, a class that is not in the list does not exist. */
+  /** Whether all classes were read. If the list is complete, a class that is not in the list does not exist. */
   readonly classesAreKnown: boolean;
   readonly node: Node | undefined;
   /** The reasons that block the drain. `blockers` is empty if the drain is not watched. */

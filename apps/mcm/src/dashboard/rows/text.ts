@@ -1,6 +1,6 @@
 /**
- * Matches invisible characters, and characters that change the text direction. With these characters, one name could
- * look like another name.
+ * Matches invisible characters, and characters that change the text direction. With invisible characters, one name
+ * could look like another name.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** The maximum length of a text in a row. The page of an object shows longer texts. */

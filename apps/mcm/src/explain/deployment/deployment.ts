@@ -59,7 +59,7 @@ export interface DeploymentExplanation {
   /** Flags of the manager that affect the result, or a note that the flags are not known. */
   readonly remarks: readonly string[];
   /**
-   * VMs without a Machine that use a class of this deployment. A VM without a Machine stays until a user decides what
+   * VMs without a Machine that use a class of the deployment. A VM without a Machine stays until a user decides what
    * happens to it.
    */
   readonly quarantinedVms: readonly QuarantinedVm[];
@@ -277,7 +277,7 @@ export const awaitedBy = (reading: Staffed, because: string): string =>
 
 /**
  * Matches the texts of the controller for a rollout that only waits for machines. The explanation names the machines
- * instead of these texts.
+ * instead of the texts of the controller.
  */
 const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 

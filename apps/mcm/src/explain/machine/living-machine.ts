@@ -40,7 +40,9 @@ export interface LivingMachine {
   readonly askedInVain: readonly string[];
   /** Labels, annotations and taints of the Node that another client changed. */
   readonly drift: readonly string[];
-  /** VMs of the machine's class without a Machine. These VMs stay until a user decides what happens to them. */
+  /**
+   * VMs of the machine's class without a Machine. The VMs without a Machine stay until a user decides about the VMs.
+   */
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation | undefined;
   readonly events: readonly MachineEvent[];

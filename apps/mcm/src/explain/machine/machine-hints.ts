@@ -82,7 +82,7 @@ const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] 
         `remove the blockers of the drain (see below); to force the drain now and delete the pods: ${of('label', machine)} ${Labels.ForceDeletion}=true`,
       ];
 
-/** Returns a hint for a Failed machine without a set, because no controller replaces such a machine. */
+/** Returns a hint for a Failed machine without a set, because no controller replaces a machine without a set. */
 function unreplaced(machine: Machine): string[] {
   const { metadata, status } = machine;
   const owned = metadata.ownerReferences?.some(({ controller }) => controller);

@@ -317,7 +317,7 @@ test('a deleted machine that failed shows its evidence, with the last lines of i
     metadata: {
       name: 'evidence-m-0-1',
       namespace: NS,
-      // The machine controller sets this label with a hash of the name.
+      // The machine controller sets the label with a hash of the name.
       labels: { 'evidence.machine.sapcloud.io/machine': 'a2526bc2efa31901' },
     },
     data: {

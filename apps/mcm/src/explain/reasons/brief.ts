@@ -5,7 +5,7 @@ export const KEPT_UPDATE = `the annotation ${Annotations.RolloutOnCannotUpdateIn
 
 /**
  * Matches ends of texts that are only useful for controllers, such as the next step or a retry. The explanation prints
- * deadlines and hints instead of these ends.
+ * deadlines and hints instead of the ends of the messages.
  */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),

@@ -3,7 +3,7 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
 /**
- * The conditions of every healthy deployment. A condition in this list reports a problem only if its status is False.
+ * The conditions of every healthy deployment. A condition in the list reports a problem only if its status is False.
  * All other conditions always report a problem.
  */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];

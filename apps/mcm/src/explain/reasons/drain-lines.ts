@@ -33,7 +33,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** The maximum number of pods in a line about a blocker. The list above these lines contains all pods. */
+/** The maximum number of pods in a line about a blocker. The list above the lines contains all pods. */
 const NAMED = 5;
 
 /** Returns lines for pods and volumes that need no action, with their deadlines. */
@@ -84,7 +84,7 @@ function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   });
 }
 
-/** A placeholder for the name of a pod. No text of a pod contains this character. */
+/** A placeholder for the name of a pod. No text of a pod contains the placeholder. */
 const POD = '\u0000';
 
 function inTime(at: Date, now: Date): string {

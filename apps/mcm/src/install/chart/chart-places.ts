@@ -5,8 +5,8 @@ import { CONTROLLER_APP, FLEET_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
- * The chart adds fields of its values to the pods. The objects contain markers at the positions of these fields, and
- * `filledIn` replaces the markers with templates. Installations without Helm use patches instead of the markers.
+ * The chart adds fields of its values to the pods. The objects contain markers at the positions of the template fields,
+ * and `filledIn` replaces the markers with templates. Installations without Helm use patches instead of the markers.
  */
 
 /** The markers in the objects. A marker is a key or a value. */
@@ -32,7 +32,7 @@ const itemIf = (condition: string, item: object): object => ({ __if__: condition
 const IS_SEPARATE = '.Values.separateController.enabled';
 /**
  * Adds a condition to the last item of a list, which is only for the machine controller. If the machine controller is
- * separate, the chart omits this item.
+ * separate, the chart omits the item.
  */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
@@ -310,7 +310,7 @@ function withPlacesOfKind(placed: Placed): object {
         ),
       });
     case 'CustomResourceDefinition':
-      // If the CRD had no such annotation, `helm uninstall` would delete all objects of the kind.
+      // Without the annotation, `helm uninstall` would delete all objects of the kind.
       return when(
         '.Values.crds.enabled',
         withMetadata(placed, {

@@ -30,7 +30,7 @@ const enabled = (on: boolean, about: string): Value => value(about, on, { type: 
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
   group(about, { enabled: enabled(on, 'Whether the chart installs the objects of this section.'), ...fields });
 
-/** Returns the schema of an object that allows only these fields. */
+/** Returns the schema of an object that allows only the given fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
   type: 'object',
   additionalProperties: false,

@@ -15,8 +15,8 @@ const imageTemplate = (container: string): string =>
   `{{ include "mcm.image" (dict "root" . "container" "${container}") }}`;
 
 /**
- * Settings whose values are Helm templates. With these settings, the chart contains the same objects as an installation
- * without Helm.
+ * Settings whose values are Helm templates. With templates as settings, the chart contains the same objects as an
+ * installation without Helm.
  */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',

@@ -12,7 +12,10 @@ const condition = (names: string, value: number): string =>
 const stageQuantile = (quantile: number): string =>
   `histogram_quantile(${quantile}, sum by (le, stage) (rate(mcm_machine_stage_duration_seconds_bucket[$__rate_interval])))`;
 
-/** The dashboard about machines, deployments and the cloud. Users need it, for example, when a rollout is slow. */
+/**
+ * The dashboard about machines, deployments and the cloud. Users need the dashboard, for example, when a rollout is
+ * slow.
+ */
 export const MACHINES: BoardSpec = {
   uid: 'mcm-machines',
   title: 'Machines',

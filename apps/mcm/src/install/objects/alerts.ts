@@ -25,7 +25,7 @@ const alert = (
 
 /**
  * Returns a query for the increase of a counter. The function `increase` of Prometheus ignores the first value of a new
- * series, so the query adds this value.
+ * series, so the query adds the first value.
  */
 const rises = (counter: string, time: string): string =>
   `((${counter} unless ${counter} offset ${time}) or increase(${counter}[${time}]))`;

@@ -19,7 +19,7 @@ export interface InstallSettings {
   readonly fleetNamespaces: string;
   /** Additional flags of both programs of a fleet. */
   readonly fleetFlags: ContainerFlags;
-  /** The lowest ordinal of the pods of a fleet that an upgrade replaces, or a Helm template for this number. */
+  /** The lowest ordinal of the pods of a fleet that an upgrade replaces, or a Helm template for the number. */
   readonly fleetPartition: number | string;
   /** The name of the provider: one of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
@@ -36,7 +36,7 @@ export interface InstallSettings {
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
   /**
    * The share of the API server's concurrency, relative to other priority levels. The value is a number, or a Helm
-   * template for this number.
+   * template for the number.
    */
   readonly shares: number | string;
   /**
@@ -63,8 +63,8 @@ export interface Resources {
 }
 
 /**
- * The default name of all installed objects. As in the original, this is also the name of the manager's container and
- * Lease.
+ * The default name of all installed objects. As in the original, the default is also the name of the manager's
+ * container and Lease.
  */
 export const APP = 'machine-controller-manager';
 
@@ -98,7 +98,7 @@ export const labelsOf = (settings: Pick<InstallSettings, 'app'>): Readonly<Recor
 
 /**
  * Returns the name of a cluster-wide object: the name and the namespace of the installation. A namespace contains no
- * dots, so these names are unique.
+ * dots, so the names are unique.
  */
 export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
 

@@ -88,8 +88,8 @@ const sharedPods = (settings: InstallSettings): Pods => ({
 });
 
 /**
- * Returns the pods of a separate machine controller. The label of these pods differs from the label of the manager's
- * pods, so that no selector matches both.
+ * Returns the pods of a separate machine controller. The label of the separate pods differs from the label of the
+ * manager's pods, so that no selector matches both.
  */
 const separatePods = (settings: InstallSettings): Pods => ({
   name: CONTROLLER_APP,

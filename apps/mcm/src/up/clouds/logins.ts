@@ -7,11 +7,13 @@ import type { DataDir } from '../data/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 
-/** Additional credentials for an emulated cloud. A class uses these credentials if it refers to their Secret. */
+/**
+ * Additional credentials for an emulated cloud. A class uses the additional credentials if it refers to their Secret.
+ */
 export interface Logins {
-  /** The settings of the emulator for these credentials. */
+  /** The settings of the emulator for the credentials. */
   readonly account: object;
-  /** The environment variables of the machine controller that allow these credentials. */
+  /** The environment variables of the machine controller that allow the credentials. */
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: SecretsByName;
 }
@@ -78,7 +80,7 @@ const NO_AWS_VARIABLES = {
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '',
 };
 
-/** Reads variables from a file of the data directory. Users can create this file to set variables. */
+/** Reads variables from a file of the data directory. Users can create the file to set variables. */
 function variablesOf(file: string): Readonly<Record<string, string>> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value]));

@@ -31,7 +31,7 @@ export interface Provider {
   readonly keepsUserData?: boolean;
   /** Whether `mcm up` simulates the nodes, because the VMs of the cloud boot no system. */
   readonly simulatesNodes?: boolean;
-  /** Whether a Node has the name of its machine. If not, the Node has the host name of the VM. */
+  /** Whether a Node has the name of its machine. If `nodeIsMachine` is false, the Node has the host name of the VM. */
   readonly nodeIsMachine: boolean;
   readonly machineClass: { readonly name: string; readonly secret: string } & Pick<
     Draft<MachineClass>,

@@ -28,8 +28,8 @@ interface Manifest {
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /**
- * Returns the closest folder with a package.json or a configuration. If no folder has one of these files, the result is
- * the given folder.
+ * Returns the closest folder with a package.json or a configuration. If no folder has a package.json or a
+ * configuration, the result is the given folder.
  */
 function packageOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
@@ -118,8 +118,8 @@ function configOf({ module, folder }: DriverPlace): ConformanceConfig {
 }
 
 /**
- * Returns a third-party driver. If its module exports `openCloud`, this function opens the cloud in a separate process.
- * A driver without `openCloud` uses the real cloud. The class and the Secret come from `conformance.yaml`.
+ * Returns a third-party driver. If its module exports `openCloud`, `thirdPartyProvider` opens the cloud in a separate
+ * process. A driver without `openCloud` uses the real cloud. The class and the Secret come from `conformance.yaml`.
  */
 export const thirdPartyProvider =
   (module: string): ProviderFor =>

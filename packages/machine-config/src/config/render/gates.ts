@@ -31,7 +31,7 @@ function observationGate(kind: string, { metadata, status }: Observed): string |
 
 /** The state of the KubeletConfigs and ContainerRuntimeConfigs of a pool, before its rendering. */
 export interface ConfigGate {
-  /** The config that has no MachineConfig yet. If set, the rendering waits. */
+  /** The KubeletConfig or ContainerRuntimeConfig that has no MachineConfig yet. If set, the rendering waits. */
   readonly waiting?: string;
   /** Refused configs, which the pool reports. Refused configs do not stop the rendering. */
   readonly rejected: readonly string[];

@@ -76,7 +76,10 @@ function validateNamed(config: MachineConfig): void {
   }
 }
 
-/** Refuses a MachineConfig with fields of a wrong type. The cache drops such fields, so nodes would lose them. */
+/**
+ * Refuses a MachineConfig with fields of a wrong type. The cache drops fields of a wrong type, so nodes would lose the
+ * fields.
+ */
 function checkFaults(config: MachineConfig): void {
   const [fault] = faultsOf(config);
   if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { hint: `correct ${fault.field}` });

@@ -44,7 +44,7 @@ function checkUnitNames({ systemd }: IgnitionConfig): void {
 
 const { Certificates, CurrentConfig, Journal, NodeAnnotations, NodeAnnotationsRead, Originals, NoOriginals } =
   DaemonPaths;
-/** A config with one of these files would overwrite the state of the daemon. */
+/** A config with a file of the daemon would overwrite the state of the daemon. */
 const KEPT_FILES: ReadonlySet<string> = new Set([
   Certificates,
   CurrentConfig,
@@ -59,7 +59,7 @@ const isKept = (path: string): boolean =>
   KEPT_DIRECTORIES.some((directory) => path === directory || path.startsWith(`${directory}/`)) ||
   [...KEPT_FILES].some((file) => path.startsWith(`${file}/`));
 
-/** Few paths are below this directory, so only these paths are compared with the list. */
+/** Only the few paths below the directory of the daemon are compared with the list. */
 const KEPT_BELOW = '/etc/machine-config-daemon';
 
 function checkPaths({ storage = {} }: IgnitionConfig): void {

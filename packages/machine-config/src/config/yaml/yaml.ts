@@ -183,7 +183,7 @@ function clean(text: string): string {
   return whole.replace(/ *\u0085[ \u0085]*/g, (breaks) => '\n'.repeat(breaks.replaceAll(' ', '').length - 1) || ' ');
 }
 
-/** The YAML reader finds the colon of a key only on the same line and within this number of characters. */
+/** The YAML reader finds the colon of a key only on the same line, after at most 1,024 characters. */
 const KEY_CHARACTERS = 1024;
 
 function cleanKey(key: string): string {

@@ -17,6 +17,6 @@ export interface DaemonHost {
   reboot(): Promise<void>;
   /** `prepare` is called before the daemon writes files. An error of `prepare` fails the update. */
   prepare?(to: MachineConfig): Promise<void>;
-  /** Returns the part of a change that this machine does not support, as a message. */
+  /** Returns the part of a change that the machine does not support, as a message. */
   unsupported?(diff: ConfigDiff, wanted: MachineConfig): string | undefined;
 }

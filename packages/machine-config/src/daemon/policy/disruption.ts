@@ -71,7 +71,7 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
       path: TRUST_BUNDLE_PATH,
       actions: [restart('coreos-update-ca-trust.service'), restart(CRIO)],
     },
-    // These files contain a CA, and CAs rotate. A restart of the kubelet affects no pod.
+    // The listed files contain a CA, and CAs rotate. A restart of the kubelet affects no pod.
     ...KUBELET_KUBECONFIG_PATHS.map((path) => ({ path, actions: RESTART_KUBELET })),
     { path: '/etc/kubernetes/credential-providers', actions: RESTART_KUBELET },
     {

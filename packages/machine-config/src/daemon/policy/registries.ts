@@ -39,8 +39,8 @@ function onlyDigestsAdded(old: readonly Endpoint[], next: readonly Endpoint[], b
 }
 
 /**
- * Returns true if images of an endpoint are pulled only by digest. A mirror may inherit this setting from its registry.
- * A registry has the setting only if all its mirrors have the setting.
+ * Returns true if images of an endpoint are pulled only by digest. A mirror may inherit the setting of its registry. A
+ * registry has the setting only if all its mirrors have the setting.
  */
 function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean {
   if (inherited || fields['mirror-by-digest-only'] === true || fields['pull-from-mirror'] === 'digest-only')
@@ -51,7 +51,7 @@ function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean 
 const sameFields = (a: Record<string, unknown>, b: Record<string, unknown>): boolean =>
   JSON.stringify(Object.entries(a).toSorted()) === JSON.stringify(Object.entries(b).toSorted());
 
-/** Parses the subset of TOML that registries.conf uses. For a text outside of this subset, the result is undefined. */
+/** Parses the subset of TOML that registries.conf uses. For a text outside of the subset, the result is undefined. */
 function readRegistries(text: string): Registries | undefined {
   const registries: Endpoint[] = [];
   let at: Record<string, unknown> = {};

@@ -7,8 +7,8 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/mac
 /** Data about the machines of a pool, in addition to its nodes. */
 export interface MemberFacts {
   /**
-   * `unresolved` is true if a referenced object does not exist or its template is refused. No further node then gets
-   * the target, and the rollout stops as in a paused pool.
+   * `unresolved` is true if a referenced object does not exist or its template is refused. If `unresolved` is true, no
+   * further node gets the target, and the rollout stops as in a paused pool.
    */
   readonly unresolved?: boolean | undefined;
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
@@ -46,16 +46,16 @@ export interface PoolSnapshot extends MemberFacts {
    * limit.
    */
   readonly haltAt?: number;
-  /** The number of wanted machines. At most this number of nodes can be unavailable. */
+  /** The number of wanted machines. The number is an upper limit for unavailable nodes. */
   readonly replicas?: number;
   /**
-   * `targetsNew` is true if the nodes belong to machines of the pool. A node without a target is then new, and gets the
-   * config of new machines.
+   * `targetsNew` is true if the nodes belong to machines of the pool. If `targetsNew` is true, a node without a target
+   * is new, and gets the config of new machines.
    */
   readonly targetsNew?: boolean;
   /**
-   * Names of nodes whose machine was created for a configuration and has not applied any configuration. These
-   * nodes count as new, independent of their age.
+   * Names of nodes whose machine was created for a configuration and has not applied any configuration. The named nodes
+   * count as new, independent of their age.
    */
   readonly unconfigured?: ReadonlySet<string>;
   /** `replaces` is true if new machines replace the nodes. Nodes that new machines replace get no target. */

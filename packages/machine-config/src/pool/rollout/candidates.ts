@@ -13,9 +13,9 @@ export interface Candidates {
 const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
- * Finds the nodes that may get the pool's target. A node that fails with this target takes capacity, so a bad config
- * stops at maxUnavailable nodes. A node that fails with a former target may get this target, so a reverted config
- * repairs it.
+ * Finds the nodes that may get the pool's target. A node that fails with the current target takes capacity, so a bad
+ * config stops at maxUnavailable nodes. A node that fails with a former target may get the current target, so a
+ * reverted config repairs it.
  * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {

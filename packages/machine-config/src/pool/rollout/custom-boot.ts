@@ -17,7 +17,8 @@ export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<
 
 /**
  * Returns the missing labels of a node that booted with the config of a custom pool, but whose kubelet registers it as
- * a worker. The result is undefined if the selector determines no labels. The original never updates such a node.
+ * a worker. The result is undefined if the selector determines no labels. If the selector determines no labels, the
+ * original never updates the node.
  */
 export function labelsOfBootPool(
   node: Node,

@@ -16,7 +16,7 @@ export const faultRule = z
      * operations (`*`), or the boot of kubelets (`instances.boot`).
      */
     operation: z.string().regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must look like instances.create, instances.* or *'),
-    /** Restricts the rule to this zone, to this machine type, or to instances with this name (`*` matches any text). */
+    /** Restricts the rule to a zone, to a machine type, or to instances with a name (`*` matches any text). */
     zone: z.string().optional(),
     machineType: z.string().optional(),
     instance: z.string().optional(),
@@ -41,7 +41,7 @@ export const faultRule = z
     kubelet: kubeletBehaviour.optional(),
     /** The probability that the rule affects a matching request. The default is 1. */
     probability: z.number().min(0).max(1).optional(),
-    /** The rule ends after this number of effects. By default, the rule never ends. */
+    /** The rule ends after the given number of effects. By default, the rule never ends. */
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {
@@ -79,7 +79,7 @@ export interface FaultDecision {
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The fault rules. A restart of the cloud removes them, because they are not stored. */
+/** The fault rules. The cloud does not store fault rules, so a restart of the cloud removes the rules. */
 export class Faults {
   readonly #random: Random;
   readonly #rules = new Map<string, OrderedFault>();
@@ -100,7 +100,7 @@ export class Faults {
     return [...this.#rules.values()];
   }
 
-  /** Removes a rule. Returns false if no rule has this ID. */
+  /** Removes a rule. Returns false if no rule has the ID. */
   cancel(id: string): boolean {
     return this.#rules.delete(id);
   }

@@ -26,7 +26,7 @@ export interface CloudContext {
   readonly host: InstanceHost;
 }
 
-/** The time in milliseconds for which terminated instances stay visible. In EC2, this time is about an hour. */
+/** The time in milliseconds for which terminated instances stay visible. In EC2, the time is about an hour. */
 export const TERMINATED_RETENTION_MS = 10 * 60_000;
 
 const HEX = '0123456789abcdef';

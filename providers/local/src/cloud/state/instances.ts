@@ -20,7 +20,7 @@ export interface InstanceRequest {
   readonly userData: string;
   /** Disks that are created and deleted together with the instance. */
   readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
-  /** The boot latency of this instance, instead of the latency of the cloud. */
+  /** The boot latency of the instance, instead of the latency of the cloud. */
   readonly bootLatencyMs?: number | undefined;
 }
 
@@ -37,7 +37,7 @@ const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shut
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
-/** Timers change the states of instances. After a restart of the process, new timers continue these transitions. */
+/** Timers change the states of instances. After a restart of the process, new timers continue the transitions. */
 export class Instances {
   readonly #context: CloudContext;
   readonly #state: CloudState;

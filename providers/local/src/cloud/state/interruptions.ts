@@ -99,7 +99,7 @@ export class Interruptions {
   }
 
   /**
-   * Terminates the instance unless a later interruption replaced this interruption. A later interruption has a separate
+   * Terminates the instance unless a later interruption replaced the interruption. A later interruption has a separate
    * timer.
    */
   #end({ id }: Instance, interruption: Interruption): void {

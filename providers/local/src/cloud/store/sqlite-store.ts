@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { type CloudStore, type StoredRow, StoreError } from './store.ts';
 
-/** The text "MCLC" at byte 68 of the file distinguishes this store from other SQLite files. */
+/** The text "MCLC" at byte 68 of the file distinguishes the store of the cloud from other SQLite files. */
 const APPLICATION_ID = 0x4d434c43;
 /** A store with a different version of the table layout is refused. */
 const LAYOUT = 1;

@@ -10,7 +10,7 @@ export interface CloudStore {
   load(): Iterable<StoredRow>;
   put(kind: string, id: string, body: object): void;
   remove(kind: string, id: string): void;
-  /** Runs changes in one transaction. An error of `work` discards all of them. */
+  /** Runs changes in one transaction. An error of `work` discards all changes of the transaction. */
   atomically(work: () => void): void;
   close(): void;
 }

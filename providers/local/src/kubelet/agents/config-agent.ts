@@ -108,7 +108,7 @@ export class ConfigAgent {
     };
   }
 
-  /** Prepares a config. The preparation takes time, and fails or never ends if a user has set this behavior. */
+  /** Prepares a config. The preparation takes time, and fails or never ends if a user has set the behavior. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);

@@ -3,7 +3,7 @@ import type { Life } from '../node/life.ts';
 
 /**
  * The lease duration in seconds, with the default of `nodeLeaseDurationSeconds` of the kubelet. The kubelet renews a
- * Lease after a quarter of this time.
+ * Lease after a quarter of the lease duration.
  */
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;

@@ -2,7 +2,7 @@ import { type Clock, type Condition, isNotFound, type KubeClient, type Node, nod
 import type { Life } from '../node/life.ts';
 import { carryTransitions, type NodeFacts, nodeConditions } from '../node/node-object.ts';
 
-/** `nodeStatusReportFrequency`: the interval at which the kubelet writes an unchanged status. */
+/** The interval at which the kubelet writes an unchanged status (`nodeStatusReportFrequency`). */
 const HEARTBEAT_MS = 5 * 60_000;
 const RETRY_MS = 5_000;
 const JITTER = 0.04;

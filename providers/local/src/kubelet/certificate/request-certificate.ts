@@ -22,8 +22,8 @@ const signingRequests: ResourceDefinition<CertificateSigningRequest> = {
 /** A signer for which the cluster approves and signs requests automatically, if TLS bootstrapping is set up. */
 const SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 /**
- * The maximum duration of a watch in seconds. If the request is not approved within this time, the kubelet starts
- * another watch.
+ * The maximum duration of a watch in seconds. If the request is not approved within the maximum duration, the kubelet
+ * starts another watch.
  */
 const WATCH_SECONDS = 60;
 

@@ -9,8 +9,8 @@ class LifeEnded extends Error {
 }
 
 /**
- * The time between a machine's power-on and power-off. All work of the machine runs through `Life`. After `end`, no
- * request of the machine is in progress.
+ * The time between a machine's power-on and power-off. All work of the machine runs through the class `Life`. After
+ * `end`, no request of the machine is in progress.
  */
 export class Life {
   readonly #clock: Clock;

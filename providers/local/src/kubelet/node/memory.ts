@@ -18,7 +18,7 @@ export interface KubeletState {
   readonly certificate?: KubeletCertificate;
   /** The files and settings on the disk that machine configs change. */
   readonly machine?: StoredMachine;
-  /** The behavior of this instance that a fault rule or the API has set. */
+  /** The behavior of the instance that a fault rule or the API has set. */
   readonly ordered?: KubeletBehaviour;
 }
 

@@ -5,7 +5,7 @@ import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 
 export type PodStep =
   | { readonly do: 'nothing' }
-  /** Wait until this time in milliseconds, and then plan the pod again. */
+  /** Wait until the given time in milliseconds, and plan the pod again after the wait. */
   | { readonly do: 'wait'; readonly until: number }
   /** Start the containers: the phase becomes Running, and with `ready`, the pod becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
@@ -21,14 +21,14 @@ export interface PodView {
   readonly pod: Pod;
   readonly behaviour: KubeletBehaviour;
   readonly now: number;
-  /** The time when this kubelet first saw the deletion, in milliseconds. */
+  /** The time when the kubelet first saw the deletion, in milliseconds. */
   readonly deletionSeenAt: number | undefined;
-  /** Whether the kubelet has written the final status of this pod. */
+  /** Whether the kubelet has written the final status of the pod. */
   readonly removed: boolean;
   readonly volumesAttached: boolean;
 }
 
-/** A container of a Job ends after this time, unless an annotation of the pod sets another duration. */
+/** A container of a Job ends after the default duration, unless an annotation of the pod sets another duration. */
 const JOB_RUNS_MS = 1_000;
 
 /** Plans the next step of a pod by the rules of the kubelet's pod lifecycle. */

@@ -53,7 +53,7 @@ export class PodRunner {
     );
   }
 
-  /** Handles a change of a pod that is or was bound to this node. */
+  /** Handles a change of a pod that is or was bound to the node. */
   onChange(change: Change<Pod>): void {
     const key = keyOf(change.object);
     if (change.type === 'deleted') this.#forget(key);
@@ -143,7 +143,8 @@ export class PodRunner {
         tracked.failures = 0;
         outage.worked();
       } catch (error) {
-        // The pod was deleted or replaced, and the watch reports this change. The error is no outage.
+        // The pod was deleted or replaced, and the watch reports the change. The error does not mean that the API
+        // server is unavailable.
         if (!isNotFound(error) && !isConflict(error) && !life.over) outage.failed(error);
         again = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS);
         tracked.failures += 1;

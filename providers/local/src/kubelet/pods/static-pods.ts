@@ -61,7 +61,7 @@ function mirrorOf({ name, namespace = 'kube-system', image = 'static:1' }: Stati
         'kubernetes.io/config.hash': hash,
         'kubernetes.io/config.source': 'file',
       },
-      // The NodeRestriction admission refuses a mirror pod without this owner reference.
+      // The NodeRestriction admission refuses a mirror pod without the owner reference.
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid, controller: true }],
     },
     spec: {
