@@ -68,6 +68,10 @@ const flags = {
       default: DEFAULT_SETTINGS.blockedBy,
       help: 'write status.blockedBy of MachineDeployments and MachineSets: the reasons why the manager waits',
     }),
+    'capacity-buffers': booleanFlag({
+      default: DEFAULT_SETTINGS.capacityBuffers,
+      help: 'warm machines of a MachineDeployment follow the CapacityBuffer in its annotation',
+    }),
     'disruption-report': booleanFlag({
       default: DEFAULT_SETTINGS.disruptionReport,
       help: 'write the disruption budgets and circuit breakers to the ConfigMap machine-disruptions',
@@ -253,6 +257,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
         readyCondition: given['ready-condition'],
         blockedBy: given['blocked-by'],
         disruptionReport: given['disruption-report'],
+        capacityBuffers: given['capacity-buffers'],
         countTerminating: given['count-terminating-towards-surge'],
         rolloutAnnotations: given['feature-gates']['RolloutAnnotations'] === true,
         ...safeguardsOf(given),

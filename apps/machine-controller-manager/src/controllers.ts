@@ -13,6 +13,8 @@ import {
   BY_UNREST,
   type ControllerContext,
   CreationsUnderWay,
+  createBufferCaches,
+  createBufferController,
   createDeploymentController,
   createDisruptionController,
   createOvershootController,
@@ -92,6 +94,8 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly blockedBy: boolean;
   /** Whether the manager writes the ConfigMap `machine-disruptions`. */
   readonly disruptionReport: boolean;
+  /** Whether warm machines follow CapacityBuffers of the target cluster. */
+  readonly capacityBuffers: boolean;
 }
 
 /** The default values of the original's flags. */
@@ -104,6 +108,7 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
   readyCondition: false,
   blockedBy: false,
   disruptionReport: false,
+  capacityBuffers: false,
   ...SAFEGUARD_DEFAULTS,
 };
 
@@ -173,19 +178,18 @@ export function createControllers(environment: Environment, settings: ManagerSet
   if (environment.meters) registerManagerMetrics(environment.meters, context);
   environment.traces?.rollouts(context);
   const concurrency = (name: string): number => settings.concurrencyByController?.[name] ?? settings.concurrency;
+  const buffers = settings.capacityBuffers && target ? createBufferCaches(target, runtime) : undefined;
+  const spares = [classes, ...(nodeInformer ? [nodeInformer] : [])];
+  // Other controllers do not wait for the objects of buffers.
+  const own = (name: string) => (name === 'capacity-buffer' && buffers ? [buffers.buffers, buffers.templates] : []);
   const controllers: readonly Controller[] = [
     createDeploymentController(context, { ...settings, concurrency: concurrency('machinedeployment') }),
     createSetController({ ...context, recorder: setRecorder }, { concurrency: concurrency('machineset') }),
     createOvershootController(context, overshootOf(settings, concurrency('overshoot-safety'))),
     ...(report ? [createDisruptionController(context, report)] : []),
+    ...(buffers ? [createBufferController(context, buffers)] : []),
   ];
-  const informers = [
-    context.deployments,
-    context.sets,
-    context.machines,
-    classes,
-    ...(nodeInformer ? [nodeInformer] : []),
-  ];
+  const informers = [context.deployments, context.sets, context.machines, ...spares];
   const needs = [
     ...[machineDeployments, machineSets, machines, machineClasses].map((definition) => ({
       client: control,
@@ -200,8 +204,8 @@ export function createControllers(environment: Environment, settings: ManagerSet
     (controller): Unit => ({
       name: controller.name,
       needs,
-      informers,
-      spares: [classes, ...(nodeInformer ? [nodeInformer] : [])],
+      informers: [...informers, ...own(controller.name)],
+      spares: [...spares, ...own(controller.name)],
       quiet: () => controller.idle() && cached.store.countByIndex(BY_UNREST, '') === 0,
       run: async (signal) => {
         await controller.run(signal);

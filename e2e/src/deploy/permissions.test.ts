@@ -52,6 +52,10 @@ const JUSTIFIED: Readonly<Record<string, string>> = {
     'read live before an orphan set is claimed and before a selection is taken off a node',
   'default machine.sapcloud.io/machines get': 'read live when a machine of that name is there, or an answer was lost',
   'default machine.sapcloud.io/machines/status patch': 'a scale-up starts a warm machine',
+  '* autoscaling.x-k8s.io/capacitybuffers list': 'only with the flag --capacity-buffers',
+  '* autoscaling.x-k8s.io/capacitybuffers watch': 'only with the flag --capacity-buffers',
+  '* /podtemplates list': 'only with the flag --capacity-buffers',
+  '* /podtemplates watch': 'only with the flag --capacity-buffers',
   'default /secrets get': 'another replica was first to make the certificates',
 };
 

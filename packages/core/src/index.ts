@@ -11,6 +11,8 @@ export type { TemplateNode } from './autoscaler/template-node.ts';
 export { tokenId as machineTokenId } from './bootstrap/bootstrap-token.ts';
 export { projectPod } from './cluster/projections.ts';
 export {
+  createBufferCaches,
+  createBufferController,
   createDeploymentController,
   type DeploymentOptions,
   DeploymentReconciler,
@@ -376,6 +378,7 @@ export {
   simulateRollout,
 } from './simulation/index.ts';
 export {
+  bufferOf,
   isUsable,
   MOST_WARM,
   type Power,

@@ -115,6 +115,16 @@ export const Annotations = {
    */
   WarmMachines: 'warm.machine.sapcloud.io/machines',
   /**
+   * On a MachineDeployment, in the format `<namespace>/<name>`: the CapacityBuffer whose pods fit on the warm machines
+   * of the deployment. Only in mcm.
+   */
+  WarmBuffer: 'warm.machine.sapcloud.io/capacity-buffer',
+  /**
+   * On a MachineDeployment, the number of warm machines that its CapacityBuffer needs. The manager writes the number.
+   * Only in mcm.
+   */
+  WarmBufferMachines: 'warm.machine.sapcloud.io/capacity-buffer-machines',
+  /**
    * On a MachineDeployment and on each warm Machine: the power state in which a warm VM waits for a scale-up. The value
    * is `Stopped`, `Hibernated` or `Running`. Only in mcm.
    */
@@ -486,6 +496,8 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutOpenUntil,
   Annotations.CountTerminating,
   Annotations.WarmMachines,
+  Annotations.WarmBuffer,
+  Annotations.WarmBufferMachines,
   Annotations.WarmState,
   Annotations.Zones,
   Annotations.ZonesEvacuated,

@@ -298,6 +298,18 @@ export const EVENTS = {
     means:
       'The manager creates machines in the standby zone again. A machine of the zone is Ready, or the zone has no machines, or the wait for capacity ended.',
   },
+  CapacityBufferFollowed: {
+    on: DEPLOYMENT,
+    type: 'Normal',
+    means: 'The number of warm machines follows the CapacityBuffer of the deployment.',
+  },
+  CapacityBufferUnknown: {
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means:
+      'The manager cannot compute the number of machines of the CapacityBuffer. The deployment keeps its number of warm machines.',
+    help: 'Fix the cause in the message of the event, for example a missing PodTemplate or a missing `nodeTemplate`.',
+  },
   WarmMachineStopped: {
     on: MACHINE,
     type: 'Normal',

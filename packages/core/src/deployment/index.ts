@@ -23,3 +23,4 @@ export type { NodeMarks } from './state/node-marks.ts';
 export type { RolloutPlan } from './state/step.ts';
 export type { DeploymentSnapshot } from './state/view.ts';
 export { validateDeployment } from './validation.ts';
+export { createBufferCaches, createBufferController } from './warm/buffers.ts';

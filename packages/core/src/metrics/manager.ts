@@ -2,6 +2,7 @@ import { Annotations, type Machine, type MachineDeployment, type MachineSet, typ
 import { type Change, type Clock, controllerOf, type MeterLabels, type Meters, type Sample } from '@mcm/kube';
 import type { DisruptionReport } from '../disruption/report/report.ts';
 import type { DisruptionRow } from '../disruption/report/rows.ts';
+import { bufferOf } from '../warm/buffer.ts';
 import { isUsable, warmStateOf } from '../warm/warm-machine.ts';
 import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
@@ -179,6 +180,15 @@ function* warmOf({ store }: Source<Machine>): Generator<Sample> {
   yield* counts.values();
 }
 
+function* buffersOf({ store }: Source<MachineDeployment>): Generator<Sample> {
+  for (const deployment of store.list()) {
+    const buffer = bufferOf(deployment);
+    const machines = Number(deployment.metadata.annotations?.[Annotations.WarmBufferMachines] ?? Number.NaN);
+    if (buffer !== undefined && Number.isFinite(machines))
+      yield { labels: { ...named(deployment), buffer }, value: machines };
+  }
+}
+
 /** Returns the series of the zones. Deployments without zones have no series. */
 function* zonesOf({
   deployments,
@@ -270,6 +280,14 @@ export function registerManagerMetrics(meters: Meters, sources: ManagerSources):
       labels: [...NAMED, 'ready'],
     },
     () => warmOf(machines),
+  );
+  meters.observed(
+    {
+      name: 'mcm_warm_buffer_machines',
+      help: 'Number of warm machines that the CapacityBuffer of a deployment needs',
+      labels: [...NAMED, 'buffer'],
+    },
+    () => buffersOf(deployments),
   );
   meters.observed(
     {

@@ -1,3 +1,4 @@
+export { bufferOf } from './buffer.ts';
 export {
   isUsable,
   MOST_WARM,

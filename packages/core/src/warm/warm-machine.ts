@@ -26,7 +26,11 @@ export function warmSettingOf({
 }: {
   readonly metadata: Pick<MachineDeployment['metadata'], 'annotations'>;
 }): WarmSetting | { readonly problem: string } | undefined {
-  const { [Annotations.WarmMachines]: number, [Annotations.WarmState]: state = 'Stopped' } = metadata.annotations ?? {};
+  const { annotations = {} } = metadata;
+  const { [Annotations.WarmMachines]: given, [Annotations.WarmState]: state = 'Stopped' } = annotations;
+  const buffer =
+    annotations[Annotations.WarmBuffer] === undefined ? undefined : annotations[Annotations.WarmBufferMachines];
+  const number = given ?? buffer;
   if (number === undefined) return undefined;
   const count = /^\d{1,3}$/.test(number) ? Number(number) : MOST_WARM + 1;
   const said = (key: string, value: string, hint: string) => ({
@@ -34,8 +38,11 @@ export function warmSettingOf({
   });
   if (count > MOST_WARM) return said(Annotations.WarmMachines, number, `write a number from 0 to ${MOST_WARM}`);
   if (!isState(state)) return said(Annotations.WarmState, state, `write ${WARM_STATES.join(', ')}`);
-  return { count, state };
+  return { count: Math.max(count, numberIn(buffer)), state };
 }
+
+/** The manager writes the number of the buffer, so an invalid number was edited and counts as 0. */
+const numberIn = (text = '0'): number => (/^\d{1,3}$/.test(text) ? Math.min(Number(text), MOST_WARM) : 0);
 
 /** Returns the state of a warm machine. Returns undefined if the machine is not warm. */
 export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState | undefined {

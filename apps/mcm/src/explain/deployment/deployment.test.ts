@@ -204,6 +204,19 @@ describe('explain', () => {
     expect(lines).not.toContain('VMs in the cloud');
   });
 
+  test('the warm machines of a CapacityBuffer are a part of the wanted state', () => {
+    const of = (annotations: Record<string, string>) => {
+      const reading = read(many(1, 'Running', 'r'));
+      const one = { ...reading.deployment, metadata: { ...reading.deployment.metadata, annotations } };
+      return explainDeployment({ ...reading, deployment: one }, NOW, []).wants;
+    };
+    const buffer = { [Annotations.WarmBuffer]: 'shop/web' };
+    const computed = { ...buffer, [Annotations.WarmBufferMachines]: '2' };
+    expect(of(computed)).toContain('. CapacityBuffer shop/web needs 2 warm machines');
+    expect(of(buffer)).toContain('. CapacityBuffer shop/web needs warm machines');
+    expect(of({})).not.toContain('CapacityBuffer');
+  });
+
   test('an open circuit breaker shows the recorded states of the VMs', () => {
     const seen = (machine: Machine, state: string): Machine => ({
       ...machine,

@@ -10,6 +10,7 @@ import {
   type MachineSet,
 } from '@mcm/api';
 import {
+  bufferOf,
   countsTerminating,
   type DeploymentSnapshot,
   type GuardsAt,
@@ -319,7 +320,16 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   const floor = nothing ? ` (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})` : '';
   const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
   const paused = spec.paused ? ', paused' : '';
-  return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}`;
+  return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}${followedBuffer({ ...deployment, spec })}`;
+}
+
+/** Returns the CapacityBuffer of the warm machines as a part of a sentence, or an empty text. */
+function followedBuffer(deployment: MachineDeployment): string {
+  const buffer = bufferOf(deployment);
+  if (buffer === undefined) return '';
+  const needed = deployment.metadata.annotations?.[Annotations.WarmBufferMachines];
+  const machines = needed === undefined ? 'warm machines' : counted(Number(needed), 'warm machine');
+  return `. CapacityBuffer ${buffer} needs ${machines}`;
 }
 
 const floorOf = (value: number | string | undefined, replicas: number): number =>

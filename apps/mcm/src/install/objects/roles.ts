@@ -44,6 +44,8 @@ export const MANAGER_RULES: readonly Rule[] = [
 /** Permissions of the manager in the target cluster. */
 const MANAGER_NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch', 'patch'] },
+  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['capacitybuffers'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['podtemplates'], verbs: ['list', 'watch'] },
 ];
 
 /** Permissions of the machine controller in the namespace of the machine objects. */

@@ -4,6 +4,7 @@ import type { ConditionChange } from '../../objects/conditions.ts';
 import { fenceposts } from '../../objects/limits.ts';
 import { expiryProblem } from '../../objects/mark-expiry.ts';
 import { isGoDuration, parseInstant } from '../../values/integers.ts';
+import { bufferProblem } from '../../warm/buffer.ts';
 import { warmSettingOf } from '../../warm/warm-machine.ts';
 
 type Annotated = { readonly metadata: Pick<MachineDeployment['metadata'], 'annotations'> };
@@ -19,6 +20,7 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
   const sizes = autoscalerSizesOf(deployment);
   const warm = warmSettingOf(deployment);
   const expiry = expiryProblem(annotations);
+  const buffer = bufferProblem(annotations);
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
   const reported = (key: string, value: string, hint: string) =>
@@ -39,6 +41,7 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
     ...(sizes && 'problem' in sizes ? [sizes.problem] : []),
     ...(warm && 'problem' in warm ? [warm.problem] : []),
     ...(expiry === undefined ? [] : [expiry]),
+    ...(buffer === undefined ? [] : [buffer]),
   ];
 }
 

@@ -42,6 +42,7 @@ import { createOvershootController } from '../../safety/overshoot/overshoot.ts';
 import { createSetController } from '../../set/reconciler.ts';
 import type { DeploymentOptions } from '../execution.ts';
 import { createDeploymentController } from '../reconciler.ts';
+import { createBufferCaches, createBufferController } from '../warm/buffers.ts';
 import { MachineKeeper, type MachineLives } from './machine-keeper.ts';
 import { managerContext } from './manager-context.ts';
 
@@ -79,6 +80,10 @@ export interface WorldOptions extends MachineLives {
   readonly rollouts?: RolloutPermit;
   /** Whether the manager writes the disruptions to a ConfigMap. */
   readonly reports?: boolean;
+  /** Whether warm machines follow CapacityBuffers. */
+  readonly buffers?: boolean;
+  /** The CRDs of additional kinds. */
+  readonly moreCrds?: readonly object[];
   readonly wrapLog?: (log: Logger) => Logger;
   /**
    * If `lax` is true, the CRDs have no validation rules. Without validation rules, stored objects may be invalid, like
@@ -132,7 +137,7 @@ export class World implements AsyncDisposable {
     this.#plane = startPlane({
       clock: this.clock,
       random: () => random.next(),
-      crds: options.lax ? crdsWithoutRules() : crds,
+      crds: [...(options.lax ? crdsWithoutRules() : crds), ...(options.moreCrds ?? [])],
       controllers: false,
     });
     this.keeper = createClient({
@@ -231,6 +236,10 @@ export class World implements AsyncDisposable {
       createOvershootController(context, { safetyUp, safetyDown, periodMs: 60_000, concurrency: 1 }),
     ];
     if (context.nodes) parts.push(context.nodes.informer);
+    if (this.#options.buffers) {
+      const caches = createBufferCaches(context.client, { ...context, freeze: true });
+      parts.push(caches.buffers, caches.templates, createBufferController(context, caches));
+    }
     if (context.report) parts.push(createDisruptionController(context, context.report));
     this.#running.push(...parts.map((part) => part.run(signal)));
   }

@@ -1,0 +1,147 @@
+import { Annotations, type MachineClass, type MachineDeployment, parseQuantity } from '@mcm/api';
+import type { KubeObject, ResourceDefinition } from '@mcm/kube';
+import { MOST_WARM } from './warm-machine.ts';
+
+type Amounts = Readonly<Record<string, string | number>>;
+
+/** The fields of a CapacityBuffer that mcm reads. Another controller can resolve a reference in the status. */
+export interface CapacityBuffer extends KubeObject {
+  readonly spec?: {
+    readonly podTemplateRef?: { readonly name?: string };
+    readonly scalableRef?: { readonly kind?: string; readonly name?: string };
+    readonly replicas?: number;
+    readonly percentage?: number;
+    readonly limits?: Amounts;
+  };
+  readonly status?: { readonly podTemplateRef?: { readonly name?: string }; readonly replicas?: number };
+}
+
+interface Container {
+  readonly restartPolicy?: string;
+  readonly resources?: { readonly requests?: Amounts; readonly limits?: Amounts };
+}
+
+/** The fields of a PodTemplate that mcm reads. */
+export interface PodTemplate extends KubeObject {
+  readonly template?: {
+    readonly spec?: {
+      readonly containers?: readonly Container[];
+      readonly initContainers?: readonly Container[];
+      readonly overhead?: Amounts;
+    };
+  };
+}
+
+/** The resource definition of CapacityBuffers. Only clusters with the CRD of the cluster autoscaler serve it. */
+export const capacityBuffers: ResourceDefinition<CapacityBuffer> = {
+  group: 'autoscaling.x-k8s.io',
+  version: 'v1beta1',
+  plural: 'capacitybuffers',
+  kind: 'CapacityBuffer',
+  namespaced: true,
+};
+
+export const podTemplates: ResourceDefinition<PodTemplate> = {
+  group: '',
+  version: 'v1',
+  plural: 'podtemplates',
+  kind: 'PodTemplate',
+  namespaced: true,
+};
+
+const NAME = '[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?';
+const REFERENCE = new RegExp(`^${NAME}/${NAME}$`);
+
+/** Returns the key of the buffer that a deployment follows. Returns undefined without a valid annotation. */
+export function bufferOf({ metadata }: Pick<MachineDeployment, 'metadata'>): string | undefined {
+  const text = metadata.annotations?.[Annotations.WarmBuffer];
+  return text !== undefined && REFERENCE.test(text) ? text : undefined;
+}
+
+/** Returns a sentence about an invalid reference, which mcm ignores. */
+export function bufferProblem(annotations: Readonly<Record<string, string>>): string | undefined {
+  const text = annotations[Annotations.WarmBuffer];
+  if (text === undefined || REFERENCE.test(text)) return undefined;
+  return `metadata.annotations[${Annotations.WarmBuffer}]: ${JSON.stringify(text)} is ignored; write the namespace and the name of a CapacityBuffer, such as "default/web"`;
+}
+
+/** Returns the key of the PodTemplate of a buffer. Returns undefined if no reference is known. */
+export function templateOf({ metadata, spec, status }: CapacityBuffer): string | undefined {
+  const name = spec?.podTemplateRef?.name ?? status?.podTemplateRef?.name;
+  return name === undefined ? undefined : `${metadata.namespace}/${name}`;
+}
+
+const nano = (amount: string | number | undefined): bigint => parseQuantity(amount ?? '0')?.nano ?? 0n;
+
+type Sum = Map<string, bigint>;
+
+function requestsOf({ resources }: Container): Sum {
+  // Without a request, the limit of a container is its request.
+  const amounts = { ...resources?.limits, ...resources?.requests };
+  return new Map(Object.entries(amounts).map(([name, amount]) => [name, nano(amount)]));
+}
+
+function added(sums: readonly Sum[]): Sum {
+  const total: Sum = new Map();
+  for (const sum of sums) for (const [name, amount] of sum) total.set(name, (total.get(name) ?? 0n) + amount);
+  return total;
+}
+
+/** Returns the resources that the scheduler reserves for one pod of the template. */
+function podRequests({ template }: PodTemplate): Sum {
+  const { containers = [], initContainers = [], overhead = {} } = template?.spec ?? {};
+  const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
+  const running = added([...containers, ...initContainers.filter(isSidecar)].map(requestsOf));
+  const starting = initContainers.filter((one) => !isSidecar(one)).map(requestsOf);
+  for (const sum of starting)
+    for (const [name, amount] of sum) if (amount > (running.get(name) ?? 0n)) running.set(name, amount);
+  const own: Sum = new Map(Object.entries(overhead).map(([name, amount]) => [name, nano(amount)]));
+  return added([running, own, new Map([['pods', nano(1)]])]);
+}
+
+/** Returns how many times the requests fit into the amounts. Requests of 0 do not count. */
+function fits(requests: Sum, amounts: Amounts, isLimit: boolean): number {
+  let most = Number.POSITIVE_INFINITY;
+  for (const [name, amount] of requests) {
+    if (amount <= 0n || (isLimit && amounts[name] === undefined)) continue;
+    most = Math.min(most, Number(nano(amounts[name]) / amount));
+  }
+  return most;
+}
+
+/** The default of the kubelet for the number of pods of a node. */
+const PODS = 110;
+
+/** The result for a buffer: a number of machines, or the reason why the number is unknown, as a part of a sentence. */
+export type BufferNeed = { readonly machines: number } | { readonly unknown: string };
+
+/** The objects from which the number of machines is computed. An object that does not exist is undefined. */
+export interface BufferInput {
+  readonly buffer: CapacityBuffer;
+  readonly template: PodTemplate | undefined;
+  readonly machineClass: Pick<MachineClass, 'metadata' | 'nodeTemplate'> | undefined;
+}
+
+/**
+ * Returns the number of machines that can run all pods of a buffer. All pods have the same requests, so the result is
+ * exact for empty nodes.
+ */
+export function machinesFor({ buffer, template, machineClass }: BufferInput): BufferNeed {
+  const { spec = {}, status = {} } = buffer;
+  const reference = templateOf(buffer);
+  if (reference === undefined)
+    return { unknown: 'the buffer refers to a workload, and its status does not contain a PodTemplate yet' };
+  if (template === undefined) return { unknown: `PodTemplate ${reference} does not exist` };
+  const capacity = machineClass?.nodeTemplate?.capacity;
+  if (capacity === undefined) return { unknown: 'the MachineClass has no nodeTemplate with the capacity of a node' };
+  const requests = podRequests(template);
+  const gpus = capacity['gpu'] === undefined ? {} : { 'nvidia.com/gpu': capacity['gpu'] };
+  const node = { pods: PODS, ...gpus, ...capacity, ...machineClass?.nodeTemplate?.virtualCapacity };
+  const perMachine = fits(requests, node, false);
+  if (perMachine < 1) return { unknown: `one pod of PodTemplate ${reference} does not fit on an empty node` };
+  const wanted = spec.podTemplateRef ? spec.replicas : (status.replicas ?? spec.replicas);
+  const limited = spec.limits ? fits(requests, spec.limits, true) : Number.POSITIVE_INFINITY;
+  const pods = Math.min(wanted ?? Number.POSITIVE_INFINITY, limited);
+  if (!Number.isFinite(pods)) return { unknown: 'the buffer has no replicas, and its limits do not apply to the pods' };
+  return { machines: Math.min(Math.ceil(Math.max(pods, 0) / perMachine), MOST_WARM) };
+}
