@@ -77,8 +77,8 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
 };
 
 /**
- * Returns a sentence with the field and the fix for each annotation that a write makes invalid. Problems of annotations
- * are only warnings, because the API server must accept every change of metadata.
+ * Returns a sentence with the field and the fix for each annotation that becomes invalid. Problems of annotations are
+ * only warnings, because the API server must accept every change of metadata.
  */
 export function newAnnotationWarnings(kind: string, object: unknown, oldObject: unknown): readonly string[] {
   const check = CHECKS[kind];

@@ -52,9 +52,9 @@ const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
 /**
- * Returns true if a write does not change the strategy of a stored deployment. The original accepts any percentage, so
- * a stored strategy may violate the rules of this webhook. A stored invalid strategy must not prevent a user or the
- * cluster-autoscaler from scaling. The API server ratchets the rules of the CRDs in the same way.
+ * The original accepts any percentage, so a stored strategy may violate the rules of this webhook. A stored invalid
+ * strategy must not prevent a user or the cluster-autoscaler from scaling. The API server ratchets the rules of the
+ * CRDs in the same way.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
   const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
@@ -64,10 +64,7 @@ function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolea
   );
 }
 
-/**
- * Handles requests to the defaulting webhook. The webhook adds the defaults of the CRDs, and the block `rollingUpdate`
- * for the strategy RollingUpdate.
- */
+/** Adds the defaults of the CRDs, and the block `rollingUpdate` for the strategy RollingUpdate. */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
   const spec = field(object, 'spec');
   const wanted = field(defaulted(kind.kind, object), 'spec');
@@ -108,8 +105,8 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
 /**
- * Returns the names of other deployments whose selector matches the machines of this deployment. The result also
- * contains deployments whose machines this deployment selects.
+ * Returns other deployments whose selector matches machines of this deployment, or whose machines this deployment
+ * selects.
  */
 export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
   const selects = (a: MachineDeployment, b: MachineDeployment): boolean =>
@@ -135,9 +132,9 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 
 /**
  * Creates the handler of the validating webhook.
- * - The webhook always allows deletions, changes of objects that are being deleted, and writes without a change of the
- *   content. A user can therefore delete and repair a stored invalid object.
- * - An annotation that a write makes invalid causes a warning.
+ * - Deletions, changes of objects that are being deleted, and writes without a change of the content are always
+ * allowed. A user can therefore delete and repair a stored invalid object.
+ * - An annotation that becomes invalid causes a warning.
  */
 export const admitValid =
   (list?: ListDeployments) =>

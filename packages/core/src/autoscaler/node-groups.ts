@@ -46,7 +46,7 @@ export interface NamedNode {
 /** A machine of a node group, as an autoscaler sees it. */
 export interface GroupInstance {
   /**
-   * The `spec.providerID` of the Node. If the machine has no Node, `id` is the `spec.providerID` of the machine. If the
+   * The `spec.providerID` of the Node or, without a Node, of the machine. Without a VM, `id` is the requestedId. If the
    * machine has no VM, `id` is its {@link requestedId}.
    */
   readonly id: string;
@@ -60,10 +60,8 @@ interface Removal {
   reject(error: unknown): void;
 }
 
-/** Maximum number of attempts to write an object if each attempt ends with a conflict. */
 const ATTEMPTS = 10;
 
-/** Returns the ID by which the autoscaler knows a machine without a VM. */
 const requestedId = ({ metadata }: Machine): string => `requested://${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** The node groups of an autoscaler: MachineDeployments with a minimum and a maximum size in annotations. */
@@ -88,7 +86,7 @@ export class NodeGroups {
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Returns the group of the node, or undefined if the autoscaler must not change the node. */
+  /** The result is undefined if the autoscaler must not change the node. */
   groupOfNode(node: NamedNode): NodeGroup | undefined {
     const machine = this.#machineOf(node);
     const deployment = machine && this.#deploymentOf(machine);
@@ -111,7 +109,6 @@ export class NodeGroups {
   }
 
   /**
-   * Increases the size of the group.
    * @throws AutoscalerError
    */
   async increase(id: string, delta: number): Promise<void> {
@@ -153,9 +150,9 @@ export class NodeGroups {
   }
 
   /**
-   * Removes the machines of the given nodes, and reduces the size of the group by their number. The promise resolves
-   * when the manager has accepted the scale-in. Requests that arrive while another request is in progress are combined
-   * into one write. A repeated request to remove nodes changes nothing.
+   * Removes the machines of the nodes, and reduces the size of the group by their number. The promise resolves when the
+   * manager has accepted the scale-in. Requests that arrive while another request is in progress are combined into one
+   * write. A repeated request to remove nodes changes nothing.
    * @throws AutoscalerError
    */
   remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
@@ -171,10 +168,7 @@ export class NodeGroups {
     return promise;
   }
 
-  /**
-   * Removes the nodes of several requests in one write. If one of the nodes cannot be removed, each request gets its
-   * own write.
-   */
+  /** If one of the nodes cannot be removed, each request gets its own write. */
   async #removeEach(id: string, removals: readonly Removal[]): Promise<void> {
     try {
       await this.#removeNow(
@@ -226,8 +220,8 @@ export class NodeGroups {
   }
 
   /**
-   * Writes the deployment only if its version has not changed since it was read. After a conflict, `#resize` reads the
-   * deployment and decides again. If the deployment has a pending scale-in, the write waits until the manager has
+   * The deployment is written only if its version has not changed since it was read. After a conflict, `#resize` reads
+   * the deployment and decides again. If the deployment has a pending scale-in, the write waits until the manager has
    * processed the scale-in.
    */
   async #resize(
@@ -299,7 +293,7 @@ export class NodeGroups {
     if (requested !== undefined) return this.#caches.machines.store.get(requested);
     const named = this.#caches.machines.store.byIndex(BY_NODE, name);
     if (named.length === 1) return named[0];
-    // If an instance has no registered Node, the autoscaler sends only the provider ID.
+    // An instance without a registered Node has only a provider ID.
     const id = providerID || name;
     return [...this.#caches.machines.store.list()].find(({ spec }) => isInstance(spec.providerID, id));
   }

@@ -7,10 +7,7 @@ export type AutoscalerCode =
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED';
 
-/**
- * The error that an autoscaler receives when a request is refused. The error message is a sentence for the log of the
- * autoscaler.
- */
+/** The error that an autoscaler receives for a refused request, with a sentence for its log. */
 export class AutoscalerError extends Error {
   readonly code: AutoscalerCode;
 

@@ -3,17 +3,14 @@ import type { Clock, Informer } from '@mcm/kube';
 import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
 import { AutoscalerError } from './problem.ts';
 
-/**
- * Maximum time to wait until the manager processes a scale-in. The time is shorter than the 5 seconds after which the
- * autoscaler repeats its request by default.
- */
+/** The wait for a scale-in ends before the autoscaler repeats its request, which is after 5 seconds by default. */
 const PATIENCE_MS = 4_000;
 
 /** Returns the scale-in that the manager has not yet accepted or refused. */
 export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
   metadata.annotations?.[Annotations.ScaleIn];
 
-/** Returns true if an accepted scale-in contains the name of the machine. The machine will then be deleted. */
+/** Returns true if a machine will be deleted, because an accepted scale-in contains its name. */
 export const isAccepted = (deployment: MachineDeployment, machine: string): boolean =>
   scaleInResults(deployment).some(
     ({ outcome, message }) => outcome === 'Accepted' && message.split(/[ ,:]+/).includes(machine),
@@ -35,7 +32,7 @@ export class ProcessedScaleIns {
     });
   }
 
-  /** Waits until a deployment has no pending scale-in. @throws AutoscalerError after 4 seconds */
+  /** @throws AutoscalerError after 4 seconds */
   async none(id: string, deployment: MachineDeployment): Promise<void> {
     const text = pendingScaleIn(deployment);
     if (text === undefined) return;
@@ -45,8 +42,7 @@ export class ProcessedScaleIns {
   }
 
   /**
-   * Waits until the manager accepts a scale-in. @throws AutoscalerError if the manager refuses the scale-in, or after 4
-   * seconds
+   * @throws AutoscalerError if the manager refuses the scale-in, or after 4 seconds
    */
   async accepted(id: string, requestID: string): Promise<void> {
     const resultOf = (object: MachineDeployment) => scaleInResults(object).find((each) => each.requestID === requestID);

@@ -17,14 +17,14 @@ export interface TemplateNode {
   };
 }
 
-/** The default of the kubelet for the number of pods, which applies if the class does not set `pods`. */
+/** The kubelet's default number of pods, for a class without `pods`. */
 const PODS = '110';
 
 /**
  * Returns the Node that a new machine of the deployment would have. With this Node, the autoscaler decides whether a
  * scale-up helps pending pods, even if the group has no machines.
- * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. After this error, the autoscaler
- *   simulates an existing node of the group.
+ * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. The autoscaler then simulates an existing
+ * node of the group.
  */
 export function templateNode(deployment: MachineDeployment, machineClass: MachineClass | undefined): TemplateNode {
   const { name } = deployment.metadata;

@@ -3,19 +3,17 @@ import { defined } from '@mcm/kube';
 import { compareText } from '../values/integers.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 
-/** A reason why an object waits. Without `since`, the block starts with the write of the status. */
+/** The reason why an object waits. Without `since`, the block starts with the write of the status. */
 export type Blocking = Omit<Block, 'since'> & { readonly since?: string };
 
-/** Maximum number of entries of `status.blockedBy`. */
 export const MOST_BLOCKS = 10;
 
 const identity = ({ cause, object }: Blocking): string =>
   JSON.stringify([cause, object?.kind, object?.namespace, object?.name]);
 
 /**
- * Returns the new content of `status.blockedBy`. Reasons with the same cause and object become one block. A block keeps
- * its start time. A block keeps its text as long as one of the new reasons has this text. The status therefore changes only when the blocks
- * change.
+ * Reasons with one cause and object become one block. A block keeps its start time, and its text as long as one of the
+ * new reasons has this text. The status therefore changes only when the blocks change.
  * @returns the stored list if nothing changed
  */
 export function blocksOf(stored: readonly Block[], blocking: readonly Blocking[], now: Date): readonly Block[] {
@@ -35,10 +33,7 @@ function entryOf(known: Block | undefined, alike: readonly Blocking[], now: Date
   return defined({ cause: first.cause, object: first.object, reason, since: known?.since ?? since });
 }
 
-/**
- * Records whether the API server stores `status.blockedBy`. The CRDs of the original remove the field from each write.
- * Repeated writes would then change nothing.
- */
+/** The CRDs of the original remove `status.blockedBy` from each write, so repeated writes would change nothing. */
 export class BlockedByField {
   #dropped = false;
 
@@ -46,10 +41,6 @@ export class BlockedByField {
     return !this.#dropped;
   }
 
-  /**
-   * Compares a write with the response of the API server.
-   * @param answer The response of the API server to the write of `written`.
-   */
   wrote(written: readonly Block[] | undefined, answer: readonly Block[] | undefined): void {
     if (written?.length && !answer?.length) this.#dropped = true;
   }

@@ -1,10 +1,7 @@
 import { isFrozen, type Machine, type MachineSet } from '@mcm/api';
 import type { Blocking } from './blocks.ts';
 
-/**
- * Returns the block of an open circuit breaker. The text contains no numbers. With numbers, the change of one machine
- * would change the status of all machines.
- */
+/** The text contains no numbers, because the change of one machine would then change the status of all machines. */
 export const breakerBlock = (scope: string): Blocking => ({
   cause: 'Breaker',
   reason: `too many machines of the ${scope} became unreachable at the same time, so mcm replaces no unreachable machine`,
@@ -15,23 +12,19 @@ export const budgetBlock: Blocking = {
   reason: 'other machines are being replaced, and --max-unhealthy-replacements limits replacements',
 };
 
-/**
- * Returns the block of a frozen MachineSet or MachineDeployment. The label `freeze` stops creations, because the object
- * has too many machines.
- */
+/** The label `freeze` stops creations, because the object has too many machines. */
 export const frozenObjectBlock = (kind: 'MachineSet' | 'MachineDeployment', name: string): Blocking => ({
   cause: 'Frozen',
   object: { kind, name },
   reason: `${kind} ${name} has the label freeze, so mcm creates no machines for it`,
 });
 
-/** Returns the blocks of machines. The owner of the machines repeats these blocks in its status. */
+/** The owner of the machines repeats their blocks in its status. */
 export const blocksOfMachines = (machines: readonly Machine[]): readonly Blocking[] =>
   machines.flatMap(({ status }) => status?.blockedBy ?? []);
 
 /**
- * Returns the blocks of a set.
- * @param missing Number of machines that the set must create.
+ * @param missing the number of machines that the set must create
  */
 export const blocksOfSet = (set: MachineSet, missing: number): readonly Blocking[] =>
   missing > 0 && isFrozen(set) ? [frozenObjectBlock('MachineSet', set.metadata.name)] : [];

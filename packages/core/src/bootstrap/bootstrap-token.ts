@@ -2,18 +2,14 @@ import { createHash } from 'node:crypto';
 import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
-/**
- * Time for which a bootstrap token is valid after the creation timeout, in milliseconds. A VM may join at the last
- * moment.
- */
+/** A bootstrap token is valid for this time after the creation timeout, because a VM may join at the last moment. */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * Returns the token ID of a machine: six characters of a hash of its UID. The original derives the token ID from a part
- * of the machine name. In the original, two machines can therefore share a token ID. A name of fewer than five
- * characters crashes the original.
+ * Returns the token ID of a machine: six characters of a hash of its UID. The original uses a part of the machine name,
+ * so two machines can have one token ID, and a short name crashes the original.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();
@@ -25,9 +21,9 @@ export const tokenSecretName = (machine: Machine): string => `${BootstrapTokens.
 export interface TokenOptions {
   readonly now: Date;
   readonly creationTimeoutMs: number;
-  /** The value of the flag `--bootstrap-token-auth-extra-groups`. The value may be empty. */
+  /** The value of `--bootstrap-token-auth-extra-groups`, which may be empty. */
   readonly extraGroups: string;
-  /** The source of random numbers. The source must be cryptographically secure. */
+  /** The source of random numbers must be cryptographically secure. */
   readonly random: Random;
 }
 
@@ -58,19 +54,14 @@ export function draftToken(machine: Machine, options: TokenOptions): Draft<Secre
 const decoded = (secret: Secret, key: string): string =>
   Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
 
-/**
- * Returns the bootstrap token `<id>.<secret>` of a Secret. Returns undefined if the Secret does not contain a valid
- * token.
- */
+/** The token has the form `<id>.<secret>`. The result is undefined if the Secret does not contain a valid token. */
 export function tokenOf(secret: Secret): string | undefined {
   const id = decoded(secret, BootstrapTokens.Keys.TokenId);
   const value = decoded(secret, BootstrapTokens.Keys.TokenSecret);
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/**
- * Returns a merge patch that extends the expiry of a token. Returns undefined if the token is valid for long enough.
- */
+/** Returns a merge patch, or undefined if the token is valid for long enough. */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

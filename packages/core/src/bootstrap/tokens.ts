@@ -16,15 +16,15 @@ import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-t
 
 export interface BootstrapTokenIssuer {
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
-  /** Returns the expiry of the token. Returns undefined if this process has not read or written the token. */
+  /** The result is undefined if this process has not read or written the token. */
   livesUntil(machine: Machine): Date | undefined;
   /**
-   * Extends the expiry of an existing token to at least the given time. If mcm has no permission to write the token,
-   * the method only reports the problem.
+   * Extends the expiry of an existing token to at least the given time. A missing permission to write the token is only
+   * reported.
    */
   extend(machine: Machine, until: Date): Promise<void>;
   read(machine: Machine): Promise<string | undefined>;
-  /** Deletes the token. The method never throws, because a token that remains expires. */
+  /** Deletes the token. The method never throws, because a remaining token expires. */
   remove(machine: Machine): Promise<void>;
   issued(machine: Machine): boolean;
 }
@@ -67,7 +67,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    // The caches do not contain the Secrets of kube-system, so this method reads the token from the API server.
+    // The caches do not contain the Secrets of kube-system, so the token is read from the API server.
     const found = await this.#secrets.get(tokenSecretName(machine));
     const extension = extendToken(found, { now, creationTimeoutMs });
     if (!extension) return this.#read(found);
@@ -127,10 +127,7 @@ class Issuer implements BootstrapTokenIssuer {
 
 export const createTokenIssuer = (options: TokenIssuerOptions): BootstrapTokenIssuer => new Issuer(options);
 
-/**
- * Returns a token issuer for a process in observe mode. The process creates no VMs, so its token issuer creates no
- * tokens.
- */
+/** In observe mode, the process creates no VMs, so it creates no tokens. */
 export function observeOnlyTokens(): BootstrapTokenIssuer {
   const lives = new Map<string, Date>();
   return {

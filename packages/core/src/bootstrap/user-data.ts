@@ -3,10 +3,7 @@ import { bytesOf } from '../driver/secrets/secret-value.ts';
 
 export interface UserDataValues {
   readonly machineName: string;
-  /**
-   * The bootstrap token `<id>.<secret>`. Without a target cluster, the field is absent, and the placeholder stays in
-   * the user data.
-   */
+  /** Without a target cluster, the token is undefined, and the placeholder stays in the user data. */
   readonly bootstrapToken?: string | undefined;
 }
 
@@ -22,22 +19,19 @@ const queryEscape = (text: string): string =>
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 
-/**
- * Replaces a placeholder by its value. The URL-escaped placeholder is replaced only if the user data does not contain
- * the plain placeholder.
- */
+/** The URL-escaped placeholder is replaced only if the user data does not contain the plain placeholder. */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
   if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));
 }
 
 /**
- * Replaces the placeholders of user data. A placeholder without a value stays. All other bytes stay unchanged. Source:
- * machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
+ * Replaces the placeholders of user data. A placeholder without a value stays, and all other bytes stay unchanged.
+ * Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;
-  // The encoding latin1 maps each byte to one character. Bytes that are not valid UTF-8 therefore stay unchanged.
+  // The encoding latin1 maps each byte to one character, so bytes that are not valid UTF-8 stay unchanged.
   const text = bytesOf(userData).toString('latin1');
   const withToken =
     values.bootstrapToken === undefined

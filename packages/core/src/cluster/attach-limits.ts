@@ -10,24 +10,24 @@ export interface AttachLimitSources {
 }
 
 interface Room {
-  /** Number of volumes that can still be attached to nodes, for the nodes with an attach limit. */
+  /** The number of volumes that can still be attached to nodes with an attach limit. */
   free: number;
-  /** Number of nodes on which the CSI driver has no limit. */
+  /** The number of nodes on which the CSI driver has no limit. */
   boundless: number;
 }
 
 interface NodeState {
   zone: string;
-  /** `usable` is true if the node accepts pods: it is Ready, not cordoned and not being deleted. */
+  /** Whether the node accepts pods: it is Ready, not cordoned and not being deleted. */
   usable: boolean;
-  /** The attach limit of each CSI driver. The value is undefined if the driver has no limit. */
+  /** The attach limit of each CSI driver, or undefined for a driver without a limit. */
   limits: ReadonlyMap<string, number | undefined>;
   readonly attached: Map<string, number>;
 }
 
 /**
- * Computes how many volumes the CSI drivers may still attach to the nodes of a zone. `AttachLimits` adds the numbers of
- * all nodes in a zone, because the scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
+ * Computes how many volumes the CSI drivers may still attach in a zone. The scheduler selects the node. Source:
+ * CSINode, `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -83,8 +83,7 @@ export class AttachLimits {
 
   /**
    * Returns the number of volumes that a CSI driver may still attach to the other nodes in the zone of this node. The
-   * result is undefined if the number is unknown. If no CSINode of the zone contains the driver, the driver has no
-   * limit.
+   * result is undefined if the number is unknown. A driver without a CSINode in the zone has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

@@ -1,19 +1,18 @@
 import type { LabelSelector } from '@mcm/api';
 import type { PodDisruptionBudget } from '@mcm/kube';
 
-/** Index key for budgets whose selector requires no exact label. No label of a pod equals this key. */
+/** The index key of budgets whose selector requires no exact label. No label of a pod equals this key. */
 const ANY = '*';
 
 /**
- * Returns one of the labels that the selector of a budget requires. The label is an index key, so a search for the
- * budgets of a pod needs one step for each label of the pod.
+ * Returns a label that the selector requires, so a search for the budgets of a pod needs one step for each label of the
+ * pod.
  */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});
   return `${metadata.namespace ?? ''}/${pair ? pair.join('=') : ANY}`;
 }
 
-/** Returns the index keys of all budgets that may select a pod with these labels. */
 export const podTerms = (namespace: string, labels: Readonly<Record<string, string>> = {}): string[] => [
   `${namespace}/${ANY}`,
   ...Object.entries(labels).map((pair) => `${namespace}/${pair.join('=')}`),

@@ -33,10 +33,7 @@ import { budgetTerm } from './budget-index.ts';
 import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 
 export interface TargetCaches {
-  /**
-   * The node cache has two indexes: `machine` (the machine name in a label of the node) and `instance` (see {@link
-   * instanceKey}).
-   */
+  /** The index `machine` contains the machine name in a label of the node, and `instance` the {@link instanceKey}. */
   readonly nodes: Informer<Node>;
   /** The cache of pods has the index `node`. */
   readonly pods: Informer<Pod>;
@@ -75,8 +72,8 @@ export interface Caches {
   readonly target: TargetCaches | undefined;
   readonly attachLimits: AttachLimits | undefined;
   /**
-   * The drains that need the caches of the target cluster except the Nodes. If `drains` is undefined, these caches are
-   * always open.
+   * The drains that need the caches of the target cluster except the Nodes. Without `drains`, the caches of the target
+   * cluster are always open.
    */
   readonly drains: Demand | undefined;
 }
@@ -84,7 +81,7 @@ export interface Caches {
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/** Returns true if the machine is deleted because of an interruption. The machine can wait for its replacement. */
+/** A machine that is deleted because of an interruption can wait for its replacement. */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 
@@ -96,13 +93,11 @@ export interface CacheOptions {
   readonly namespace: string;
   readonly runtime: InformerRuntime;
   readonly region?: CensusSources['region'];
-  /** Opens the caches that only drains need, while drains are in progress. By default, all caches are always open. */
+  /** Opens the caches for drains only while drains are in progress. By default, all caches are always open. */
   readonly onDemand?: boolean | undefined;
 }
 
-/**
- * The time for which the caches of drains stay open after a drain, because a rollout drains one node after the other.
- */
+/** A rollout drains one node after the other, so the caches stay open for this time after a drain. */
 const DRAIN_LINGER_MS = 5 * 60_000;
 
 export function createCaches({
@@ -142,8 +137,8 @@ export function createCaches({
 }
 
 /**
- * Creates the caches of the target cluster. Field selectors can limit the caches to some nodes and pods. With `demand`,
- * all caches except the cache of Nodes are open only while a drain uses them.
+ * Field selectors can limit the caches to some nodes and pods. With `demand`, all caches except the cache of Nodes are
+ * open only while a drain uses them.
  */
 export const targetCaches = (
   client: KubeClient,
@@ -165,8 +160,7 @@ export const targetCaches = (
     demand: only.demand,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
-    // The size of a page in lists of pods. A pod has 7 kB or more, so the page size determines the peak memory of this
-    // process.
+    // A pod has 7 kB or more, so the page size of lists determines the peak memory of this process.
     pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, demand: only.demand, project: projectClaim }),

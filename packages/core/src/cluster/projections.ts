@@ -13,8 +13,7 @@ import {
 } from '@mcm/kube';
 
 /**
- * Reduces objects of the target cluster to the fields that the controller uses, because the cached fields determine the
- * memory of this process.
+ * The cached fields determine the memory of this process, so objects contain only the fields that the controller uses.
  */
 
 /** Many pods contain equal strings, so each string is stored only once. */
@@ -117,7 +116,7 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
   spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
 });
 
-/** Fields in the spec of a volume that do not describe the source of the volume. */
+/** Fields of a volume spec that are not a volume source. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
 /** Keeps the volume source of any kind, because CSI drivers derive volume IDs from it. */

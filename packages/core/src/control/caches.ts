@@ -27,10 +27,7 @@ import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { CreationsUnderWay } from './expectations.ts';
 
-/**
- * Index of machines and sets by the UID of their controller. Objects without a controller have the key {@link
- * NO_CONTROLLER}.
- */
+/** Index of machines and sets by the UID of their controller, or {@link NO_CONTROLLER}. */
 export const BY_CONTROLLER = 'controller';
 
 /** Key in {@link BY_CONTROLLER} for objects without a controller. */
@@ -48,7 +45,7 @@ const byNode = (machine: Machine): readonly string[] => {
 
 export const BY_MACHINE = 'machine';
 
-/** Index of the machines that do not run, or are being deleted. The only key of the index is the empty string. */
+/** Index of the machines that do not run, or are being deleted, with the empty string as the only key. */
 export const BY_UNREST = 'unrest';
 
 /** A machine at rest runs and is not being deleted. */
@@ -111,7 +108,7 @@ export interface NodeAccess {
 /** The dependencies that the deployment, set and overshoot controllers share. */
 export interface ControllerContext {
   readonly client: KubeClient;
-  /** The namespace of the machine objects. The controllers read no other namespace. */
+  /** The controllers read only the machine objects of this namespace. */
   readonly namespace: string;
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
@@ -130,17 +127,17 @@ export interface ControllerContext {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   readonly journal?: Journal | undefined;
-  /** Returns the ID of the trace of an object, for log messages. If tracing is off, this function is absent. */
+  /** Returns the ID of the trace of an object for log messages. Without tracing, `traceIdOf` is undefined. */
   readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
   /** True if sets and deployments get `status.blockedBy`. */
   readonly blockedBy?: boolean | undefined;
-  /** Allows or stops disruptions by rollouts. Without a rollout budget of a fleet, `rollouts` is absent. */
+  /** Allows or stops disruptions by rollouts. Without a rollout budget of a fleet, `rollouts` is undefined. */
   readonly rollouts?: RolloutPermit | undefined;
   /** Collects the disruptions of all deployments. Without the flag `--disruption-report`, `report` is absent. */
   readonly report?: DisruptionReport | undefined;
 }
 
-/** Returns the deployment that owns the set or the warm machine, if the cache contains the deployment. */
+/** Returns the deployment that owns the set or the warm machine, if it is cached. */
 export function deploymentOf(
   set: MachineSet | Machine,
   { deployments }: Pick<ControllerContext, 'deployments'>,

@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Counts create requests that the server has not answered, by the UID of the set. The server can still create these
- * machines after a scale-down of their set. The deployment controller adds the unanswered requests to the machines of
- * the set, so that no second set creates the same machines.
+ * Counts create requests without a response, by the UID of the set. The server can create these machines even after a
+ * scale-down of their set. The deployment controller counts these requests as machines, so that no second set creates
+ * the same machines.
  */
 export class CreationsUnderWay {
   readonly #counts = new Map<string, number>();
@@ -24,10 +24,7 @@ export class CreationsUnderWay {
   }
 }
 
-/**
- * The state `asked` means that the server confirmed the delete request. The state `unanswered` means that its result is
- * unknown.
- */
+/** `asked` means that the server confirmed the delete request, and `unanswered` that its result is unknown. */
 export type DeletionState = 'asked' | 'unanswered';
 
 const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
@@ -35,11 +32,11 @@ const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 /**
  * Machines that this process has deleted, although the cache does not show the deletion yet.
  * - Without this class, a reconcile could count a deleted machine again, and delete a second machine. The UID of a
- *   deleted machine stays in this class until the watch shows the deletion.
- * - Created machines need no entry, because the response to a create request updates the cache at once. A create
+ * deleted machine stays until the watch shows the deletion.
+ * - Created machines need no UID, because the response to a create request updates the cache at once. A create
  *   request without a response is repeated with the same name (see machine-names.ts).
  * - The original counts expected events and forgets them after five minutes without verification (BUG-3). In mcm, the
- *   UIDs do not expire.
+ * UIDs do not expire.
  */
 export class PendingDeletions {
   readonly #uids = new Map<string, DeletionState>();
@@ -60,7 +57,7 @@ export class PendingDeletions {
     this.note(uid, 'unanswered');
   }
 
-  /** Updates the resource version after this process has written the machine. */
+  /** Called after this process has written the machine. */
   wrote({ metadata: { uid, resourceVersion } }: Machine): void {
     if (resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
   }
@@ -85,8 +82,8 @@ export class PendingDeletions {
   }
 
   /**
-   * Removes the deletions that the cache now shows, and returns the remaining deletions. Later deletions do not change
-   * the returned map.
+   * Removes the deletions that the cache shows, and returns the other deletions. Later deletions do not change the
+   * returned map.
    */
   settle(machines: readonly Machine[]): ReadonlyMap<string, DeletionState> {
     if (this.#uids.size === 0) return NO_DELETIONS;
@@ -97,7 +94,7 @@ export class PendingDeletions {
     return new Map(this.#uids);
   }
 
-  /** Returns the machines whose delete request got no response and must be repeated. */
+  /** The delete request of these machines must be repeated, because it got no response. */
   unanswered(machines: readonly Machine[]): readonly Machine[] {
     if (this.#uids.size === 0) return [];
     return machines.filter(({ metadata }) => this.#uids.get(metadata.uid) === 'unanswered');

@@ -18,8 +18,8 @@ const template = (machineClass: object) => ({
 });
 
 /**
- * Errors that the deployment alone shows, without its class or its sets. Each row has the title, the change of a valid
- * deployment, and the field in the error.
+ * Errors that are visible without the class or the sets of the deployment. Each row has the title, the change of a
+ * valid deployment, and the field in the error.
  */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
@@ -62,7 +62,7 @@ const uids = async (world: World) => (await world.machines()).map(({ metadata })
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
 /**
- * A take-over must accept stored objects with these values, although a validation rule of the CRD refuses the values
+ * A take-over must accept stored objects with these values, although the CRD refuses them
  * (docs/compatibility/rules-deployments.md §3.1).
  */
 const MEANT: ReadonlySet<string> = new Set([
@@ -234,7 +234,7 @@ describe('problems that only the cluster shows', () => {
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
     const before = await uids(world);
-    // Creation times have a resolution of one second, so the ages of two objects of the same second are equal.
+    // Creation times have whole seconds, so two objects of one second would have equal ages.
     await world.pass(2);
     await apply(world, { ...pool({}), metadata: { name: 'second' } });
     await world.pass(30);

@@ -26,7 +26,6 @@ interface PodShape {
   readonly job?: boolean;
 }
 
-/** Creates a pod on the Node of the canary. */
 async function createPod(
   world: World,
   name: string,

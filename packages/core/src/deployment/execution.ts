@@ -20,12 +20,9 @@ import type { DeploymentAccess } from './writes/access.ts';
 import { messageOf } from './writes/set-writer.ts';
 import type { StatusWriter } from './writes/status-writer.ts';
 
-/**
- * Delay until the controller retries to write the marks of a node, in milliseconds. A rollout does not wait for the
- * marks of a node.
- */
+/** A failed write of the marks of a node is retried after this delay. A rollout does not wait for the marks. */
 const NODE_RETRY_MS = 5_000;
-/** Delay after a conflict on a node, until the cache shows the write that caused the conflict. */
+/** After a conflict on a node, the cache must first show the write that caused the conflict. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -45,8 +42,8 @@ export class PlanExecution {
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
   /**
-   * The last refused rollback of each deployment. The rollback was refused because its revision does not exist. The
-   * status reports a refused rollback until the generation of the deployment changes.
+   * The last rollback of each deployment that was refused because its revision does not exist. The status reports a
+   * refused rollback until the generation of the deployment changes.
    */
   readonly #refused = new Map<
     string,
@@ -113,11 +110,10 @@ export class PlanExecution {
   }
 
   /**
-   * Pauses a rollout, or requests its rollback.
-   * - One request writes both the pause and its reason. If two requests wrote them, a crash between the requests could
-   *   pause a rollout that a user has resumed.
-   * - If `undoTo` is set, the request writes `spec.rollbackTo`, as a user would. The next reconcile executes the
-   *   rollback.
+   * - One request writes both the pause and its reason. With two requests, a crash could pause a rollout that a user
+   * has resumed.
+   * - If `undoTo` is set, the request writes `spec.rollbackTo`, as a user would, and the next reconcile executes the
+   * rollback.
    */
   async #pause(
     deployment: MachineDeployment,
@@ -157,8 +153,8 @@ export class PlanExecution {
   }
 
   /**
-   * Removes the update selection from nodes with the current template. The deployment is read from the server, because
-   * the cache may not show a new template and a new selection by a user yet.
+   * Removes the update selection from nodes with the current template. The server is read, because the cache may lack a
+   * new template and a new selection by a user.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
@@ -201,8 +197,8 @@ export class PlanExecution {
   }
 
   /**
-   * Handles a name conflict: a set of another template or owner has the wanted name. The next reconcile chooses a new
-   * name (docs/compatibility/rules-deployments.md §2.7).
+   * Handles a set of another template or owner with the wanted name. The next reconcile chooses a new name
+   * (docs/compatibility/rules-deployments.md §2.7).
    */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;

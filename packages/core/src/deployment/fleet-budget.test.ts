@@ -10,7 +10,6 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const BECAUSE = 'waiting: other clusters use all claims of the rollout budget (ConfigMap fleet/rollouts)';
 
-/** A rollout budget that a test opens and closes. */
 class FakePermit implements RolloutPermit {
   readonly reports: RolloutNeeds[] = [];
   readonly forgotten: string[] = [];

@@ -10,10 +10,7 @@ import { PauseVerifier } from './testing/pause-verifier.ts';
 import { World } from './testing/world.ts';
 
 interface Faults {
-  /**
-   * The fraction of writes that the server executes without a response, and the fraction that the server never
-   * executes.
-   */
+  /** The fraction of writes that are executed without a response, and the fraction that are never executed. */
   readonly lost: number;
   /** Maximum delay of a watch event, in milliseconds. */
   readonly staleMs: number;
@@ -63,7 +60,7 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/** The requests of the user. A user request stays in the list until every cache is newer than the request. */
+/** A request of the user stays in the list until every cache is newer than the request. */
 class Wishes {
   /** Maximum age of a cache including retries, in milliseconds. */
   static readonly memoryMs = 15_000;
@@ -162,7 +159,7 @@ async function live(
     if (type !== 'updated' || repairs.has(uid) || !terminating(object) || world.byHand.has(uid)) return;
     if (object.status?.currentStatus?.phase !== 'Failed' || !isRefilled(world, object)) return;
     repairs.add(uid);
-    // The default of --max-unhealthy-replacements allows one replacement at a time, independently of the rollout.
+    // The default of --max-unhealthy-replacements allows one replacement at a time, independent of the rollout.
     const atWork = Math.min(repairs.size, openReplicas(world));
     if (atWork > 1) broken.push(`${atWork} failed machines were being replaced at once`);
   });

@@ -16,7 +16,7 @@ const SURGE = 10;
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**
- * A connection with a delay of up to 20 ms in each direction. When the connection is interrupted, each request in
+ * Each direction of the connection has a delay of up to 20 ms. When the connection is interrupted, each request in
  * progress has either reached the server or not.
  */
 class Wire {
@@ -66,9 +66,7 @@ async function picture(world: World): Promise<object> {
   };
 }
 
-/**
- * Rolls out a hundred machines, and kills the manager at these times after the start of the rollout, in milliseconds.
- */
+/** The times of the kills are in milliseconds after the start of the rollout. */
 async function roll(killsAt: readonly number[]) {
   const wire = new Wire();
   const ms = (_machine: unknown, index: number) => 200 + (index % 10) * 90;

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { World } from './testing/world.ts';
 
-/** Maximum delay of a watch, in milliseconds. Each watch has a different delay. */
+/** The maximum delay of a watch in milliseconds. Each watch has its own delay. */
 const LAG_MS = 300;
 const LATENCY_MS = 50;
 /** Every controller receives an event within this time. */
@@ -97,8 +97,8 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
 }
 
 /**
- * A machine recovers while the controller deletes it. A delete request with a version as a precondition cannot delete a
- * recovered machine.
+ * The machine recovers while the controller deletes it. A delete request with a version as a precondition cannot delete
+ * a recovered machine.
  */
 const RECOVERED: History = {
   seed: 1335431204,

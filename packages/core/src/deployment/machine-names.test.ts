@@ -8,7 +8,7 @@ import { unrecordedNames } from '../objects/machine-names.ts';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { NAMESPACE, World } from './testing/world.ts';
 
-/** `World` verifies that a set never uses a name twice. The tests in this file count the names. */
+/** `World` verifies that a set never uses a name twice. */
 
 const recorded = ({ metadata }: MachineSet): string | undefined =>
   metadata.annotations?.[Annotations.NextMachineNumbers];
@@ -99,7 +99,7 @@ describe('a rollback of spec.rollbackTo', () => {
   });
 });
 
-/** A connection that fails at one request of the manager and stops the manager. */
+/** The connection fails at one request of the manager and stops the manager. */
 class Break {
   requests = 0;
   dead = false;
@@ -156,7 +156,7 @@ test.each(sampled([true, false], 2))(
   },
 );
 
-/** Drops each response to a POST request. The server executes half of these requests only some seconds later. */
+/** The server executes half of the POST requests only some seconds later, and all responses are lost. */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
   const state = { active: true };
@@ -196,7 +196,7 @@ test('a process that starts with old caches creates no surplus machine', async (
   let hides = false;
   let hidden: Response | undefined;
   await using world = await World.start(startControlPlane, {
-    // The new process gets a list of machines from the time before the last creation, and its watch starts late.
+    // The new process gets an outdated list of machines, and its watch starts late.
     fault: async (request, answer, clock) => {
       const reads = request.method === 'GET' && /\/machines\?/.test(request.url);
       if (!hides || !reads || request.url.includes('labelSelector')) return answer();
@@ -227,7 +227,7 @@ interface Answers {
   readonly repeats?: boolean;
 }
 
-/** Deletes the first machine of the deployment while the manager waits for the response to its create request. */
+/** Deletes the first machine of the deployment while its create request waits for a response. */
 async function deletedAtOnce({ loses = false, repeats = false }: Answers) {
   let creations = 0;
   let isDown = false;

@@ -30,7 +30,7 @@ const openUntil = (signal: AbortSignal): ReadableStream =>
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
   });
 
-/** For each field of a schema, at any depth, returns invalid values: no value, null, and a value of each other type. */
+/** Returns no value, null, and a value of each other type for each field of a schema, at any depth. */
 const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly object[] =>
   [...malformations(shape)].map(({ content }, index) => ({
     apiVersion: 'x',

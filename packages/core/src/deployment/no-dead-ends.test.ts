@@ -20,8 +20,8 @@ import { type AnyState, anyState, FORMER_DEAD_ENDS, objectsOf } from './testing/
 
 const MINUTE = 60_000;
 /**
- * Machines become unreachable one by one, so no circuit breaker opens. An open circuit breaker would prevent the
- * replacement of machines until an operator acts.
+ * Machines become unreachable one by one, so no circuit breaker opens. An open circuit breaker would prevent
+ * replacements until an operator acts.
  */
 const SAFEGUARDS = { ...SAFEGUARD_DEFAULTS, breaker: { ...BREAKER_DEFAULTS, minimumCount: 1_000 } };
 const DURATIONS = { join: () => MINUTE, gone: () => MINUTE, update: () => MINUTE };
@@ -93,7 +93,6 @@ function isLastRolloutComplete({ deployment, sets, machines }: SimulatedEnd): bo
   );
 }
 
-/** Runs the controllers, the machines and the user in turn, starting from the given state. */
 function live(state: AnyState): Outcome {
   const { deployment, sets, fleet, nodes, classes } = objectsOf(state);
   let steps = 0;

@@ -13,7 +13,7 @@ interface Entry {
   readonly place: string;
 }
 
-/** Index key of selectors that require no exact label. */
+/** The index key of selectors that require no exact label. */
 const ANY = '';
 
 const pairsOf = (labels: Readonly<Record<string, string>> = {}): string[] =>
@@ -21,10 +21,7 @@ const pairsOf = (labels: Readonly<Record<string, string>> = {}): string[] =>
 
 const templateLabels = ({ spec }: MachineDeployment) => spec.template?.metadata?.labels;
 
-/**
- * Index of deployments that select each other's machines. Each change of a selector or of template labels updates the
- * index. An update compares only deployments that share the rarest label of the selector.
- */
+/** An update compares only deployments that share the rarest label of the selector. */
 export class SelectorOverlaps {
   readonly #entries = new Map<Key, Entry>();
   readonly #byLabel = new Map<string, Set<Key>>();
@@ -34,8 +31,7 @@ export class SelectorOverlaps {
   constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // A malformed deployment is not in the index, because the controller does not reconcile it and the cache contains
-      // no valid selector.
+      // The controller does not reconcile a malformed deployment, and the cache contains no valid selector of it.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;

@@ -51,7 +51,7 @@ test.each(['RollingUpdate', 'Recreate'])(
       return plan.remove.map(({ metadata }) => metadata.name);
     };
     expect(removed(machinesOf(2, 'Running'))).toEqual(['old']);
-    // One machine of the new template has not joined, so a user may still want to return to the former template.
+    // One machine of the new template has not joined, so a user may still want the former template.
     expect(removed([...machinesOf(1, 'Running'), machine('late', { phase: 'Pending', age: 1 })])).toEqual([]);
     expect(removed(machinesOf(1, 'Running'))).toEqual([]);
   },

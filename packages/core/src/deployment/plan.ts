@@ -46,8 +46,8 @@ import { zoneStep } from './zones/zone-step.ts';
 
 /**
  * Decides the next step of a deployment. The function has no side effects.
- * @throws PlanRefused if the plan would break a limit. A plan that breaks a limit is a defect of the planner, and the
- *   caller must write nothing.
+ * @throws PlanRefused if the plan would break a limit. Such a plan is a defect of the planner, and the caller must
+ * write nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -94,7 +94,7 @@ const isUnfinished = ({ deployment, counted, complete }: View): boolean =>
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** Returns the step of a deployment whose rollout is blocked. A user can still scale down this deployment. */
+/** A user can still scale down a deployment whose rollout is blocked. */
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
@@ -118,7 +118,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // A failed rollout is paused before any step that would create more machines of the failed template.
+  // A failed rollout is paused before any step that creates more machines of the failed template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   const waits = blocked
@@ -159,7 +159,7 @@ function automaticPause({
   const mine = counted.current ? of(counted.current) : [];
   const unready = unreadyCanaries(deployment, canaryPods, mine);
   const failures = [...new Set([...failuresOf(mine, counted.old.flatMap(of)), ...unready])];
-  // If the controller has refused the rollback, it does not request the rollback again.
+  // After the controller has refused a rollback, it does not request the rollback again.
   const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   const why = unready.length > 0 ? unreadyText(canaryPods) : '';
@@ -182,8 +182,8 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   !rolling(counted.old);
 
 /**
- * Returns the set to record as the last good set, for deployments with rollout annotations. If a user adds the
- * annotations with a new template, the set of the previous revision becomes the last good set if it had machines.
+ * If a user adds the annotations with a new template, the set of the previous revision becomes the last good set if it
+ * had machines.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, rolloutSettings, complete, counted, replicas, split } = view;
@@ -239,7 +239,7 @@ function held(view: View, step: Step): Step {
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
-  // The rollout reports the soak time as the reason of its wait only if nothing else stops the rollout.
+  // The soak time is reported as the reason of a wait only if nothing else stops the rollout.
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };

@@ -72,14 +72,11 @@ const BREAKER_SWARM_MS = 1_000;
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
 type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked' }> & {
-  /** The reason of the event. If `event` is absent, the event gets the type of the condition as its reason. */
+  /** The reason of the event (default: the type of the condition). */
   readonly event?: EventReason;
 };
 
-/**
- * The error for an empty selector. An empty selector would adopt every machine of the namespace
- * (docs/compatibility/rules-deployments.md §1.4).
- */
+/** An empty selector would adopt every machine of the namespace (docs/compatibility/rules-deployments.md §1.4). */
 const SELECTS_ALL: Refusal = {
   type: INVALID_SPEC,
   status: 'True',
@@ -128,7 +125,7 @@ export class DeploymentReconciler {
       this.#access.context.report?.forget(key);
       return done;
     }
-    // For a malformed spec, the cache contains a repaired copy. No decision may use the repaired copy.
+    // The cache contains a repaired copy of a malformed spec, which no decision may use.
     const fault = isHeld(stored) ? faultText(stored) : undefined;
     if (fault !== undefined)
       return this.#refuse(
@@ -226,7 +223,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Reports a problem of the deployment once, as a condition and as an event, and writes nothing else. */
+  /** Reports a problem once, as a condition and as an event, and writes nothing else. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -240,7 +237,7 @@ export class DeploymentReconciler {
     return done;
   }
 
-  /** Records the disruptions that the plan causes, because decisions about replacements must count them. */
+  /** Decisions about replacements must count the disruptions that the plan causes. */
   #note({ deployment, sets }: DeploymentSnapshot, { write, inPlace }: RolloutPlan): void {
     const { disruptions } = this.#access.context;
     const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
@@ -264,7 +261,7 @@ export class DeploymentReconciler {
     const { journal } = this.#access.context;
     try {
       const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
-      // The plan's disruptions are recorded before the first `await`, so that reconciles of sets see them immediately.
+      // The disruptions are recorded before the first `await`, so that reconciles of sets see them immediately.
       this.#note(snapshot, decided.plan);
       const { rollouts, report } = this.#access.context;
       report?.decided(snapshot.deployment, decided.plan.repairs);

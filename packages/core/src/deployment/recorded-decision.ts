@@ -23,7 +23,7 @@ export interface DeploymentInput {
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   readonly creating: ReadonlyMap<string, number>;
   readonly leaving: ReadonlySet<string>;
-  /** The nodes that the recorded decision has read. `nodes` is absent if the manager cannot read the nodes. */
+  /** `nodes` is undefined if the manager cannot read the nodes. */
   readonly nodes?: ReadonlyMap<string, Node | undefined> | undefined;
   readonly nodesUnseen?: string | undefined;
   readonly guards?: GuardAnswers | undefined;
@@ -32,10 +32,7 @@ export interface DeploymentInput {
   readonly canaryPods?: CanaryPods | undefined;
 }
 
-/**
- * Returns a copy of the snapshot. The functions of the copy also add their results to the input that the journal
- * records.
- */
+/** The functions of the copied snapshot add their results to the input that the journal records. */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;
   readonly input: DeploymentInput;
@@ -106,7 +103,7 @@ function snapshotGuards({ breakers, classes, classAnnotations, ...settings }: Gu
 }
 
 /**
- * Decides the next step of a deployment, and records the decision or its refusal in the journal.
+ * The journal records the decision or its refusal.
  * @throws PlanRefused if `decide` throws PlanRefused
  */
 export function decideRecorded(

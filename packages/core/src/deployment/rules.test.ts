@@ -22,7 +22,7 @@ import { planRollback } from './state/rollback.ts';
 import { type CountedSets, deploymentStatus } from './state/status.ts';
 import { validateDeployment } from './validation.ts';
 
-/** Each test title ends with the section of the rule in docs/compatibility/rules-deployments.md. */
+/** Each test title ends with a section of docs/compatibility/rules-deployments.md. */
 
 const counts = (replicas: number, more: object = {}) => ({
   replicas,

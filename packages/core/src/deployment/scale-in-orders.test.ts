@@ -36,7 +36,7 @@ function scalerOf({ keeper, clock }: World, form: ScalerForm): Autoscaler {
   );
 }
 
-/** Delays of a request in each direction, in milliseconds. */
+/** The delays of a request in each direction, in milliseconds. */
 const WIRES = sampled([150, 0], 2);
 
 const slow =
@@ -70,8 +70,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A mark with only a priority does not show that the user scaled up later, so the next scale-down deletes the
-    // marked machine.
+    // A mark with only a priority does not record a later scale-up, so the next scale-down deletes the marked machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
@@ -217,7 +216,7 @@ describe('names that wait for their fall of the count', () => {
   });
 });
 
-/** A connection that fails at a write of the manager, before or after the server executes the write. */
+/** The connection fails before or after the server executes a write of the manager. */
 class Wire {
   broken = false;
   left = Number.POSITIVE_INFINITY;
@@ -236,7 +235,7 @@ class Wire {
   };
 }
 
-/** A manager that stops at its n-th write, and that a new manager replaces. */
+/** The manager stops at its n-th write, and a new manager replaces it. */
 class CrashingManager {
   readonly #world: World;
   readonly #wire: Wire;
@@ -276,10 +275,7 @@ async function dyingAt(
   return { first, budget, left: await names(world), died: manager.died };
 }
 
-/**
- * Thorough runs stop the manager at each of its writes. Plain runs stop the manager at some of its writes, to save
- * time.
- */
+/** Thorough runs stop the manager at each of its writes, and plain runs at some of its writes. */
 const STEP = thoroughly(8, 16, 1);
 const MANY_WRITES = 60;
 

@@ -8,9 +8,8 @@ import { rolling, Transcript } from './testing/transcript.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
 /**
- * Each rollout of three machines has a transcript in testdata, with one line for each decision and its reason. If the
- * behavior of a rollout changes, its transcript changes. `npx vitest run
- * packages/core/src/deployment/transcripts.test.ts --update` writes the transcripts again.
+ * Each rollout of three machines has a transcript in testdata, with one line for each decision and its reason. `npx
+ * vitest run packages/core/src/deployment/transcripts.test.ts --update` writes the transcripts again.
  */
 
 interface Story {

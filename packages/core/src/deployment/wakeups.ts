@@ -7,8 +7,8 @@ import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * The controller combines all changes of machines within this time into one reconcile of the deployment. If ten
- * machines join within this time, the controller writes the status once instead of ten times.
+ * All changes of machines within this time cause one reconcile of the deployment. If ten machines join within this
+ * time, the controller writes the status once instead of ten times.
  */
 const SWARM_MS = 200;
 
@@ -74,10 +74,7 @@ function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/**
- * Returns the deployments that a change of a machine affects. If the machine has a new owner, the change affects the
- * former and the new deployment.
- */
+/** A change of the owner affects the former and the new deployment. */
 function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const now = deploymentOfMachine(change.object, context);
   const moved = change.type === 'updated' && changedHands(change.old, change.object);

@@ -64,7 +64,6 @@ test('a rollout keeps the zones balanced, within its limits', async () => {
   expect(zoneCounts(world)).toEqual([3, 3, 3]);
 });
 
-/** Deletes the only machine of zone b. */
 const withoutMachineInB = async (options: WorldOptions = {}): Promise<World> => {
   const world = await start(3, {}, options);
   const [named] = inZone(world, 'b');

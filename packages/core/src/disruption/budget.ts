@@ -3,18 +3,17 @@ import { createdAt, formerLostState, isAvailable, isFailed, isTerminating } from
 
 /** The numbers of a set that affect the disruption budget. */
 export interface BudgetSet {
-  /** The value of `spec.replicas` of the set. */
   readonly replicas: number;
   /** `machines` includes machines that are being deleted. */
   readonly machines: readonly Machine[];
   /**
-   * Number of replicas that lost their machine and have no replacement yet. The default is the number of machines that
-   * are being deleted.
+   * The number of replicas that lost their machine and have no replacement yet (default: the machines that are being
+   * deleted).
    */
   readonly lost?: number;
   /**
-   * Returns true if mcm created the machine. Only mcm marks replacements, so it is unknown why another controller
-   * created a machine. Without this function, all machines count as created by mcm.
+   * Returns true if mcm created the machine. Only mcm marks replacements, so the reason for a machine of another
+   * controller is unknown. Without this function, all machines count as created by mcm.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }
@@ -28,25 +27,21 @@ export interface BudgetInput {
   readonly old: readonly BudgetSet[];
   /** Returns true if a delete request was sent, but the cache does not show the deletion yet. */
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
-  /** Returns true if the node of the machine is selected for an in-place update, which makes the machine unavailable. */
+  /** Whether the machine is unavailable, because its node is selected for an in-place update. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
-  /** `finished` is true if the last rollout is known to be complete. The default is true if no old machine exists. */
+  /** Whether the last rollout is known to be complete. The default is true if no old machine exists. */
   readonly finished?: boolean;
   readonly now: Date;
 }
 
 /**
- * All disruptions of a deployment, for any cause. Rollouts and replacements share one disruption budget, so each
- * disruption by a rollout reduces the number of possible replacements.
+ * All disruptions of a deployment. Rollouts and replacements share the disruption budget. Each disruption by a rollout
+ * therefore reduces the number of possible replacements.
  */
 export interface DisruptionBudget {
   readonly replicas: number;
-  /** Number of machines of the deployment that may be unavailable. */
   readonly unavailable: number;
-  /**
-   * Number of available machines. If a set has more machines than replicas, the additional machines do not count,
-   * because the set deletes them.
-   */
+  /** The number of available machines, without machines above the replicas of a set, because the set deletes them. */
   readonly available: number;
   /** Number of failed machines whose replacement has not started. */
   readonly failed: number;
@@ -70,18 +65,19 @@ export interface DisruptionBudget {
   /**
    * Number of replicas that lost their machine and whose replacement has not joined yet.
    * - An annotation marks the replacement, because the former machine may already be removed.
-   * - Machines that an old set creates are replacements even without the annotation.
-   * - Machines that another controller created count as replacements. After a take-over, a replacement by the original
+   * -
+   * - Machines that an old set creates, and machines of another controller, count as replacements even without the
+   * annotation. After a take-over, a replacement by the original
    *   cannot be distinguished from a step of a rollout.
    */
   readonly repairing: number;
   /**
    * The number of replicas in `repairing` that delay the next replacement of a machine that never joined. A replica
-   * does not count if its former machine never joined and is removed, and the replacement exists. Such a replica has no
-   * pods to move.
+   * does not count if its former machine never joined and is removed, and the replacement exists. A machine that never
+   * joined has no pods to move.
    */
   readonly holding: number;
-  /** `rolling` is true if machines of an older template exist, or if the rollout is not complete yet. */
+  /** Whether machines of an older template exist, or the rollout is not complete yet. */
   readonly rolling: boolean;
   readonly free: number;
   /** The time at which the first of the `joining` machines becomes `late`. */
@@ -120,9 +116,7 @@ interface Tally {
    */
   failedUpdates: number;
   leaving: number;
-  /** The number of machines in `joining` that replace other machines. */
   successors: number;
-  /** The number of machines in `successors` whose former machine never joined. */
   ofUnjoined: number;
   alive: number;
   /** The time at which the first joining machine becomes late, in milliseconds since 1970. */
@@ -175,11 +169,9 @@ function tallyOf(
   return tally;
 }
 
-/** Returns the number of replicas of the set that lost their machine and have no replacement yet. */
 const openReplicas = ({ replicas, lost }: BudgetSet, { alive, leaving }: Tally): number =>
   Math.min(lost ?? leaving, Math.max(replicas - alive, 0));
 
-/** Returns the number of replicas of the set that lost their machine and whose replacement has not joined. */
 const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
   openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
@@ -195,7 +187,7 @@ function holds(set: BudgetSet, tally: Tally): number {
 
 /**
  * Returns the number of unavailable machines that are neither being replaced nor updated. A set with more machines than
- * replicas first deletes unavailable machines, so the surplus is subtracted.
+ * replicas first deletes unavailable machines, so these additional machines do not count.
  */
 function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
@@ -209,7 +201,7 @@ function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** Computes the disruption budget from its arguments alone, so no stored state can become outdated. */
+/** Computes the disruption budget from the arguments alone, so no stored state can become outdated. */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -267,7 +259,7 @@ export const repairAllowance = (
  * - During a rollout, the result is at most the part of the disruption budget that is not in use. While a failed
  *   machine waits for its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the
  *   new machine joins or fails (incident 14).
- * - Without a rollout, changes by the user always leave room for one replacement.
+ * - Without a rollout, at least one replacement is always possible during changes by the user.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;

@@ -22,9 +22,8 @@ export interface Source<T extends KubeObject> extends Pick<Informer<T>, 'onChang
 export interface CensusSources {
   readonly machines: Source<Machine>;
   readonly classes: Source<MachineClass>;
-  /** The cache of Nodes, or undefined if there is no target cluster. */
   readonly nodes: Source<Node> | undefined;
-  /** Returns the state of the other clusters in the region of this cluster. Outside of a fleet, `region` is absent. */
+  /** Returns the state of the other clusters in the region, or undefined outside of a fleet. */
   readonly region?: (() => RegionReach | undefined) | undefined;
 }
 
@@ -45,8 +44,8 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
 
 /**
  * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole
- * fleet. All data comes from the API objects. After a restart, the counts are the same, and the manager and the machine
- * controller compute equal counts.
+ * fleet. All data comes from the API objects. After a restart, the counts are unchanged, and the manager and the
+ * machine controller compute equal counts.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
@@ -77,8 +76,7 @@ export class UnreachableCensus {
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // A machine keeps the zone of its deleted Node. The zone is still needed, because the machine of a deleted Node
-      // can count as unreachable.
+      // A machine keeps the zone of its deleted Node, because the machine can count as unreachable.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
   }
@@ -134,8 +132,7 @@ export class UnreachableCensus {
   /**
    * Calls `wake` once, at the next change of the counts or the class that can open or close a circuit breaker of the
    * machine.
-   * @param id Identifies the caller. A second registration for a scope replaces the first registration of the same
-   * caller.
+   * @param id Identifies the caller. A second registration of this caller for a scope replaces the first one.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
     const scopes = this.#filed.get(keyOf(machine))?.scopes ?? [];

@@ -3,7 +3,7 @@ import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './unreachable.ts';
 
-/** The flags that limit replacements. The values must be equal in the manager and in the machine controller. */
+/** The flags that limit replacements must have equal values in the manager and in the machine controller. */
 export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
@@ -33,9 +33,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
 
 type Values = FlagValues<typeof safeguardFlags>;
 
-/**
- * Checks for errors in the combination of several flags, and for errors that the parser of a single flag does not find.
- */
+/** Checks combinations of flags, and errors that the parser of a single flag does not find. */
 export const checkSafeguardFlags = (flags: Values): readonly string[] =>
   /^\d+%?$/.test(flags['max-unhealthy-replacements'])
     ? []

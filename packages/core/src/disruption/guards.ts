@@ -4,9 +4,7 @@ import type { OpenBreaker } from './unreachable.ts';
 
 /** Settings and states outside of a deployment that affect decisions about the deployment. */
 export interface Guards {
-  /** The value of the flag `--max-unhealthy-replacements`. */
   readonly maxUnhealthyReplacements: number | string;
-  /** The value of the flag `--count-terminating-towards-surge`. */
   readonly countTerminating: boolean;
   /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments are used. */
   readonly rolloutAnnotations: boolean;

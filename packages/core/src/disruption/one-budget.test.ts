@@ -12,7 +12,7 @@ import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
-/** Each number selects one of the objects that exist when the event occurs. */
+/** Each number selects one of the objects that exist at the time of the event. */
 type Act =
   | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
@@ -46,28 +46,28 @@ const history = fc.record({
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
   /**
-   * Number of events during which the original is active. The original does not mark replacements, and ignores the limits.
+   * The number of events before the take-over from the original, which does not mark replacements and ignores the
+   * limits.
    */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** All data that the test knows about a replacement, including data that is unknown to the controller. */
+/** A replacement with all data of the test, including data that the controller does not know. */
 interface Repair {
   readonly former: string;
-  /** `idle` is true if the machine failed before it joined, outside of a rollout. */
+  /** Whether the machine failed before it joined, outside of a rollout. */
   readonly idle: boolean;
   successor: string | undefined;
 }
 
-/** The state of a set on the server, the state in the memory of the controller, and the actual history. */
+/** The set on the server, the set in the memory of the controller, and the actual history. */
 interface TestSet {
   set: MachineSet;
   machines: Machine[];
   lost: LostReplicas;
   /** Replicas that the controller has decided about and has not written yet. */
   promised: number | undefined;
-  /** Delete requests that were sent but are not visible in the cache yet. */
   readonly pending: Set<string>;
   repairs: Repair[];
 }
@@ -146,7 +146,7 @@ class Model {
     });
   }
 
-  /** Runs a reconcile of a set. At most `makes` of the machines that the set creates come into existence. */
+  /** At most `makes` of the created machines come into existence. */
   sync(testSet: TestSet, makes = Number.POSITIVE_INFINITY): void {
     const { set: owner, pending, machines, lost } = testSet;
     const deleting = new Map([...pending].map((uid) => [uid, 'asked' as const]));
@@ -186,7 +186,7 @@ class Model {
     const filled = testSet.repairs.filter(({ successor }) => successor !== undefined);
     const empty = testSet.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
     testSet.repairs = [...filled, ...empty];
-    // Machines that never ran pods, so that a new machine can replace any of them.
+    // These machines never ran pods, so a new machine can replace any of them.
     const idle = filled.filter((repair) => repair.idle).length;
     const there = new Set(testSet.machines.map(({ metadata }) => metadata.uid));
     const formers = testSet.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
@@ -196,8 +196,8 @@ class Model {
 
   verify(testSet: TestSet, toDelete: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Outside of a rollout, the deletion of a machine that never joined disrupts no pods. The replacement of this
-    // machine ends when the machine is deleted and a new machine exists.
+    // Outside of a rollout, the deletion of a machine that never joined disrupts no pods. A machine that never joined
+    // is replaced when it is deleted and a new machine exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = toDelete.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
@@ -215,10 +215,7 @@ class Model {
     return standing || !this.finished;
   }
 
-  /**
-   * Returns the number of machines that are being replaced, plus the replicas that the rollout makes unavailable.
-   * Replacements and rollouts use the same budget.
-   */
+  /** Returns the number of replacements in progress, plus the replicas that the rollout makes unavailable. */
   sum(): number {
     const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
     return Math.max(repairs, this.missing());

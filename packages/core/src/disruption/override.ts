@@ -6,7 +6,7 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
   return { until: parseTime(expiry), reason: reason.join(' ') };
 };
 
-/** Returns the error of an invalid override. An expired override is valid. */
+/** An expired override is valid. */
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;

@@ -9,7 +9,6 @@ import type { SafeguardSettings } from './safeguards.ts';
 export interface FleetReading {
   readonly machines: readonly Machine[];
   readonly classes: readonly MachineClass[];
-  /** The Nodes, or undefined if the caller cannot read them. */
   readonly nodes: readonly Node[] | undefined;
 }
 

@@ -93,7 +93,6 @@ describe('how many failed machines are replaced at once', () => {
     expect(fleet(world).every((m) => m.spec.class.name === 'large')).toBe(true);
   });
 
-  /** Marks the machines as Failed before they join. */
   const spoil = async (world: World, machines: readonly Machine[]): Promise<void> => {
     for (const { metadata } of machines) {
       const lastOperation = { type: 'Create', state: 'Failed', lastUpdateTime: world.clock.now().toISOString() };

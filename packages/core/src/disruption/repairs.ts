@@ -8,17 +8,15 @@ import { type BudgetInput, type DisruptionBudget, disruptionBudgetOf, repairAllo
 import { replacementLimit } from './replacements.ts';
 import type { OpenBreaker } from './unreachable.ts';
 
-/**
- * The input for the decision which failed machines are replaced, for a deployment or for a set without a deployment.
- */
+/** The input for the decision which failed machines of a deployment, or of a set without a deployment, are replaced. */
 export interface RepairSnapshot extends BudgetInput {
   /** The value of `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
   /** True while a set of the deployment shrinks and the result is unknown. During this time, no replacement starts. */
   readonly unsettled?: boolean;
   /**
-   * `keeps` is set if the rollout is paused while its template is not proven. The failed machines of the current set
-   * are kept at least until the time `until`.
+   * Set if the rollout is paused while its template is not proven. Failed machines of the current set are kept at least
+   * until `until`.
    */
   readonly keeps?: { readonly until: Date | undefined };
   /**
@@ -38,11 +36,9 @@ export interface HeldMachine {
 /** The failed machines to replace now, and the reasons why other failed machines wait. */
 export interface RepairPlan {
   readonly budget: DisruptionBudget;
-  /** The maximum number of replacements at the same time. */
   readonly allowance: number;
-  /** Machines to delete now. The sets of the deleted machines create the replacements. */
+  /** The sets of these machines delete them now, and create the replacements. */
   readonly go: readonly Machine[];
-  /** Failed machines that wait until other replacements have ended. */
   readonly waiting: readonly Machine[];
   /** Failed or unreachable machines that are not replaced because of a circuit breaker. */
   readonly held: readonly HeldMachine[];
@@ -119,15 +115,10 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
-/**
- * Returns true if failed machines are being replaced or wait. During this time, a rollout deletes no available machine.
- */
+/** While failed machines are being replaced or wait, a rollout deletes no available machine. */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
-/**
- * Returns the reason why failed machines wait, as a sentence for users. The result is undefined if no failed machine
- * waits.
- */
+/** Returns a sentence for users with the reason why failed machines wait, or undefined if none waits. */
 export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;
   const parts = [

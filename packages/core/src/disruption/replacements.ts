@@ -4,9 +4,9 @@ import { isUndrained } from '../objects/machines.ts';
 import { after } from '../values/timestamps.ts';
 
 /**
- * Returns the key of the machine's group. The machines of a group share one limit for replacements. The group is the
- * MachineDeployment in the label `name`, or the owner if there is no label. A machine without label and owner is the
- * only member of its group. The original does not limit machines without the label.
+ * Returns the key of the group that shares one limit for replacements. The group is the MachineDeployment in the label
+ * `name`, or the owner if there is no label. A machine without label and owner is the only member of its group. The
+ * original does not limit machines without the label.
  */
 export const replacementGroup = (machine: Machine): string => {
   const { labels, ownerReferences, namespace = '' } = machine.metadata;
@@ -16,15 +16,14 @@ export const replacementGroup = (machine: Machine): string => {
   return owner ? `${namespace}/owner/${owner.uid}` : `${namespace}/machine/${machine.metadata.name}`;
 };
 
-/** The phases in which a machine runs no pods yet. */
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff', 'Available']);
 
 /**
- * Counts the disruptions of a group for any cause. A machine counts if its phase is neither Running nor Unknown, unless
- * it is preserved. A machine whose drain cannot end does not count, because it would block all other replacements of
- * the group. The original counts a Terminating machine twice, but this changes nothing, because its limit is
- * 1. Source: machine_util.go, isMarkableForFailure.
- * @param options.making True if machines that are being created count.
+ * Counts the disruptions of a group for any cause. A machine counts as a disruption if its phase is neither Running nor
+ * Unknown, unless it is preserved. A machine whose drain cannot end does not count, because it would block all other
+ * replacements of the group. The original counts a Terminating machine twice, which changes nothing, because its limit
+ * is 1. Source: machine_util.go, isMarkableForFailure.
+ * @param options.making whether machines that are being created count.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {
   let count = 0;
@@ -50,9 +49,8 @@ export const replacementLimit = (limit: number | string, groupSize: number): num
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * Returns the time until which an unhealthy machine waits for machines in creation. An unhealthy machine waits for at
- * most twice the health timeout. If the wait had no limit, a replacement and a rollout could wait for each other
- * (incident 14).
+ * The wait of an unhealthy machine for machines in creation ends after at most twice the health timeout. Without a
+ * limit, a replacement and a rollout could wait for each other (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

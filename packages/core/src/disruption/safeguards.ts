@@ -8,13 +8,11 @@ import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './unreac
 
 /** Settings with which an operator limits the replacement of failed machines. */
 export interface SafeguardSettings {
-  /** The value of `--max-unhealthy-replacements`: a count, or a percentage such as `10%`. */
   readonly maxUnhealthyReplacements: number | string;
-  /** Limits of the circuit breaker, from the flags `--silence-*`. */
   readonly breaker: BreakerLimits;
   /** The value of `--count-terminating-towards-surge`, which is the default for deployments without the annotation. */
   readonly countTerminating: boolean;
-  /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments are used. */
+  /** Whether the annotations `rollout.machine.sapcloud.io/…` of deployments are used (feature `RolloutAnnotations`). */
   readonly rolloutAnnotations: boolean;
 }
 
@@ -41,10 +39,7 @@ export class Safeguards {
     this.#census = new UnreachableCensus(sources);
   }
 
-  /**
-   * Returns the open circuit breaker of a machine. The result is undefined if no circuit breaker is open, or if an
-   * annotation overrides it.
-   */
+  /** The result is undefined if no circuit breaker is open, or if an annotation overrides it. */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
     return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
@@ -76,9 +71,8 @@ export class Safeguards {
 }
 
 /**
- * Returns a function that decides whether a machine counts as a replica of the deployment. A machine whose drain cannot
- * end does not count, because a rollout would wait for the machine forever. If the user requested that terminating
- * machines count, a machine whose drain cannot end also counts.
+ * A machine whose drain cannot end does not count as a replica, because a rollout would wait for the machine forever.
+ * With the setting that terminating machines count, a machine whose drain cannot end counts too.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,
@@ -86,7 +80,7 @@ export const isReplicaOf = (
 ): ((machine: Machine) => boolean) =>
   countsTerminating(deployment, settings) ? () => true : (machine) => !isUndrained(machine);
 
-/** Returns true if terminating machines count. The annotation of the deployment takes precedence over the flag. */
+/** The annotation of the deployment takes precedence over the flag. */
 export function countsTerminating(
   { metadata }: MachineDeployment,
   { countTerminating, rolloutAnnotations }: Pick<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'>,

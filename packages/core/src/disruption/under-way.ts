@@ -1,12 +1,11 @@
 import type { Machine, MachineSet } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
-/** A set whose replicas will be reduced by a write that the manager has already decided. */
 interface Shrinking {
   readonly replicas: number;
   /**
-   * Resource version of the set at the decision. When the cache contains another version of the set, the cache shows
-   * the result of the write.
+   * The resource version at the decision to reduce the replicas. When the cache contains another version of the set,
+   * the cache shows the result of the write.
    */
   readonly resourceVersion: string | undefined;
   readonly deployment: string;
@@ -19,7 +18,7 @@ interface Shrinking {
 export class DisruptionsUnderWay {
   readonly leaving = new Set<string>();
   readonly #shrinking = new Map<string, Shrinking>();
-  /** The nodes that will be selected for an in-place update: the resource version by the name of the node. */
+  /** The nodes that will be selected for an in-place update, each with the resource version at the decision. */
   readonly #selecting = new Map<string, string | undefined>();
   readonly #listeners: ((deploymentUid: string) => void)[] = [];
 
@@ -30,20 +29,19 @@ export class DisruptionsUnderWay {
     this.#shrinking.set(uid, { replicas: spec.replicas ?? 0, resourceVersion, deployment: deploymentUid });
   }
 
-  /** Returns true if a smaller size of the set was decided, but the result of the write is not known yet. */
   isShrinking({ metadata }: MachineSet): boolean {
     const shrinking = this.#shrinking.get(metadata.uid);
     return shrinking !== undefined && shrinking.resourceVersion === metadata.resourceVersion;
   }
 
-  /** Returns the smaller of two numbers: the replicas in the cache, and the replicas that will be written. */
+  /** Returns the smaller number of the replicas in the cache and the replicas that will be written. */
   replicasOf(set: MachineSet): number {
     const replicas = set.spec.replicas ?? 0;
     const shrinking = this.#shrinking.get(set.metadata.uid);
     return shrinking && this.isShrinking(set) ? Math.min(replicas, shrinking.replicas) : replicas;
   }
 
-  /** Removes the entry of a set, because the result of the write is known or no write follows. */
+  /** The result of the write is known, or no write follows. */
   settled(setUid: string): void {
     const shrinking = this.#shrinking.get(setUid);
     if (shrinking === undefined) return;
@@ -62,10 +60,7 @@ export class DisruptionsUnderWay {
     return false;
   }
 
-  /**
-   * Registers a listener. The listener is called with the UID of a deployment when fewer of its disruptions may be in
-   * progress.
-   */
+  /** Registers a listener. Reports the UID of a deployment when fewer of its disruptions may be in progress. */
   onSettled(listener: (deploymentUid: string) => void): void {
     this.#listeners.push(listener);
   }

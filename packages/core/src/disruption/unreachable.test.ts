@@ -8,7 +8,6 @@ import { BREAKER_DEFAULTS, reachabilityMarks } from './unreachable.ts';
 
 interface Given {
   readonly phase: MachinePhase;
-  /** Number of minutes after noon. */
   readonly since?: number;
   readonly zone?: string;
 }

@@ -2,15 +2,12 @@ import type { Machine } from '@mcm/api';
 import type { RegionReach } from '@mcm/kube';
 import { millis } from '../values/timestamps.ts';
 
-/** Length of a time bucket. Times are rounded to the minute, so a count for a time window needs only a few lookups. */
+/** Times are rounded to the minute, so a count for a time window needs only a few lookups. */
 const BUCKET_MS = 60_000;
 
 export const CLUSTER = 'cluster';
 
-/**
- * The start of the description of a machine's last operation if its Node no longer exists. The original writes this
- * text too.
- */
+/** The start of the last operation's description if the Node no longer exists. The original writes this text too. */
 const NODE_LOST = 'Node object went missing';
 
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
@@ -25,30 +22,21 @@ export const zoneIn = (scopes: readonly string[]): string | undefined =>
 
 const readyOf = ({ status }: Machine) => status?.conditions?.find(({ type }) => type === 'Ready');
 
-/**
- * Returns true if the Node is gone, or the condition `Ready` of the Node is not `True`. A Node that is unhealthy for
- * another reason, such as a full disk, is reachable.
- */
+/** A Node that is unhealthy for another reason, such as a full disk, is reachable. */
 export function isUnreachable(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Unknown') return false;
   return readyOf(machine)?.status !== 'True' || lastOperation?.description?.startsWith(NODE_LOST) === true;
 }
 
-/**
- * Returns true if the machine has just recovered: the last change of its phase was a recovery. A recovered machine no
- * longer shows why it was unhealthy.
- */
+/** The last change of the machine's phase was a recovery. A recovered machine no longer shows why it was unhealthy. */
 function hasRecovered(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Running') return false;
   return lastOperation?.type === 'HealthCheck' && lastOperation.state === 'Successful';
 }
 
-/**
- * Returns true if the machine has joined. A machine that is being deleted does not count, because its state does not
- * show whether the network works.
- */
+/** A machine that is being deleted does not show whether the network works, so it does not count as joined. */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return !metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');
@@ -68,7 +56,7 @@ export type CountMarks = (scope: string, mark: string) => number;
 
 /** The limits above which mcm treats many unreachable machines as one outage. Durations are in milliseconds. */
 export interface BreakerLimits {
-  /** The circuit breaker counts machines together if they became unreachable within this time. */
+  /** Machines that become unreachable within this time are counted together. */
   readonly windowMs: number;
   /**
    * If at least this percentage of a zone or of the cluster is unreachable, mcm replaces no machine of this zone or
@@ -76,7 +64,7 @@ export interface BreakerLimits {
    */
   readonly thresholdPercent: number;
   /**
-   * If fewer machines than this number are unreachable, mcm replaces them. There is one exception: all machines of the
+   * mcm replaces the unreachable machines if fewer than this number are unreachable. Exception: all machines of the
    * cluster are unreachable, and the cloud reports that their VMs run.
    */
   readonly minimumCount: number;
@@ -97,16 +85,16 @@ export interface OpenBreaker {
   readonly scope: string;
   readonly unreachable: number;
   readonly joined: number;
-  /** The objects that `unreachable` and `joined` count. The default is `machines`. */
+  /** The objects that `unreachable` and `joined` count (default: `machines`). */
   readonly counted?: 'machines' | 'clusters' | undefined;
   /**
-   * The time at which a recovered machine no longer counts as unreachable. If only events can change the circuit
-   * breaker, `lookAgainAt` is undefined.
+   * The time at which a recovered machine no longer counts as unreachable, or undefined if only events can change the
+   * circuit breaker.
    */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** Returns the open circuit breaker for machines that became unreachable at `since`, or undefined. */
+/** The machines became unreachable at `since`. */
 export function openBreaker(
   scope: string,
   since: number,
@@ -124,14 +112,12 @@ export function openBreaker(
   return { scope, unreachable, joined, lookAgainAt };
 }
 
-/**
- * Delay of the next check of the clusters of a region. No event reports that a cluster of the region responds again.
- */
+/** No event reports that a cluster of the region responds again, so the clusters are checked after this delay. */
 const REGION_LOOK_MS = 60_000;
 
 /**
- * Returns the open circuit breaker of a region, if many of its clusters do not respond. The likely cause is the
- * network. The limits for clusters are equal to the limits for machines.
+ * If many clusters of a region do not respond, the likely cause is the network. The limits for clusters equal the
+ * limits for machines.
  */
 export function regionBreaker(
   reach: RegionReach | undefined,
@@ -145,7 +131,6 @@ export function regionBreaker(
   return { scope, unreachable, joined, counted: 'clusters', lookAgainAt: new Date(now.getTime() + REGION_LOOK_MS) };
 }
 
-/** Returns the next time at which a recovered machine no longer counts as unreachable. */
 function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: Date): Date | undefined {
   for (let bucket = bucketOf(now.getTime() - stableMs); bucket <= bucketOf(now.getTime()); bucket++) {
     if (count(scope, `recovered/${bucket}`) > 0) return new Date((bucket + 1) * BUCKET_MS + stableMs);
@@ -153,7 +138,6 @@ function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: 
   return undefined;
 }
 
-/** Converts a minute of a mark to milliseconds since 1970. */
 export const instantOf = (unreachableMinute: number): number => unreachableMinute * BUCKET_MS;
 
 function over(count: CountMarks, scope: string, what: 'unreachable' | 'recovered', from: number, to: number): number {

@@ -24,53 +24,51 @@ import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.t
 export interface DrainPlan {
   /** `drained` is true if no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
-  /** `forced` is true if the drain was forced. After a forced drain, volumes may still be attached. */
+  /** Whether the drain was forced, so volumes may still be attached. */
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
-  /** The pods to delete now with grace period 0. */
   readonly remove: readonly DrainPod[];
-  /** The reason for the deletion of the pods in `remove`, as the end of a sentence. mcm evicts all other pods. */
+  /**
+   * The reason for the deletion of the pods in `remove` with grace period 0, as the end of a sentence. mcm evicts all
+   * other pods.
+   */
   readonly removeBecause: string;
-  /** The pods that are terminating, and the pods that wait for their eviction. */
+  /** The pods that are terminating or wait for their eviction. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * The policy that keeps the remaining pods after the drain timeout. `undrained` is undefined while the drain can
-   * still end without an action of a user.
+   * The policy that keeps the remaining pods after the drain timeout, or undefined while the drain can still end
+   * without a user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**
-   * `awaitsWatch` is true if the cache shows no pods to evict, but the watch of pods was interrupted. The drain waits
-   * until the watch continues, because the cache may lack pods.
+   * Whether the cache shows no pods to evict, but the watch of pods was interrupted. The drain waits until the watch
+   * continues, because the cache may lack pods.
    */
   readonly awaitsWatch?: true;
-  /** `readsResponders` is true if the controller must read the Evictions of the requested pods again. */
+  /** Whether the controller must read the Evictions of the requested pods again. */
   readonly readsResponders?: true;
-  /** The volumes that were not detached in time. The drain continues without waiting for these volumes. */
+  /** The volumes that were not detached in time, and for which the drain no longer waits. */
   readonly leftAttached: readonly Blocker[];
   /** The time of the next reconcile, unless a change of an object starts a reconcile earlier. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/**
- * The drain reports a terminating pod when this time has passed after the end of its grace period, in milliseconds.
- * Source: drain.go.
- */
+/** A terminating pod is reported when this time has passed after the end of its grace period. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
 const BUDGET_RECHECK_MS = 120_000;
 
-/** Delay before the drain checks whether an interrupted watch of pods continues, in milliseconds. */
+/** The delay before the drain checks whether an interrupted watch of pods continues. */
 const WATCH_RECHECK_MS = 1_000;
 
-/** Delays between retries of a refused eviction. The first delay is 20 s, as in the original. */
+/** The delays between retries of a refused eviction. The first delay is 20 s, as in the original. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
- * Plans the next actions of a drain: the pods to evict now, and the reason for each pod that waits. `planDrain` itself
- * never waits. A change of a pod, a budget or an attachment starts the next plan. Without a change, the next plan
- * starts at `lookAgainAt`.
+ * Returns the pods to evict now, and the reason for each pod that waits. A change of a pod, a budget or an attachment
+ * starts the next plan of the drain, or else a timer at `lookAgainAt`.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -113,18 +111,14 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
 }
 
 /**
- * Plans a drain while mcm cannot read the pods. No timeout forces this drain, because the deletion of the VM could end
- * running pods.
+ * While mcm cannot read the pods, no timeout forces the drain, because the deletion of the VM could end running pods.
  */
 const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });
 
-/**
- * Returns true if the pod must wait because mcm cannot read volumes. Without this permission, mcm would not see when
- * the volumes of the pod are detached.
- */
+/** Without permission to read volumes, mcm would not see when the volumes of the pod are detached. */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
 
@@ -139,11 +133,10 @@ const NOTHING: DrainPlan = {
   leftAttached: [],
 };
 
-/** Returns true if the undrainable policy forbids a forced drain after the drain timeout. */
 const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
 
 /**
- * Plans a drain with the policy Quarantine or Fail after the drain timeout. The node stays cordoned until the remaining
+ * The policies Quarantine and Fail stop a drain after the drain timeout. The node stays cordoned until the remaining
  * pods end by themselves. With Quarantine, mcm evicts a pod again when a change of its budgets allows the eviction.
  */
 function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
@@ -173,8 +166,8 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
 }
 
 /**
- * Plans a forced drain. Each pod is deleted once with grace period 0. The drain does not wait for the end of the pods,
- * and continues after an error.
+ * Each pod is deleted once with grace period 0. The drain does not wait for the end of the pods, and continues after an
+ * error.
  */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
@@ -199,9 +192,7 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
 
 const EVICTION_TIMED_OUT = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
 
-/**
- * Returns the key of a deletion with grace period 0 in the record of attempts. An eviction of the pod has another key.
- */
+/** In the record of attempts, a deletion with grace period 0 has another key than an eviction. */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
 
 interface PodPlan {
@@ -209,7 +200,7 @@ interface PodPlan {
   readonly verb: 'evict' | 'remove' | 'wait';
   readonly until?: Date | undefined;
   readonly blocker?: Blocker | undefined;
-  /** `turn` is true if the pod waits until the volumes of other pods have moved. */
+  /** Whether the pod waits until the volumes of other pods have moved. */
   readonly turn?: true;
   readonly read?: boolean;
 }
@@ -242,7 +233,6 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   return planEviction(pod, attempt, now);
 }
 
-/** Plans a pod that waits for its own completion, or for the end of other pods. */
 const planWaiting = (pod: DrainPod): PodPlan =>
   pod.rule?.behavior === 'WaitCompleted'
     ? { pod, verb: 'wait', blocker: completionBlocker(pod, pod.rule.name) }
@@ -254,10 +244,7 @@ function planEviction(pod: DrainPod, attempt: Attempt | undefined, now: Date): P
   return planRetry(pod, attempt, now);
 }
 
-/**
- * Returns the budget in the cache that forbids the eviction of the pod. mcm sends no eviction request for a pod with
- * such a budget.
- */
+/** mcm sends no eviction request for a pod with a budget that forbids the eviction. */
 function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   if (protectedByBudgets(pod) && pod.budgets.length > 1) return severalBlocker(pod);
   const misconfigured = misconfiguredBudget(pod);
@@ -292,8 +279,8 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * Plans a terminating pod. A pod that exceeds its grace period is reported. After the eviction timeout, the pod is
- * deleted with grace period 0.
+ * A terminating pod that exceeds its grace period is reported. After the eviction timeout, the pod is deleted with
+ * grace period 0.
  */
 function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: boolean, now: Date): PodPlan {
   if (overdue) return planRemoval(o, pod, now);

@@ -21,7 +21,7 @@ export interface ExplainedPod {
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** For a terminating pod: the expected end of the pod, and the time after which the drain reports the pod. */
+  /** The expected end of a terminating pod, and the time after which the drain reports the pod. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
   /** The names of the PersistentVolumes that move with the pod. */
   readonly volumes: readonly string[];
@@ -34,24 +34,24 @@ export interface DrainExplanation {
   readonly node: string;
   /** The pods in the order of eviction: pods without volumes, pods with volumes, then pods that the drain ignores. */
   readonly pods: readonly ExplainedPod[];
-  /** The objects that block the drain, without duplicates. Each blocker has a hint. */
+  /** Each blocker has a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
-  /** The names of PersistentVolumes whose pods are deleted, and which must still be detached from the node. */
+  /** The PersistentVolumes of deleted pods that must still be detached from the node. */
   readonly detaching?: readonly string[] | undefined;
-  /** `drained` is true if no pod and no volume delays the end of the drain. */
+  /** Whether no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
   /**
-   * The time from which the drain deletes pods instead of evicting them. `deletesFrom` is undefined if the policy
-   * forbids the deletion.
+   * The time from which the drain deletes pods instead of evicting them, or undefined if the policy forbids the
+   * deletion.
    */
   readonly deletesFrom?: Date | undefined;
-  /** The end of the drain timeout. Afterwards, `policy` determines the actions of the drain. */
+  /** The end of the drain timeout. After this time, `policy` determines the actions of the drain. */
   readonly overAt: Date;
 }
 
 /**
- * Explains a drain at the time `now`, with the plan that the controller executes. The function is pure.
+ * Explains a drain with the plan that the controller executes. The function is pure.
  * @param detaching Volumes of evicted pods that are still attached to the node. Set this parameter in a process that
  * did not evict the pods.
  */
@@ -76,7 +76,7 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
   };
 }
 
-/** Adds the evicted pods to the memory of the drain, because other pods wait for the volumes of these pods. */
+/** Other pods wait for the volumes of evicted pods, so the memory of the drain must contain the evicted pods. */
 function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
   const moves = new Map(o.memory.moves);
   for (const volume of detaching) {
@@ -91,9 +91,9 @@ const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beg
 const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
 
 /**
- * Returns the pods that wait for other pods of their budget, by the UID of the pod. The drain sends all evictions at
- * the same time, but a budget allows only some of them. A pod without a controller uses its budget forever, because no
- * controller starts the pod again.
+ * Returns the pods that wait for other pods of their budget, by UID. The drain sends all evictions at the same time,
+ * but a budget allows only some of them. A pod without a controller uses its budget forever, because no controller
+ * starts the pod again.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

@@ -38,12 +38,11 @@ export interface ObserveDrainOptions {
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
-  /** The limits of attached volumes, if known. */
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly now: Date;
   readonly requests?: DrainObservation['requests'];
   readonly choice?: PolicyChoice;
-  /** The times of the interruption, if the cloud has announced an interruption of the VM. */
+  /** The times of an announced interruption of the VM. */
   readonly interrupted?: InterruptionTimes | undefined;
   /** The drain rules that apply to the machine. */
   readonly rules?: readonly DrainRule[];
@@ -51,14 +50,13 @@ export interface ObserveDrainOptions {
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Observes the state of a node for a drain. The function reads only the caches. */
+/** Reads only the caches. */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // The drain timeout starts with the deletion of the machine. For an in-place update, the timeout starts with the
-  // selection of the node. For a preservation, the timeout starts with the preservation. Without a deletion, only the
-  // label `force-drain` forces the drain.
+  // The drain timeout starts with the deletion of the machine, the selection of the node for an in-place update, or the
+  // preservation. Without a deletion, only the label `force-drain` forces the drain.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );
@@ -124,7 +122,7 @@ function attachRoom(
 
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
-/** Removes drain rules that delay a pod. A rule that skips the pod still applies. */
+/** Removes drain rules that delay a pod, but not a rule that skips the pod. */
 const withoutWait = ({ rule, ...pod }: DrainPod): DrainPod => (rule?.behavior === 'Skip' ? { ...pod, rule } : pod);
 
 function observePods(
@@ -203,9 +201,9 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches, r
 }
 
 /**
- * Returns the expected end of a terminating pod. At the end of a pod, its kubelet deletes the pod with grace period 0.
- * This request sets the deletionTimestamp to the current time. The function adds the grace period of the spec, so that
- * the pod does not count as overdue.
+ * Returns the expected end of a terminating pod. At the end of a pod, its kubelet deletes the pod with grace period 0,
+ * which sets the deletionTimestamp to the current time. The result includes the grace period of the spec, so that the
+ * pod does not count as overdue.
  */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
   const due = parseTime(metadata.deletionTimestamp);

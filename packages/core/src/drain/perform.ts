@@ -17,10 +17,7 @@ interface DrainScope {
   readonly signal: AbortSignal;
 }
 
-/**
- * Maximum number of concurrent requests for one node. The limit prevents a drain of hundreds of pods from delaying the
- * drains of other nodes.
- */
+/** The limit prevents a drain of hundreds of pods from delaying the drains of other nodes. */
 const PARALLEL = 20;
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -42,8 +39,8 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
- * Evicts pods and records the responses. If the observation requires an EvictionRequest for a pod, the function first
- * tries to create the EvictionRequest. The function throws only if the connection is lost or the process stops.
+ * If the observation requires an EvictionRequest for a pod, the function first tries to create the EvictionRequest. The
+ * function throws only if the connection is lost or the process stops.
  * @returns the pods that were deleted, because the API server has no eviction API
  */
 export async function evictPods(
@@ -77,7 +74,7 @@ export async function evictPods(
   return deleted;
 }
 
-/** Returns true if the pod now has an EvictionRequest. mcm does not evict a pod with an EvictionRequest. */
+/** mcm does not evict a pod with an EvictionRequest. */
 async function isRequested(
   pod: DrainPod | undefined,
   { o, now }: DrainScope,

@@ -8,7 +8,7 @@ export interface PlayTimes {
   readonly graceMs: number;
   readonly detachMs: number;
   readonly attachMs: number;
-  /** Number of volumes that all other nodes together can attach. Without `slots`, the number is unlimited. */
+  /** The number of volumes that all other nodes together can attach (default: unlimited). */
   readonly slots?: number;
 }
 
@@ -16,16 +16,16 @@ export interface Played {
   readonly order: readonly string[];
   readonly tookMs: number;
   /**
-   * Maximum number of pods that moved at the same time. The move of a pod starts with its eviction. The move ends when
-   * the volumes are attached to another node, or when the wait for the volumes ends.
+   * The maximum number of pods that moved at the same time. The move of a pod starts with its eviction, and ends when
+   * its volumes are attached to another node or the wait ends.
    */
   readonly mostUnderWay: number;
 }
 
 /**
  * Simulates a drain in steps of one second. In the simulation, an evicted pod ends after `graceMs`. The volume of the
- * pod is detached `detachMs` after the end of the pod. `attachMs` later, the volume is attached to a node with a free
- * slot.
+ * pod is detached `detachMs` after the end of the pod. The volume is attached to a node with a free slot `attachMs`
+ * later.
  */
 export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
   const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;

@@ -28,14 +28,13 @@ export interface PreviewOptions {
   readonly machineClass?: MachineClass | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** The default settings from the flags of the machine controller, if known. */
   readonly defaults?: MachineDefaults;
   /**
-   * `onRefused` is called for each kind of object that the preview has no permission to read. The preview continues
-   * without these objects. Without `onRefused`, the preview rejects.
+   * Reports each kind of object that the preview has no permission to read. The preview continues without these
+   * objects. Without `onRefused`, the preview rejects.
    */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
-  /** The cause of the planned deletion. By default, a user deletes the machine. */
+  /** The cause of the planned deletion (default: a user). */
   readonly cause?: RecordedCause;
 }
 
@@ -44,8 +43,7 @@ export interface FollowedDrain {
   /** Resolves when all objects have been read once. */
   readonly synced: Promise<void>;
   /**
-   * Explains the current state of the drain from the caches, without a request. Returns undefined if the machine has no
-   * Node.
+   * Returns undefined if the machine has no Node. Reads only the caches.
    * @param defaults The default settings from the flags of the machine controller, if known
    */
   explain(
@@ -62,7 +60,7 @@ export interface FollowedDrain {
 /** The options for watching a drain. */
 export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
-  /** `onChange` is called after each change of an object that the drain reads. */
+  /** Reports each change of an object that the drain reads. */
   readonly onChange?: () => void;
 };
 
@@ -133,7 +131,7 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
   }
 }
 
-/** Returns caches with the objects of one node. A preview must not read the pods of the whole cluster. */
+/** The caches contain only the objects of one node, because a preview must not read all pods of the cluster. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${nodeName}`,

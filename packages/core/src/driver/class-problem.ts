@@ -11,8 +11,8 @@ import { placeOf } from './schemas/hint.ts';
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;
 
 /**
- * Returns the reason why the provider spec of a class is invalid, with a hint. Returns undefined if the provider spec
- * is valid. The event `InvalidClass` has the same text.
+ * Returns the reason why the provider spec of a class is invalid, with a hint, or undefined for a valid provider spec.
+ * The event `InvalidClass` has the same text.
  */
 export function providerSpecProblem(read: ReadProviderSpec, machineClass: MachineClass): string | undefined {
   try {

@@ -13,7 +13,7 @@ const part = (value: object): string => Buffer.from(JSON.stringify(value)).toStr
 
 /**
  * Creates and signs a JSON Web Token.
- * @param key A private RSA key: PEM, or a key object
+ * @param key a private RSA key: PEM, or a key object
  * @throws Error whose message may contain the key
  */
 export function signJwt({ algorithm, header = {}, claims }: JwtParts, key: string | KeyObject): string {

@@ -21,7 +21,7 @@ export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
   readonly machineName: string;
-  /** The UID of the Machine. A repeated `create` finds the VM by this UID. */
+  /** The UID of the Machine, by which a repeated `create` finds the VM. */
   readonly uid: string;
   /** The user data as text, with U+FFFD for invalid UTF-8. */
   readonly userData: string;
@@ -38,7 +38,7 @@ export interface FakeVm {
 
 /**
  * Returns the provider ID that the cloud controller manager of the fake cloud writes to the Node. This provider ID
- * contains the zone and differs from the provider ID of the driver.
+ * contains the zone, and differs from the provider ID of the driver.
  */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
@@ -67,31 +67,30 @@ export interface FakeFailure {
 
 /** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** `initializes` is true if the driver has a method `initialize`. */
+  /** Whether the driver has a method `initialize`. */
   readonly initializes?: boolean;
   /**
-   * `gate` is called at the start of each call and before each response. A test can wait, throw or stop the process in
-   * `gate`.
+   * Called at the start of each call and before each response. A test can wait, throw or stop the process in `gate`.
    */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
-  /** Returns true if the cloud accepts the credentials. By default, the cloud accepts all credentials. */
+  /** Whether the cloud accepts the credentials (default: true). */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
-  /** Returns the console output of a VM. Without `console`, the driver has no method `evidence`. */
+  /** Without `console`, the driver has no method `evidence`. */
   readonly console?: (vm: FakeVm) => string;
-  /** Returns the Node name for a machine. By default, the Node name is the name of the machine. */
+  /** Returns the Node name for a machine (default: the name of the machine). */
   readonly nodeName?: (machineName: string) => string;
-  /** Returns true for a VM that `list` omits. An eventually consistent cloud may omit new VMs. */
+  /** Whether `list` omits a VM, because an eventually consistent cloud may omit new VMs. */
   readonly hides?: (vm: FakeVm) => boolean;
-  /** `stops` is true if the driver can stop and start VMs. */
+  /** Whether the driver can stop and start VMs. */
   readonly stops?: boolean;
   readonly onPower?: (vm: FakeVm) => void;
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** `announces` is true if the driver watches for interruptions. */
+  /** Whether the driver watches for interruptions. */
   readonly announces?: boolean;
-  /** Returns true if an offering such as `small b` has capacity. By default, all offerings have capacity. */
+  /** Whether an offering such as `small b` has capacity (default: true). */
   readonly room?: (offering: string) => boolean;
-  /** If `zonal` is true, lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
+  /** Whether lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
   readonly zonal?: boolean;
   readonly now?: () => string;
 }
@@ -114,7 +113,7 @@ export class FakeCloud {
   readonly #options: FakeCloudOptions;
   readonly #vms = new Map<string, FakeVm>();
   readonly #failures = new Map<FakeMethod, FakeFailure[]>();
-  /** Every VM that was ever created. Two VMs with the same UID are an error. */
+  /** Every VM that was ever created. Two VMs with one UID are an error. */
   readonly made: FakeVm[] = [];
   readonly calls: Record<FakeMethod, number> = {
     create: 0,
@@ -156,7 +155,7 @@ export class FakeCloud {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /** Announces notices of interruptions. Each notice stays in the queue until a driver removes the notice. */
+  /** A notice stays in the queue until a driver removes it. */
   announce(...notices: readonly InterruptionNotice[]): void {
     this.notices.push(...notices);
     this.#announced.resolve();
@@ -226,7 +225,7 @@ export class FakeCloud {
     return result;
   }
 
-  /** Finds the VMs of a machine. As in real clouds, a machine without a provider ID is also looked up by its name. */
+  /** As in real clouds, a machine without a provider ID is looked up by its name too. */
   #look({ machine, owner, formerOwners, spec }: MachineRequest<FakeSpec, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
     const found = this.#find(uid, machine.spec.providerID);

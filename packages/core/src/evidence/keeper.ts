@@ -28,7 +28,7 @@ export interface KeeperOptions {
   /** The bootstrap tokens. Without a target cluster, machines get no token, so `tokens` is undefined. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
-  /** Maximum number of stored failures for each class. The value 0 stores none. */
+  /** The maximum number of stored failures for each class. The value 0 stores none. */
   readonly perClass: number;
   readonly wake: (machine: Machine) => void;
 }
@@ -56,10 +56,7 @@ export class EvidenceKeeper {
     return this.#running;
   }
 
-  /**
-   * Stores the evidence of a machine. At the end, even after an error, `keep` calls `settled` and reconciles the
-   * machine.
-   */
+  /** After the work or an error, `keep` calls `settled` and reconciles the machine. */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
     this.#running++;
@@ -101,7 +98,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** Returns the secrets to remove from the evidence. If they are unknown, the keeper stores no data of the VM. */
+  /** If the secrets are unknown, no data of the VM is stored. */
   async #known(
     machine: Machine,
     gaps: string[],
@@ -155,7 +152,7 @@ export class EvidenceKeeper {
   }
 }
 
-/** Adds the user data to the secrets, as a template and with the values of this machine. */
+/** The secrets include the user data as a template, and with the values of this machine. */
 function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
   const value = secrets[USER_DATA_KEY];
   if (value === undefined) return secrets;

@@ -14,9 +14,9 @@ import { Lane } from '../flow/lane.ts';
 
 /** Limits for VMs of failed machines that are kept after their machines are deleted. */
 export interface KeptVmOptions {
-  /** Maximum number of kept VMs for each MachineClass. The value 0 keeps none. */
+  /** The maximum number of kept VMs for each MachineClass. The value 0 keeps none. */
   readonly perClass: number;
-  /** Time in milliseconds for which a VM is kept. The time starts when the VM would have been deleted. */
+  /** The time in milliseconds for which a VM is kept, from the moment at which it would have been deleted. */
   readonly forMs: number;
 }
 
@@ -28,13 +28,12 @@ export interface KeptVm {
   readonly uid: string;
   readonly machine: string;
   readonly providerID: string;
-  /** The end of the time for which the VM is kept. If the stored value is invalid, the record counts as expired. */
+  /** The end of the time for which the VM is kept. An invalid stored value means that the record has expired. */
   readonly until: Date;
 }
 
 /**
- * Label of every record, with a hash of the class. Evidence has a different label, because the keeper deletes the
- * oldest objects with the label of evidence.
+ * Records and evidence have different labels, because the keeper deletes the oldest objects with the label of evidence.
  */
 const KeptVmLabels = {
   /** Label of a ConfigMap about a kept VM, with a hash of the class of the failed machine. */
@@ -48,17 +47,15 @@ export interface KeptVmsOptions extends KeptVmOptions {
   readonly namespace: string;
   readonly log: Logger;
   /**
-   * False if no component would delete the kept VM later, because the driver cannot list VMs or because mcm only
-   * reports orphans.
+   * False if the kept VM would never be deleted later, because the driver cannot list VMs or mcm only reports orphans.
    */
   readonly collected: boolean;
   readonly wake: (machine: Machine) => void;
 }
 
 /**
- * The records of VMs that are kept for investigation. A record is created before the machine is deleted, and removed
- * when the VM no longer exists. The orphan collection ignores the VM until the record expires, so a restart does not
- * extend the time.
+ * A record is created before the machine is deleted, and removed when the VM no longer exists. The orphan collection
+ * ignores the VM until the record expires, so a restart does not extend the time.
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
@@ -79,8 +76,8 @@ export class KeptVms {
   }
 
   /**
-   * Creates the record of a kept VM, and then reconciles the machine. `settled` is called with the record, or with
-   * undefined if the limit is reached or an error occurred.
+   * After the creation of the record, the machine is reconciled. `settled` is called with the record, or with undefined
+   * if the limit is reached or an error occurred.
    */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
@@ -102,7 +99,7 @@ export class KeptVms {
     const client = this.#client();
     const draft = this.#draft(machine, machineClass, now);
     const { name } = draft.metadata;
-    // The record may already exist, because an earlier process stopped before it wrote the status of the machine.
+    // An earlier process may have created the record before it stopped.
     const made = await ignoreNotFound(client.get(name));
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);
@@ -140,7 +137,7 @@ export class KeptVms {
     };
   }
 
-  /** Lists all records, including expired records. */
+  /** Lists all records, even expired ones. */
   async list(className: string): Promise<readonly KeptVm[]> {
     const { items } = await this.#client().list({ labelSelector: `${KeptVmLabels.Class}=${labelOf(className)}` });
     return items.map(parse);

@@ -1,7 +1,7 @@
 /**
  * Returns the last `max` characters of a console output, from the start of a line. An incomplete line could contain a
  * part of a secret that no pattern recognizes.
- * @param cut True if the cloud returned only the end of the output, so that the first line may be incomplete
+ * @param cut whether the cloud returned only the end of the output, so that the first line may be incomplete
  */
 export function wholeLines(text: string, { max = 65_536, cut = false } = {}): string {
   if (text.length <= max && !cut) return text;

@@ -4,10 +4,7 @@ import { KubeError } from '@mcm/kube';
 export const mayHaveHappened = (error: unknown): boolean =>
   error instanceof KubeError && (error.code === 0 || error.code === 504);
 
-/**
- * Returns the result of a promise, or undefined if the promise fails. Use this function only if the caller throws
- * another error anyway.
- */
+/** Returns undefined after an error. Use this function only if the caller throws another error anyway. */
 export const settled = async <T>(promise: Promise<T>): Promise<T | undefined> => {
   const [result] = await Promise.allSettled([promise]);
   return result.status === 'fulfilled' ? result.value : undefined;

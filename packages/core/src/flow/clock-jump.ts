@@ -2,10 +2,7 @@ import type { Clock } from '@mcm/kube';
 
 const DRIFT_MS = 2_000;
 
-/**
- * Detects that a user set the system clock since the last call. The caller must not use a time interval in which the
- * clock was set.
- */
+/** A time interval in which a user set the system clock must not be used. */
 export class ClockJump {
   readonly #clock: Clock;
   #offset: number;

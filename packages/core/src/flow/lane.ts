@@ -1,4 +1,4 @@
-/** Runs at most `limit` tasks at the same time. Further tasks wait in the order of their arrival. */
+/** Waiting tasks start in the order of their arrival. */
 export class Lane {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -1,6 +1,6 @@
 /**
- * Limits the rate of status writes of an object. For example, if a hundred machines become ready one after the other,
- * mcm writes the status only a few times. The last state is always written, because a delayed caller reconciles again.
+ * For example, if a hundred machines become ready one after the other, mcm writes the status only a few times. The last
+ * state is always written, because a delayed caller reconciles again.
  */
 export class Pace {
   readonly #intervalMs: number;

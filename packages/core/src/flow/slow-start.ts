@@ -6,7 +6,7 @@ export interface SlowStart {
 
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /** Called before each batch. If the result is false, the remaining items are skipped without an error. */
+  /** If `wanted` returns false before a batch, the remaining items are skipped without an error. */
   readonly wanted?: () => boolean;
 }
 
@@ -36,10 +36,7 @@ export async function slowStart<T>(
   return { succeeded, error: undefined, skipped: items.length - started };
 }
 
-/**
- * Runs `task` for every item, at most `limit` at the same time. The function continues after an error, and returns all
- * errors.
- */
+/** Continues after an error, and returns all errors. */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

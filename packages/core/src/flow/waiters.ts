@@ -1,11 +1,11 @@
 import type { Key } from '@mcm/kube';
 
-/** Keys of waiting objects. Each object waits for one topic. */
+/** Each object waits for one topic. */
 export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();
 
-  /** Sets the topic of an object. If `topic` is undefined, the object no longer waits. */
+  /** Without a topic, the object no longer waits. */
   put(key: Key, topic: string | undefined): void {
     this.forget(key);
     if (topic === undefined) return;

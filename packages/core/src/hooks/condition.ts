@@ -2,7 +2,7 @@ import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import type { Machine } from '@mcm/api';
 
 /**
- * Limits that make the evaluation of a condition cheap for every machine. A condition has at most one loop. A condition
+ * The limits make the evaluation of a condition cheap for every machine. A condition has at most one loop. A condition
  * has no regular expression, because regular expressions in JavaScript can take exponential time.
  */
 const LIMITS = { maxAstNodes: 200, maxDepth: 20, maxListElements: 50, maxMapEntries: 20, maxCallArguments: 8 } as const;
@@ -34,7 +34,7 @@ function compiled(text: string): ParseResult {
   return environment.parse(text);
 }
 
-/** Returns the problem of a condition as a part of a sentence. Returns undefined if the condition is valid. */
+/** Returns the problem as a part of a sentence, or undefined for a valid condition. */
 export function conditionProblem(text: string): string | undefined {
   try {
     const { valid, type, error } = compiled(text).check();

@@ -10,12 +10,12 @@ export type HookStage = (typeof HOOK_STAGES)[number];
 /** A step of another program for which a machine waits. */
 export interface Hook {
   readonly stage: HookStage;
-  /** The name of the hook. The name is unique in its stage. */
+  /** The name, which is unique in the stage of the hook. */
   readonly name: string;
-  /** The program or team that executes the step. Messages contain this name. */
+  /** The program or team that executes the step, for messages. */
   readonly owner: string;
   readonly timeoutMs: number;
-  /** The action after the timeout. `Continue` ends the wait, and `Block` continues the wait without a limit. */
+  /** After the timeout, `Continue` ends the wait, and `Block` continues the wait without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
   /** A condition in CEL. A hook without a condition applies to all machines. */
   readonly condition?: string;
@@ -29,10 +29,7 @@ export interface HookDefinitions {
 
 const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
 const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
-/**
- * Matches the name of a hook. The key of an annotation contains the stage and the name. The last part of an annotation
- * key has at most 63 characters.
- */
+/** An annotation key contains the stage and the name of a hook, and its last part has at most 63 characters. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);
@@ -60,7 +57,7 @@ function splitCondition(entry: string): readonly [words: string, condition?: str
   return words === undefined ? [entry] : [words, (condition ?? '').trim()];
 }
 
-/** Parses the annotation `node.machine.sapcloud.io/hooks`. The result contains a problem for each invalid entry. */
+/** The result contains a problem for each invalid entry of the annotation. */
 export function parseHooks(text: string): HookDefinitions {
   const hooks: Hook[] = [];
   const problems: string[] = [];
@@ -75,7 +72,7 @@ export function parseHooks(text: string): HookDefinitions {
   return { hooks, problems };
 }
 
-/** The parsed hooks of each object. The cache avoids that each reconcile parses the text again. */
+/** The parsed hooks are cached, so that a reconcile does not parse the text again. */
 const parsed = new WeakMap<MachineClass | Machine, HookDefinitions>();
 
 function definitionsOf(holder: Machine | MachineClass | undefined): HookDefinitions {

@@ -3,23 +3,22 @@ import type { Interruption } from './notice.ts';
 const MINUTE = 60_000;
 
 /**
- * Minimum time between a notice and the end of the VM for which the machine waits for its replacement. If the notice is
- * shorter, the drain starts immediately, while the replacement is created. The minimum is twice the time from a create
- * call to a Ready node.
+ * After a shorter notice, the drain starts at once, while the replacement is created. The limit is twice the time from
+ * a create call to a Ready node.
  */
 const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 
-/** Maximum time between the forced drain and the end of the VM. */
+/** The maximum time between the forced drain and the end of the VM. */
 const LONGEST_MARGIN_MS = 10_000;
 
-/** The time after the deadline at which an interruption ends, if the VM still exists. */
+/** If the VM still exists at this time after the deadline, the interruption ends. */
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {
-  /** Latest start of the drain. Before this time, the machine waits for its replacement. */
+  /** The latest start of the drain. Until then, the machine waits for its replacement. */
   readonly drainAt: Date;
   readonly forceAt: Date;
-  /** `short` is true if the drain starts immediately and evicts all pods at the same time. */
+  /** Whether the drain starts at once and evicts all pods at the same time. */
   readonly short: boolean;
 }
 

@@ -21,14 +21,13 @@ const UNKNOWN_VM_MS = 120_000;
 const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => ({ do: 'drop', because });
 
 /**
- * Decides about a notice. The decision depends only on its arguments, so notices may be repeated, late, or in the wrong
- * order.
+ * The decision depends only on its arguments, so notices may be repeated, late, or in the wrong order.
  * - A notice about an unknown VM, for example a VM of another cluster, has no effect.
  * - A notice that is older than the machine is about an earlier VM with this name.
- * - If several notices arrive, the notice with the earliest deadline is used.
- * - After the deadline, the notice is valid only if the VM has ended. If the VM still runs after the deadline, the
- *   notice is outdated, because the VM was restarted.
- * @param machine Undefined if no machine has the VM
+ * - The notice with the earliest deadline is used.
+ * - After the deadline, the notice is valid only if the VM has ended. A VM that still runs after the deadline was
+ * restarted, so the notice is outdated.
+ * @param machine undefined if no machine has the VM
  */
 export function decideNotice(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
   const interruption = interruptionIn(notice);
@@ -40,7 +39,7 @@ export function decideNotice(notice: InterruptionNotice, machine: Machine | unde
   if (known && known.deadline <= interruption.deadline) return drop('duplicate');
   if (interruption.kind !== 'Ended' && now <= interruption.deadline) return { do: 'record', interruption };
   if (powerOf(machine)) return drop('stale');
-  // The notice adds nothing: the deletion of the VM has started, or the recorded interruption will start it.
+  // The deletion of the VM has started, or the recorded interruption will start the deletion.
   if (known || machine.metadata.deletionTimestamp !== undefined) return drop('duplicate');
   return { do: 'confirm', interruption };
 }

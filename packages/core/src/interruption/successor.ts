@@ -4,9 +4,9 @@ import { millis } from '../values/timestamps.ts';
 import { interruptionOf } from './notice.ts';
 
 /**
- * Returns the state of the replacement of an interrupted machine: Running, or awaited. Each Running machine of the set
- * that was created after the interruption replaces one interrupted machine, in the order of their deletions.
- * @param group Machines of the set, and possibly of other sets.
+ * An interrupted machine waits for a Running replacement. Each Running machine of the set that was created after the
+ * interruption replaces one interrupted machine, in the order of their deletions.
+ * @param group machines of the set, and possibly of other sets.
  * @returns undefined for a machine without a set, because mcm creates no replacement for this machine
  */
 export function successorOf(machine: Machine, group: readonly Machine[]): 'running' | 'awaited' | undefined {

@@ -1,9 +1,8 @@
-/** The error for a replayed decision that needs a function result which was not recorded. */
+/** A replayed decision needs a function result that was not recorded. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }
 
-/** Returns a function that calls `ask` and records the results. */
 export const remembering =
   <K, V>(answers: Map<K, V>, ask: (key: K) => V): ((key: K) => V) =>
   (key) => {
@@ -15,7 +14,6 @@ export const remembering =
   };
 
 /**
- * Returns a function that returns recorded results.
  * @throws NotRecorded if the result was not recorded
  */
 export const recalling =

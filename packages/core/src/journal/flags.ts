@@ -1,7 +1,7 @@
 import { type FlagValues, flagGroup, integerFlag } from '@mcm/kube';
 import { Journal } from './journal.ts';
 
-/** Maximum number of records for one object. A machine has about 14 different decisions in its life. */
+/** A machine has about 14 different decisions in its life. */
 const PER_OBJECT = 16;
 
 /** The flag of the journal. */

@@ -1,8 +1,6 @@
 import type { KubeObject } from '@mcm/kube';
 
-/**
- * The names of the kinds of decisions. A name must never change, because records of older versions contain the name.
- */
+/** The name of a decision must never change, because records of older versions contain the name. */
 export const DECISION_KINDS = [
   'machinedeployment',
   'machineset',
@@ -23,19 +21,15 @@ export interface Subject {
   readonly uid: string;
 }
 
-/**
- * A decision as a controller reports it. The journal keeps references to the parts of a decision, so no code may change
- * these parts later.
- */
+/** The journal keeps references to the parts of a decision, so no code may change these parts later. */
 export interface Decided {
   readonly kind: DecisionKind;
   readonly subject: Subject;
   readonly at: Date;
-  /** All data that the decision has read. */
   readonly input: object;
   readonly decision: unknown;
   readonly because: string;
-  /** The actions of the decision, or an empty list if the object waits. */
+  /** The actions, or an empty list if the object waits. */
   readonly actions: readonly string[];
 }
 
@@ -44,10 +38,9 @@ export interface Decided {
  * decision.
  */
 export interface JournalEntry extends Decided {
-  /** The time of the first decision in the record. */
   readonly firstAt: Date;
   readonly count: number;
-  /** The result of the actions. Until the actions end, the value is `running`. */
+  /** The outcome is `running` until the actions end. */
   readonly outcome: string;
 }
 
@@ -55,8 +48,8 @@ export interface JournalEntry extends Decided {
 export interface JournalLimits {
   readonly perObject: number;
   /**
-   * Maximum number of records in total. The oldest records are removed first. Decisions without actions use at most
-   * half of the records, so that many idle objects do not displace all other records.
+   * The maximum number of records. The oldest records are removed first. Decisions without actions use at most half of
+   * the records, so that idle objects do not displace all other records.
    */
   readonly total: number;
 }
@@ -72,7 +65,7 @@ interface Slot {
 }
 
 export interface OpenEntry {
-  /** @param problem The error without secrets, or undefined if there was no error */
+  /** @param problem the error without secrets, or undefined without an error */
   ended(problem?: string): void;
 }
 
@@ -87,8 +80,7 @@ export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
 
 /**
  * The last decisions about each object, in the memory of this process.
- * - A record contains references to objects of the caches. The objects of a cache never change, so a record needs no
- *   copies.
+ * - A record contains references to objects of the caches, which never change, so a record needs no copies.
  * - Consecutive equal decisions are one record, with a count and the newest input.
  */
 export class Journal {
@@ -147,7 +139,7 @@ export class Journal {
     if (open.outcome === DONE) return CLOSED;
     return {
       ended: (problem) => {
-        // The record now contains a newer decision, which has its own outcome.
+        // The record now contains a newer decision with its own outcome.
         if (slot.entry !== open) return;
         slot.entry = {
           ...open,
@@ -157,10 +149,7 @@ export class Journal {
     };
   }
 
-  /**
-   * Returns the records, sorted by the time of their last decision. The records of one object stay in the order of its
-   * decisions.
-   */
+  /** The records of one object stay in the order of its decisions. */
   entries(): readonly JournalEntry[] {
     return [...this.#byObject.values()]
       .flatMap((slots) => slots.map(({ entry }) => entry))

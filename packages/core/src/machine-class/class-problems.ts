@@ -2,7 +2,7 @@ import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
-/** For each reason, the number of consecutive failures after which an event reports the problem. */
+/** The number of consecutive failures after which an event reports the problem, by reason. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {
   CredentialsRefused: 1,
   CloudRefuses: 1,
@@ -15,9 +15,8 @@ interface Failing {
 }
 
 /**
- * Reports problems that the cloud has with a MachineClass. Each problem causes one event for all machines at its start.
- * When the failed calls succeed again, one event reports the end. After a restart of the process, an existing problem
- * is reported again.
+ * Each problem causes one event at its start for all machines, and one event at its end. After a restart of the
+ * process, an existing problem is reported again.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;

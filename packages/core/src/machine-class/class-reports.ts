@@ -2,9 +2,8 @@ import { type EventReason, formatFieldErrors, type MachineClass, validateMachine
 import { again, type Clock, done, type EventRecorder, type Key, type Outcome } from '@mcm/kube';
 
 /**
- * Returns the missing or invalid fields of the nodeTemplate as text, or an empty text. The CRDs of mcm refuse these
- * classes, but the CRDs of the original accept them. Only the cluster-autoscaler needs the nodeTemplate, to scale from
- * zero.
+ * The missing or invalid fields of the nodeTemplate are only a warning, because the CRDs of the original accept them.
+ * Only the cluster-autoscaler needs the nodeTemplate, to scale from zero.
  */
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
@@ -12,7 +11,7 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct the field, or the cluster-autoscaler cannot scale this class from zero`;
 }
 
-/** Time for which a class may be incomplete before an event reports its problems, in milliseconds. */
+/** An event reports the problems of a class that stays incomplete for this time. */
 const PATIENCE_MS = 30_000;
 
 interface ClassReportsOptions {
@@ -20,14 +19,11 @@ interface ClassReportsOptions {
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** Returns the problems of the alternatives of a class. Alternatives with a problem have no effect. */
+  /** Alternatives with a problem have no effect. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 
-/**
- * Reports the problems of each class in events. One event reports the start of the problems, and one event reports
- * their end.
- */
+/** One event reports the start of the problems of a class, and one event reports their end. */
 export class ClassReports {
   readonly #options: ClassReportsOptions;
   readonly #reported = new Map<Key, string>();
@@ -38,7 +34,7 @@ export class ClassReports {
     this.#options = options;
   }
 
-  /** Reports the problems of a class. Returns the time of the next reconcile. */
+  /** Returns the time of the next reconcile. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
     const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];

@@ -1,12 +1,12 @@
 import { Annotations, type MachineClass } from '@mcm/api';
 
-/** Maximum length of the copied provider spec, in characters. All annotations of an object together may have 256 kB. */
+/** All annotations of an object together may have 256 kB, so a longer provider spec is not copied. */
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * Keeps the last valid provider spec of each class. If a class becomes invalid, mcm uses its last valid provider spec
- * to look up and delete the machines of the class. While the class is invalid, an annotation of the class contains this
- * provider spec, so that a restart does not lose the provider spec.
+ * If a class becomes invalid, mcm uses its last valid provider spec to look up and delete the machines of the class.
+ * While the class is invalid, an annotation of the class contains this provider spec, so that a restart does not lose
+ * the provider spec.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
@@ -25,10 +25,7 @@ export class FormerSpecs {
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /**
-   * Returns the new value of the annotation with the last valid provider spec. The value null removes the annotation,
-   * and undefined leaves the annotation unchanged.
-   */
+  /** The value null removes the annotation, and undefined leaves the annotation unchanged. */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;
@@ -39,10 +36,7 @@ export class FormerSpecs {
   }
 }
 
-/**
- * Parses the annotation with the last valid provider spec. A user may have written any value, so the schema of the
- * driver validates the result later.
- */
+/** A user may have written any value, so the schema of the driver validates the result later. */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {

@@ -30,13 +30,13 @@ export interface ClassReconcilerOptions {
   readonly log: Logger;
   readonly former: FormerSpecs;
   readonly forget: (key: Key) => void;
-  /** The records of VMs that mcm keeps for an investigation. Without their class, mcm could not find these VMs. */
+  /** The records of kept VMs, which mcm could not find without their class. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
 /**
- * Intervals at which mcm checks whether a class without machines has kept VMs, in milliseconds. mcm does not watch the
- * records of kept VMs.
+ * The intervals at which mcm checks whether a class without machines has kept VMs, because mcm does not watch the
+ * records.
  */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
@@ -47,10 +47,7 @@ export function planFinalizer(object: KubeObject, finalizer: string, users: numb
   return has || object.metadata.deletionTimestamp ? 'leave' : 'add';
 }
 
-/**
- * Writes the finalizers of an object. The request contains the resource version, so the API server refuses the request
- * if another client has changed the object.
- */
+/** The request contains the resource version, so the API server refuses it if another client has changed the object. */
 async function writeFinalizer<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,
@@ -66,9 +63,8 @@ async function writeFinalizer<T extends KubeObject>(
 }
 
 /**
- * Creates the reconcile function that keeps a class while machines refer to the class. Machines that are being deleted
- * also count, because their VMs cannot be deleted without the class. Source: machine-controller-manager,
- * pkg/util/provider/machinecontroller/machineclass.go.
+ * A class stays while machines refer to it. Machines that are being deleted count too, because their VMs cannot be
+ * deleted without the class. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
  */
 export const createClassReconcile = (options: ClassReconcilerOptions) => {
   const { caches, former } = options;
@@ -148,8 +144,8 @@ function heldByKept(
 }
 
 /**
- * Creates the reconcile function that keeps a Secret while a class refers to the Secret. Source:
- * machine-controller-manager, pkg/util/provider/machinecontroller/secret.go.
+ * A Secret stays while a class refers to it. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/secret.go.
  */
 export const createSecretReconcile =
   ({ client, caches }: Pick<ClassReconcilerOptions, 'client' | 'caches'>) =>

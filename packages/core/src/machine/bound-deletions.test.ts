@@ -11,7 +11,6 @@ const SUCCESS = { kind: 'Status', apiVersion: 'v1', status: 'Success' };
 const CONFLICT = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 409, reason: 'Conflict' };
 const seen = { uid: 'uid-seen', resourceVersion: '7' };
 
-/** Executes an action on objects that have changed since the decision. */
 async function perform(action: Action, isFresh: boolean, finalizers: string[] = []) {
   const asked: string[] = [];
   const recorded: Node[] = [];

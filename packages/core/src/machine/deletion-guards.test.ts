@@ -25,7 +25,7 @@ import {
 } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** In these tables, each row fails if its condition is removed from the code. */
+/** Each row of these tables fails if its condition is removed from the code. */
 
 const FORCED = { 'force-deletion': 'True' };
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -268,10 +268,7 @@ test.each([
   expect(planDeletion(see(reported, { calls }), NOON)).toMatchObject({ actions: [], next: { kind: 'wait' } });
 });
 
-/**
- * A machine of an invalid class. mcm sends no request to the cloud for an invalid class, so only the annotation proves
- * that the machine has no VM.
- */
+/** An invalid class causes no request to the cloud, so only the annotation proves that the machine has no VM. */
 const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
 test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
   ['unknown: it is reported', going(), unsent('status'), ['writeStatus']],

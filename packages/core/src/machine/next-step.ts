@@ -34,7 +34,7 @@ export const nextStep = (o: MachineObservation, now: Date): Plan => {
   return o.blockedBy || o.machine.status?.blockedBy ? withBlockedBy(plan, o, now) : plan;
 };
 
-/** The input of all concerns. A concern is one possible reason to act on a machine. */
+/** A concern is one possible reason to act on a machine. */
 interface Look {
   readonly o: MachineObservation;
   readonly now: Date;
@@ -127,7 +127,7 @@ function freeze({ o }: Look): Plan | undefined {
   return phase === 'Running' || phase === 'Available' ? plan : { ...plan, blockedBy: [frozenBlock] };
 }
 
-/** Adds the finalizer of mcm. Without the finalizer, the deletion of a Machine could leave its VM behind. */
+/** Without the finalizer of mcm, the deletion of a Machine could leave its VM behind. */
 function finalizer({ o: { machine } }: Look): Plan | undefined {
   if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   return act('the machine has no finalizer', { do: 'addFinalizer' });
@@ -156,10 +156,7 @@ function creation({ o, now }: Look): Plan | undefined {
   return isBeingCreated(o) ? planCreation(o, now) : undefined;
 }
 
-/**
- * Plans the steps while mcm cannot read Nodes. mcm still creates VMs, but does not know whether a machine has joined or
- * is healthy.
- */
+/** While mcm cannot read Nodes, it creates VMs, but does not know whether a machine has joined or is healthy. */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
   if (token) return act('the bootstrap token would expire before the creation timeout', token);

@@ -53,7 +53,7 @@ export interface ObserveOptions {
   readonly samples?: VmSamples | undefined;
 }
 
-/** Returns true if a machine drains its Node now. The observation of the machine then needs the caches of drains. */
+/** The observation of a machine that drains its Node needs the caches of drains. */
 export function drainsNode(machine: Machine, memory: MachineMemory, caches: Caches): boolean {
   const node = nodeOf(machine, memory, caches);
   return node !== undefined && wantsDrain(machine, node);
@@ -191,20 +191,14 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   return { policy: 'Hold', problem: `cannot determine the undrainable policy of the class: ${why}` };
 }
 
-/**
- * Removes the reason of missing read permissions from a drain. After the deletion of the VM has started, missing
- * permissions no longer block the drain.
- */
+/** After the deletion of the VM has started, missing permissions no longer block the drain. */
 function withMissingPermissionsIgnored(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
   return rest;
 }
 
-/**
- * Returns problems of the alternatives in the annotation of a Machine. The problems of a class are reported on the
- * MachineClass.
- */
+/** The problems of a class's alternatives are reported on the MachineClass. */
 function alternativeWarnings(
   { metadata, spec }: Machine,
   machineClass: MachineClass | undefined,
@@ -215,10 +209,7 @@ function alternativeWarnings(
   return invoker.alternativeProblems(machineClass, own).map((problem) => `metadata.annotations: ${problem}`);
 }
 
-/**
- * Returns problems of class annotations that apply to a machine. An annotation of the machine overrides the annotation
- * of the class, so only the effective annotation is checked.
- */
+/** An annotation of the machine overrides the annotation of the class, so only the effective annotation is checked. */
 function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
   const given = Object.entries(machineClass?.metadata.annotations ?? {});
   const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);
@@ -237,8 +228,8 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
 };
 
 /**
- * Returns true if the user data needs a bootstrap token. The user data matters only before the join. The result is
- * cached with the decoded text of the Secret.
+ * The user data matters only before the join, and may need a bootstrap token. The result is cached with the decoded
+ * text of the Secret.
  */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
@@ -293,8 +284,8 @@ function replacements(
 }
 
 /**
- * Finds the Node that the label of the machine names. Without this label, the function finds the Node by the provider
- * ID or by the label of the Node. A Node of another machine does not match.
+ * Without the label of the machine, the Node is found by the provider ID or by the label of the Node. A Node of another
+ * machine does not match.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
@@ -357,8 +348,7 @@ function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { 
 }
 
 /**
- * Returns the machine with the best claim to a Node. The first choice is the machine with the VM of the Node, then the
- * machine in the label of the Node, then the oldest machine.
+ * The machine with the VM of the Node comes first, then the machine in the label of the Node, then the oldest machine.
  */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));

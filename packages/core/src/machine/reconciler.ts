@@ -19,29 +19,20 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly log: Logger;
   readonly journal?: Journal | undefined;
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** `traceDrain` is called with each observation of a machine, to record the spans of its drain. */
+  /** Called with each observation of a machine, to record the spans of its drain. */
   readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
   /** Registers the disruption budgets that block a drain, and the volumes that must be attached to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
-/**
- * Delay of a reconcile that waits for the circuit breaker, in milliseconds. Many machines become unreachable at about
- * the same time, so the delay combines their reconciles.
- */
+/** Many machines become unreachable at about the same time, so this delay combines their reconciles. */
 const BREAKER_SWARM_MS = 5_000;
 
-/**
- * Maximum number of steps in one reconcile. The queue continues the machine later, so that one machine does not block a
- * worker.
- */
+/** The maximum number of steps in one reconcile, so that one machine does not block a worker. */
 const MAX_ROUNDS = 12;
 
-/**
- * With force-deletion, a machine waits at most this time for the list of its pods. The API server of its Node may not
- * exist any more.
- */
+/** With force-deletion, a machine waits at most this time for the list of its pods. */
 const FORCED_WAIT_MS = 10_000;
 
 const nameOf = (action: Action): string => {
@@ -49,10 +40,7 @@ const nameOf = (action: Action): string => {
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/**
- * Observes a machine, decides the next actions, and executes actions until no action remains. The reconciler never
- * sleeps.
- */
+/** The reconciler never sleeps. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -99,8 +87,7 @@ export class MachineReconciler {
     if (plan.actions.length > 0) {
       const trace_id = this.#options.traceIdOf?.(machine.metadata.uid);
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because, trace_id };
-      // The log level of a repeated decision is `debug`. A repeated decision is a retry or the synchronization of a
-      // node.
+      // A repeated decision is a retry or the synchronization of a node, so its log level is `debug`.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);
       memory.decided = plan.because;
@@ -127,8 +114,8 @@ export class MachineReconciler {
   }
 
   /**
-   * Opens the caches of drains for a machine that drains. Returns an outcome while the caches are not complete, because
-   * a drain without a list of pods would find an empty Node.
+   * While the caches of drains are incomplete, the machine waits, because a drain without a list of pods would find an
+   * empty Node.
    */
   #opensCaches(key: Key, machine: Machine, memory: MachineMemory): Outcome | undefined {
     const { caches, wake } = this.#options;

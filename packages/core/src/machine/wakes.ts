@@ -47,8 +47,8 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // After a restore of the API server, the cache may lack a Node although its kubelet still runs pods. The Node then
-    // does not count as deleted.
+    // After a restore of the API server, the cache may lack a Node although its kubelet still runs pods. A Node that
+    // the cache lacks then does not count as deleted.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
@@ -125,7 +125,7 @@ const mayDrain = ({ metadata, status }: Machine): boolean =>
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   ) === true;
 
-/** Returns true if a change of a Node may change a decision. Heartbeats of the kubelet change no decision. */
+/** Heartbeats of the kubelet change no decision. */
 const nodeMatters = (before: Node, after: Node): boolean =>
   before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
   before.spec.providerID !== after.spec.providerID ||

@@ -6,7 +6,6 @@ import { registerHookMetrics } from './hooks.ts';
 
 const HOOKS = 'before-drain backup storage 10m Continue; before-delete detach storage 1h Block';
 
-/** A machine that began the stage `before-drain` at noon. */
 const waiting = (uid: string) =>
   machine({
     metadata: {

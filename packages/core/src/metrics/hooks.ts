@@ -12,7 +12,7 @@ interface HookSources {
 
 const LABELS = ['stage', 'hook', 'owner'];
 
-/** Registers the number of waiting machines for each hook. A hook without a waiting machine has no time series. */
+/** A hook without a waiting machine has no time series. */
 export function registerHookMetrics(meters: Meters, { machines, classOf, clock }: HookSources): void {
   const perHook = (counts: (pending: PendingHook, now: Date) => boolean): Sample[] => {
     const now = clock.now();
@@ -42,7 +42,6 @@ export function registerHookMetrics(meters: Meters, { machines, classOf, clock }
   );
 }
 
-/** Counts the calls of webhooks by result. */
 export function registerHookCallMetrics(meters: Meters): ObserveHookCall {
   const calls = meters.counter({
     name: 'mcm_machine_hook_calls_total',

@@ -25,7 +25,7 @@ export interface MachineSources {
   readonly alsoReported?: StageObserver | undefined;
 }
 
-/** A stage in the life of a machine. The metrics contain the duration of each stage. */
+/** A stage in the life of a machine, whose duration is a metric. */
 export type Stage = 'create' | 'initialize' | 'join' | 'drain' | 'delete';
 
 /** Receives the duration of a stage, at the end of the stage. */
@@ -37,10 +37,7 @@ const ZONE = 'topology.kubernetes.io/zone';
 const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'delete'];
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
-/**
- * Returns the labels of a histogram, or undefined for a machine without a deployment. Like the original, mcm does not
- * count a machine without a deployment.
- */
+/** As in the original, a machine without a deployment is not counted. */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;
   if (!deployment) return undefined;
@@ -73,7 +70,7 @@ function stageObserver(meters: Meters): StageObserver {
   return (stage, machine, ms, machineClass) => {
     all(ms / 1000, { stage });
     const labels = kindOf(stage, machine, machineClass);
-    // The duration in whole seconds. As in the original, a duration of 0 is not reported.
+    // As in the original, a duration of 0 seconds is not reported.
     const seconds = Math.floor(ms / 1000);
     if (labels && seconds > 0) last.get(stage)?.(seconds, labels);
   };

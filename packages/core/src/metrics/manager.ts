@@ -154,7 +154,7 @@ function* deploymentInfo({ store }: Source<MachineDeployment>): Generator<Sample
 
 function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   for (const object of store.list()) {
-    // The original reads only the deprecated reference to a class, so these labels are always empty in the original.
+    // The original reads only the deprecated reference to a class, so these labels are always empty there.
     const reference = object.spec.machineClass ?? object.spec.template.spec.class;
     const labels = {
       ...named(object),

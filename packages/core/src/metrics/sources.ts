@@ -12,7 +12,7 @@ interface Named {
 
 export const named = ({ metadata: { name, namespace = '' } }: Named): MeterLabels => ({ name, namespace });
 
-/** Returns the creation time in whole seconds since 1970, formatted as in the original. */
+/** The creation time is in whole seconds since 1970, formatted as in the original. */
 export const createdAt = (creationTimestamp: string | undefined): string =>
   String(Math.floor(Date.parse(creationTimestamp ?? '') / 1000));
 
@@ -31,7 +31,7 @@ interface Condition {
   readonly status: string;
 }
 
-/** The metric value for each status of a condition. A status that is not in this list has the value 2. */
+/** Any other status of a condition has the metric value 2. */
 const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
 export function* perCondition<T extends Named>(
@@ -49,7 +49,7 @@ interface Blocked extends Named {
   readonly status?: { readonly blockedBy?: readonly Block[] };
 }
 
-/** Returns one series for each cause in `status.blockedBy`. Without the flag `--blocked-by`, there is no series. */
+/** Without the flag `--blocked-by`, `status.blockedBy` causes no series. */
 export function* perBlock<T extends Blocked>({ store }: Source<T>): Generator<Sample> {
   for (const object of store.list())
     for (const cause of new Set((object.status?.blockedBy ?? []).map((block) => block.cause)))

@@ -3,18 +3,12 @@ import { NODE_METADATA_MANAGER } from './drift.ts';
 import { sendBound } from './patch.ts';
 import type { AppliedMetadata } from './sync.ts';
 
-/**
- * Matches conflicts with the field managers of machine controllers. mcm may change the fields that an earlier machine
- * controller wrote.
- */
+/** mcm may change the fields that an earlier machine controller wrote. */
 const OWN_MANAGER = /^conflict with "machine-controller/;
 
 type Part = 'labels' | 'annotations';
 
-/**
- * Returns the fields of other clients that a refused request names. Returns undefined if the refusal is not a conflict
- * of fields.
- */
+/** Returns the fields of other clients that a refused request names, or undefined for any other refusal. */
 function foreignFields(error: unknown): readonly string[] | undefined {
   if (!(error instanceof KubeError)) return undefined;
   const causes = error.status.details?.causes ?? [];
@@ -26,7 +20,7 @@ function foreignFields(error: unknown): readonly string[] | undefined {
 const without = (applied: AppliedMetadata, part: Part, fields: readonly string[]): AppliedMetadata[Part] =>
   Object.fromEntries(Object.entries(applied[part]).filter(([key]) => !fields.includes(`.metadata.${part}.${key}`)));
 
-/** The result of an apply request: the Node, and the number of keys that mcm left to other clients. */
+/** The Node, and the number of keys that mcm left to other clients. */
 export interface AppliedNode {
   readonly node: Node | undefined;
   readonly yielded: number;
@@ -36,8 +30,7 @@ const sizeOf = ({ labels, annotations }: AppliedMetadata): number =>
   Object.keys(labels).length + Object.keys(annotations).length;
 
 /**
- * Applies labels and annotations with server-side apply. A key that another client owns keeps its value. All other keys
- * are applied.
+ * A key that another client owns keeps its value, and all other keys are applied.
  * @throws KubeError of the API server; 409 if a new Node has the name of the Node
  */
 export async function applyNodeMetadata(

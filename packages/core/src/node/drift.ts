@@ -4,25 +4,20 @@ const KEY = Annotations.DriftPolicy;
 
 /**
  * The policy for a field of the node template that another client changed on the Node:
- * - `Enforce`: mcm writes the value of the template again. `Enforce` is the default.
+ * - `Enforce`: mcm writes the value of the template again. `Enforce` (default): mcm writes the value of the template
+ * again.
  * - `Warn`: mcm keeps the value of the other client, and reports the difference.
  * - `Yield`: mcm keeps the value of the other client. mcm applies its own values with server-side apply.
  */
 type DriftPolicy = 'Enforce' | 'Warn' | 'Yield';
 
-/** The parts of a node template for which users can set a policy. */
 export type DriftKind = 'labels' | 'annotations' | 'taints';
 
-/** Returns the policy of a label, an annotation or a taint. */
 export type DriftPolicies = (kind: DriftKind, key: string) => DriftPolicy;
 
-/** The field manager of server-side apply for keys with the policy `Yield`. */
 export const NODE_METADATA_MANAGER = 'mcm-node-metadata';
 
-/**
- * Maximum number of policies in an annotation. The maximum limits the work, because mcm compares each key of a Node
- * with each policy.
- */
+/** The number of policies is limited, because mcm compares each key of a Node with each policy. */
 const MOST = 50;
 
 const ENTRY = /^(labels|annotations|taints)\/([^\s=]+)=(Enforce|Warn|Yield)$/;
@@ -47,7 +42,7 @@ function parsed(entry: string): Entry | undefined {
   return { kind, matches, policy: policy as DriftPolicy };
 }
 
-/** Returns one sentence for each invalid entry, with the field and the fix. An invalid entry has no effect. */
+/** Returns one sentence with the field and the fix for each invalid entry, which has no effect. */
 export function driftPolicyProblems(annotations: Readonly<Record<string, string>> = {}): readonly string[] {
   const text = annotations[KEY];
   if (text === undefined) return [];
@@ -67,13 +62,12 @@ type Annotated = Pick<MachineClass, 'metadata'> | undefined;
 const textOf = (machine: Machine, machineClass: Annotated): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass?.metadata.annotations?.[KEY];
 
-/** Returns true if the Machine or its class has drift policies. */
 export const hasDriftPolicies = (machine: Machine, machineClass: Annotated): boolean =>
   textOf(machine, machineClass) !== undefined;
 
 /**
- * Returns the drift policies of a machine. The annotation of the machine takes precedence over the annotation of its
- * class. For each key, the first matching policy applies.
+ * The annotation of the machine takes precedence over the annotation of its class. The first policy that matches a key
+ * applies.
  */
 export function driftPoliciesOf(machine: Machine, machineClass: Annotated): DriftPolicies {
   const text = textOf(machine, machineClass);

@@ -4,16 +4,16 @@ import type { Node } from '@mcm/kube';
 /**
  * The result of the comparison of two provider IDs:
  * - `same`: the IDs belong to one VM.
- * - `alike`: the common parts of the IDs are equal, but one ID has fewer parts. The IDs may belong to one VM.
+ * - `alike`: the common parts of the IDs are equal, but one ID has fewer parts, so the IDs may belong to one VM.
  * - `different`: the IDs belong to two VMs.
  * - `unknown`: the IDs cannot be compared, because one ID is empty or the schemes differ.
  */
 export type InstanceMatch = 'same' | 'alike' | 'different' | 'unknown';
 
 interface ProviderId {
-  /** The scheme in lower case. The scheme is empty for an ID without a scheme, such as the name of a Pod. */
+  /** The scheme in lower case, or '' for an ID without a scheme, such as the name of a Pod. */
   readonly scheme: string;
-  /** The texts between slashes, without empty texts. Clouds use different numbers of slashes. */
+  /** The texts between slashes, without empty texts, because clouds use different numbers of slashes. */
   readonly parts: readonly string[];
 }
 
@@ -29,18 +29,15 @@ const lower = (parts: readonly string[]): readonly string[] => parts.map((part) 
 
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/**
- * Compares provider IDs of clouds without a separate rule. For these clouds, only the last part of an ID identifies the
- * VM.
- */
+/** For clouds without their own rule, only the last part of an ID identifies the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';
 };
 
 /**
- * Compares provider IDs of AWS. The cloud controller manager writes `aws:///<zone>/<id>`, the driver writes
- * `aws:///<region>/<id>`, and old controllers write `aws:///<id>`.
+ * The cloud controller manager writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old
+ * controllers write `aws:///<id>`.
  */
 const compareAws: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
@@ -51,25 +48,22 @@ const compareAws: Compare = (a, b) => {
 };
 
 /**
- * Returns true if a zone belongs to a region. For example, `eu-west-1a` belongs to `eu-west-1`, and the local zone
- * `us-west-2-lax-1a` belongs to `us-west-2`. `eu-west-12` does not belong to `eu-west-1`.
+ * For example, `eu-west-1a` belongs to `eu-west-1`, and the local zone `us-west-2-lax-1a` belongs to `us-west-2`.
+ * `eu-west-12` does not belong to `eu-west-1`.
  */
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
-/**
- * Compares provider IDs of Google Cloud. The cloud controller manager writes `gce://<project>/<zone>/<name>`. The
- * driver writes one more slash.
- */
+/** The cloud controller manager writes `gce://<project>/<zone>/<name>`, and the driver writes one more slash. */
 const compareGce: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a) === last(b) && (a.length < 3 || b.length < 3) ? 'alike' : 'different';
 };
 
 /**
- * Compares provider IDs of Azure. The cloud controller manager writes
- * `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes `azure:///<location>/<name>`. Names in Azure
- * are case-insensitive. VMs of scale sets have a number, but the driver never creates VMs of scale sets.
+ * The cloud controller manager writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes
+ * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number, but the driver
+ * never creates VMs of scale sets.
  */
 const compareAzure: Compare = (left, right) => {
   const [a, b] = [lower(left), lower(right)];
@@ -90,7 +84,7 @@ const COMPARE: ReadonlyMap<string, Compare> = new Map([
   ['', compareExactly],
 ]);
 
-/** Compares two provider IDs. Drivers and cloud controller managers may write the ID of one VM in different forms. */
+/** Drivers and cloud controller managers may write the ID of one VM in different forms. */
 export function matchInstances(a: string | undefined, b: string | undefined): InstanceMatch {
   if (!a || !b) return 'unknown';
   const [left, right] = [parse(a), parse(b)];
@@ -102,34 +96,28 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
-/**
- * Returns true if two provider IDs belong to one VM, as far as their parts can be compared. Returns false if the IDs
- * cannot be compared.
- */
+/** The IDs belong to one VM, as far as their parts can be compared. Returns false if the IDs cannot be compared. */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
   const match = matchInstances(a, b);
   return match === 'same' || match === 'alike';
 }
 
 /**
- * Returns true if two provider IDs may belong to one VM. Unlike in {@link isInstance}, IDs with different schemes match
- * if their last parts are equal. Use `mayBeInstance` if a wrong result `false` would cause damage.
+ * Unlike in {@link isInstance}, IDs with different schemes match if their last parts are equal. Use `mayBeInstance` if
+ * a wrong result `false` would cause damage.
  */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;
   return last(parse(a).parts).toLowerCase() === last(parse(b).parts).toLowerCase();
 }
 
-/**
- * Returns a key for an index of provider IDs. All IDs that {@link isInstance} can match have equal keys. The caller
- * must still compare the IDs.
- */
+/** All IDs that {@link isInstance} can match have equal keys. The caller must still compare the IDs. */
 export function instanceKey(id: string): string {
   const { scheme, parts } = parse(id);
   return `${scheme}:${last(parts).toLowerCase()}`;
 }
 
-/** A set of provider IDs. {@link isInstance} compares the IDs of the set. */
+/** {@link isInstance} compares the IDs of the set. */
 export class InstanceSet {
   readonly #byKey: ReadonlyMap<string, readonly string[]>;
 

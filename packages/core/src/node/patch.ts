@@ -11,12 +11,9 @@ import {
 
 type MapChanges = Readonly<Record<string, string | null>>;
 
-/** A change of a Node. The value null removes a key of a map. A list replaces the whole list of the Node. */
+/** Null removes a key of a map, and a list replaces the whole list of the Node. */
 export interface NodeChange {
-  /**
-   * The keys of the annotations that determined the change. The API server refuses the change if one of these
-   * annotations has another value now.
-   */
+  /** The API server refuses the change if one of these annotations has another value now. */
   readonly decidedBy?: readonly string[] | undefined;
   readonly metadata?:
     | {
@@ -34,7 +31,6 @@ export interface NodeChange {
     | undefined;
 }
 
-/** An operation of a JSON patch (RFC 6902). */
 interface Operation {
   readonly op: 'test' | 'add' | 'remove';
   readonly path: string;
@@ -42,12 +38,11 @@ interface Operation {
 }
 
 /**
- * Returns the patch for a change of a Node from the cache. The patch contains the UID and the values that determined
- * the change. The patch contains no resourceVersion, because the kubelet often writes the status of its Node.
+ * The patch contains the UID and the values that determined the change, but no resourceVersion, because the kubelet
+ * often writes the status.
  * - A strategic merge patch adds and removes single finalizers.
- * - A patch can only replace the whole list of taints. A JSON patch therefore tests that the list is still the observed
- *   list.
- * - A JSON patch also tests the annotations that determined the change.
+ * - A patch can only replace the whole list of taints, so a JSON patch tests that the list is still the observed list.
+ * - A JSON patch tests the annotations that determined the change too.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
   return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
@@ -96,10 +91,7 @@ const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key:
   value: seen?.[key] ?? null,
 });
 
-/**
- * Returns the JSON patch operations for a map. In a test operation, an absent value counts as null, as in
- * evanphx/json-patch.
- */
+/** In a test operation, an absent value counts as null, as in evanphx/json-patch. */
 function mapOperations(
   path: string,
   seen: Readonly<Record<string, string>> | undefined,
@@ -128,8 +120,8 @@ function listOperations(path: string, seen: readonly unknown[] | undefined, want
 }
 
 /**
- * Returns true if the API server refused the patch because the Node has changed or was replaced. A refused JSON patch
- * without the name of a field is a failed test, or the removal of an absent value.
+ * The API server refuses the patch if the Node has changed or was replaced. A refused JSON patch without the name of a
+ * field is a failed test, or the removal of an absent value.
  */
 function isMismatch(error: unknown, { type }: Patch): boolean {
   if (!isInvalid(error)) return false;
@@ -150,7 +142,6 @@ export const patchNode = (
 ): Promise<Node> => sendBound(client, node, nodePatch(node, change), options);
 
 /**
- * Patches the status of a Node.
  * @param type `strategic` merges conditions by their type, and `merge` replaces the list of conditions.
  * @throws KubeError of the API server; 409 if a new Node has the name of the Node
  */
@@ -165,7 +156,7 @@ export const patchNodeStatus = (
   return sendBound(client, node, { type, body }, { ...options, subresource: 'status' });
 };
 
-/** Sends a patch for a Node. If the Node was replaced, the function throws a conflict (409). */
+/** If the Node was replaced, the function throws a conflict (409). */
 export async function sendBound(
   client: ResourceClient<Node>,
   { metadata: { name } }: Pick<Node, 'metadata'>,

@@ -13,16 +13,15 @@ import { jsonEquals } from '../values/merge-diff.ts';
 import { type DriftKind, type DriftPolicies, driftPoliciesOf, hasDrifted, hasDriftPolicies } from './drift.ts';
 import type { NodeChange } from './patch.ts';
 
-/** The writes of a synchronization: at most one write of the metadata and spec, and one write of the status. */
+/** At most one write of the metadata and spec, and one write of the status. */
 export interface NodePatch {
   readonly main?: NodeChange | undefined;
-  /** The labels and annotations with the policy `Yield`. mcm sends this server-side apply request before `main`. */
+  /** The labels and annotations with the policy `Yield`, which are applied before `main`. */
   readonly apply?: AppliedMetadata | undefined;
-  /** A merge patch with the virtual capacity. mcm sends this patch after `main`. */
+  /** A merge patch with the virtual capacity, which is sent after `main`. */
   readonly status?: object | undefined;
 }
 
-/** All labels and annotations that mcm applies with the policy `Yield`. */
 export interface AppliedMetadata {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -31,7 +30,7 @@ export interface AppliedMetadata {
 type Changes = Record<string, string | null>;
 
 /**
- * Returns the changes of a map. A null value removes a key:
+ * A null value in the result removes a key:
  * - Keys that mcm applied before and that are no longer wanted are removed.
  * - Wanted keys are added or changed.
  * - All other keys stay unchanged.
@@ -54,9 +53,8 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * Returns the taints of a node after the synchronization. Returns undefined if the taints do not change. Key and effect
- * identify a taint. Existing taints keep their order, new taints are added at the end, and taints of other clients
- * stay.
+ * Returns undefined if the taints do not change. Key and effect identify a taint. Existing taints keep their order, new
+ * taints are added at the end, and taints of other clients stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -73,9 +71,7 @@ export function syncTaints(
   return jsonEquals(result, current) ? undefined : result;
 }
 
-/**
- * Returns the changes of the virtual capacity. A null value removes an entry. Entries of real resources stay unchanged.
- */
+/** A null value removes an entry, and entries of real resources stay unchanged. */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
   lastApplied: Readonly<Record<string, string>>,
@@ -96,7 +92,7 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/** Parses the record of the applied values. An invalid record counts as empty, and mcm then removes no values. */
+/** An invalid record of the applied values counts as empty, so mcm removes no values. */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -125,10 +121,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
   }
 }
 
-/**
- * Returns the record of the applied values. The record contains the metadata and the spec of the template, with the
- * encoding of the original.
- */
+/** The record contains the metadata and the spec of the template, with the encoding of the original. */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
   spec: template?.spec ?? {},
@@ -140,7 +133,7 @@ const quantityMap = (map: Readonly<Record<string, string | number>> | undefined)
 const nonEmpty = (map: object): boolean => Object.keys(map).length > 0;
 
 /**
- * Returns the changes of a machine's Node. Returns undefined if nothing changes. The changes concern:
+ * Returns undefined if nothing changes. The changes concern:
  * - the labels, annotations and taints of the template, and the record of the applied values
  * - the name of the machine
  * - the finalizer
@@ -197,7 +190,6 @@ export function planNodeSync(
 
 type TextMap = Readonly<Record<string, string>>;
 
-/** The changes of a map, divided by drift policy. */
 interface DividedMap {
   /** The changes with the policies `Enforce` and `Warn`, and all removals. */
   readonly main: Changes;
@@ -255,10 +247,7 @@ function driftOf(machine: Machine, machineClass: MachineClass | undefined, node:
   return {
     labels: divided('labels', labels, last.labels, metadata?.labels ?? {}, policies),
     annotations: divided('annotations', annotations, last.annotations, metadata?.annotations ?? {}, policies),
-    /**
-     * Returns true if mcm may change the taint. If another client changed or removed the taint, mcm may change the
-     * taint only with the policy `Enforce`.
-     */
+    /** A taint that another client changed or removed may change only with the policy `Enforce`. */
     mayChange: (taint: Taint): boolean => !(isFree(taint) && hasDriftedTaint(taint)),
     warnedTaints: [...ours.values()]
       .filter((taint) => policies('taints', taint.key) === 'Warn' && hasDriftedTaint(taint))
@@ -290,8 +279,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * Returns the node template without the labels of the offering if the machine has an alternative offering. The template
- * contains the zone and the machine type of the first choice.
+ * The template contains the zone and the machine type of the first choice, so a machine with an alternative offering
+ * does not get these labels.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;

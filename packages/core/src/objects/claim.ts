@@ -4,9 +4,9 @@ import type { Matcher } from './selector.ts';
 
 export interface Claim<T> {
   readonly owned: readonly T[];
-  /** The objects that the owner adopts. These objects match the selector of the owner and have no controller. */
+  /** The objects that match the selector of the owner and have no controller. */
   readonly adopt: readonly T[];
-  /** The objects that the owner releases. The owner controls these objects, but its selector no longer matches. */
+  /** The objects of the owner that its selector no longer matches. */
   readonly release: readonly T[];
 }
 
@@ -16,9 +16,8 @@ export interface Owner {
 }
 
 /**
- * Sorts objects by the selector of the owner and by their controller (docs/compatibility/rules-deployments.md §1.5 and
- * 7.3). An owner that is being deleted neither adopts nor releases objects. An object is ignored if another UID
- * controls the object, even if the name of its controller is equal.
+ * See docs/compatibility/rules-deployments.md §1.5 and 7.3. An owner that is being deleted neither adopts nor releases
+ * objects. An object is ignored if another UID controls the object, even if the name of its controller is equal.
  */
 export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
   const owned: T[] = [];
@@ -48,9 +47,8 @@ export const controllerReference = (owner: KubeObject): OwnerReference => ({
 });
 
 /**
- * Returns a merge patch that makes `owner` the controller of `child`. Unlike in the original, other owner references
- * stay. The patch contains the resourceVersion. The API server therefore refuses the patch if another owner adopts the
- * object at the same time.
+ * The merge patch makes `owner` the controller of `child`. Unlike in the original, other owner references stay. The
+ * patch contains the resourceVersion, so the API server refuses it if another owner adopts the object at the same time.
  */
 export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
   metadata: {
@@ -61,8 +59,8 @@ export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
 });
 
 /**
- * Returns a merge patch that removes the owner reference from `child`. The original uses a strategic merge patch, which
- * custom resources do not support. The original therefore never releases an object (BUG-1).
+ * The original uses a strategic merge patch, which custom resources do not support, so it never releases an object
+ * (BUG-1).
  */
 export const releasePatch = (ownerUid: string, child: KubeObject) => ({
   metadata: {

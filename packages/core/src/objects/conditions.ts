@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '@mcm/api';
 
-/** A condition of a MachineDeployment or MachineSet. A condition of a MachineSet has no `lastUpdateTime`. */
+/** A condition of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;

@@ -1,13 +1,11 @@
 import type { MachineDeployment } from '@mcm/api';
 
-/** A number of machines, or a percentage such as `25%`. */
 export type IntOrPercent = number | string;
 
 const PERCENT = /^(\d+)%$/;
 
 /**
- * Resolves a number or a percentage to a number.
- * @param total The number that corresponds to 100%.
+ * @param total the number that corresponds to 100%.
  * @returns undefined if the value is absent, or is neither an integer nor a percentage. A number as text, such as
  * `"10"`, counts as neither.
  */
@@ -28,7 +26,7 @@ export interface Limits {
   /** The surge that limits the steps of the rollout. */
   readonly surge: number;
   /**
-   * The surge in the max-replicas annotation and in the scaling of sets. The value is 0 for every strategy except
+   * The surge in the max-replicas annotation and in the scaling of sets, which is 0 for every strategy except
    * RollingUpdate.
    */
   readonly annotatedSurge: number;
@@ -36,9 +34,8 @@ export interface Limits {
 }
 
 /**
- * Resolves the surge and the number of machines that may be unavailable. The surge is rounded up, and the unavailable
- * number is rounded down. If both numbers are 0, the result allows one unavailable machine. With two zeros, the rollout
- * could make no progress.
+ * The surge is rounded up, and the unavailable number is rounded down. If both numbers are 0, the result allows one
+ * unavailable machine, because the rollout could make no progress.
  */
 export function fenceposts(
   maxSurge: IntOrPercent | undefined,

@@ -7,12 +7,11 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const LENGTH = 5;
 const NAMES = ALPHABET.length ** LENGTH;
 
-/** The number of the first machine of a set. */
 const FIRST_NUMBER = 20_000;
 
 /**
- * Maximum difference between the number of a machine and the recorded next number. A set creates machines before the
- * set records the number, and a reconcile creates at most 100 machines.
+ * The maximum difference between the number of a machine and the recorded next number. A set creates machines before
+ * the set records the number, and a reconcile creates at most 100 machines.
  */
 const AHEAD = 200;
 
@@ -25,7 +24,7 @@ export interface NamingSet {
 }
 
 export interface MachineNumbers {
-  /** The lowest unused number. No machine of the set has or had this number or a higher number. */
+  /** No machine of the set has or had the number `next` or a higher number. */
   readonly next: number;
   /**
    * Lower numbers whose create requests returned no response, in ascending order. Machines with these numbers may
@@ -45,11 +44,9 @@ export function machineNumbersOf({ metadata }: NamingSet): MachineNumbers {
 
 export const printMachineNumbers = ({ next, open }: MachineNumbers): string => [next, ...open].join(',');
 
-/** Returns the first element and the step of the number sequence of a set. */
 function sequenceOf(setUid: string): { readonly offset: number; readonly stride: number } {
   const offset = fnv1a(setUid) % NAMES;
-  // The number of suffixes, 27^5, is a power of 3. A step that is not divisible by 3 therefore visits every suffix
-  // once.
+  // The number of suffixes, 27^5, is a power of 3, so a step that is not divisible by 3 visits every suffix once.
   const stride = (fnv1a(`${setUid}/stride`) % (NAMES / 3)) * 3 + 1;
   return { offset, stride };
 }
@@ -65,7 +62,7 @@ function inverse(stride: number): number {
   return (factor + NAMES) % NAMES;
 }
 
-/** Converts a suffix to its value. Returns undefined if the text is not a suffix. */
+/** Returns undefined if the text is not a suffix. */
 function decode(suffix: string): number | undefined {
   if (suffix.length !== LENGTH) return undefined;
   let value = 0;
@@ -87,18 +84,15 @@ function encode(value: number): string {
 
 export const randomSuffix = (random: Random): string => encode(Math.floor(random.next() * NAMES));
 
-/**
- * Returns a function that creates the machine name for a number. The name has the form `<set>-<five characters>`, as in
- * the original.
- */
+/** The name has the form `<set>-<five characters>`, as in the original. */
 function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) => string {
   const { offset, stride } = sequenceOf(uid);
   return (number) => `${name}-${encode((offset + number * stride) % NAMES)}`;
 }
 
 /**
- * Returns the number of a machine whose name mcm created for the set. Returns undefined for any other name. The
- * original creates random names, and at most two in a thousand random names look like names of mcm.
+ * Returns undefined for a name that mcm did not create for the set. The original creates random names, and at most two
+ * in a thousand random names look like names of mcm.
  */
 export function machineNumberOf(set: NamingSet, name: string): number | undefined {
   const prefix = `${set.metadata.name}-`;
@@ -110,12 +104,11 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 }
 
 /**
- * Returns the names for the next `count` machines of a set.
- * - The first names are the names of creations without a response. If the API server executed a creation without a
- *   response, the API server now responds with AlreadyExists, and the machine exists.
+ * - The first names are the names of creations without a response. If the API server executed such a creation, it now
+ * responds with AlreadyExists, and the machine exists.
  * - The other names come from numbers that no machine has had.
  * @param unanswered Names of creations without a response.
- * @param used Returns true if a name must not be used, for example because an object has the name.
+ * @param used whether a name must not be used, for example because an object has the name.
  */
 export function nextMachineNames(
   set: NamingSet,
@@ -134,8 +127,8 @@ export function nextMachineNames(
 
 /**
  * Returns the numbers that a set may use after the set has created machines.
- * @param known Names of the machines that the set has.
- * @param unanswered Names of creations without a response.
+ * @param known names of the machines that the set has.
+ * @param unanswered names of creations without a response.
  */
 export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered: Iterable<string>): MachineNumbers {
   const { next } = machineNumbersOf(set);

@@ -48,10 +48,7 @@ export const isAvailable = (machine: Machine): boolean =>
 export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
-/**
- * Returns true if the node has not applied the initial machine configuration yet. A machine becomes Running as soon as
- * its Node is Ready, even before the configuration.
- */
+/** A machine becomes Running as soon as its Node is Ready, even before its initial machine configuration is applied. */
 export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[Annotations.TemplateConfig] !== undefined && annotations[Annotations.ConfigApplied] !== TRUE_LOWER;
 
@@ -62,16 +59,13 @@ export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boo
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
-/**
- * The state of a lost machine. A machine in the state `served` may have run pods. A machine in the state `unjoined`
- * became Failed before its Node joined.
- */
+/** `served`: the machine may have run pods. `unjoined`: the machine became Failed before its Node joined. */
 export type LostState = 'served' | 'unjoined';
 
-/** The values of the annotation on a replacement. The value states which kind of machine was replaced. */
+/** The annotation on a replacement states which kind of machine was replaced. */
 export const LOST_STATE_MARKS: Readonly<Record<LostState, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
-/** Returns the state of the machine that this machine replaces. Returns undefined if this machine is no replacement. */
+/** Returns undefined if this machine is no replacement. */
 export const formerLostState = ({ metadata }: Machine): LostState | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
   return (['served', 'unjoined'] as const).find((lostState) => LOST_STATE_MARKS[lostState] === mark);
@@ -85,24 +79,19 @@ export const neverJoined = ({ status }: Machine): boolean =>
 export const lostStateOf = (machine: Machine): LostState =>
   isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served';
 
-/**
- * Returns the reason of the in-place update. The machine controller copies the reason from the Node to the status of
- * the machine.
- */
+/** The machine controller copies the reason from the Node to the status of the machine. */
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
-/**
- * Returns the end of the preservation in milliseconds since 1970. Returns undefined if the machine is not preserved.
- */
+/** Returns milliseconds since 1970, or undefined if the machine is not preserved. */
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseInstant(machine.status?.currentStatus?.preserveExpiryTime);
 
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
 
 /**
- * Returns the deletion priority of a machine. Machines with a lower number are deleted first. If the annotation is
- * missing or not an integer, the priority is 3.
+ * Machines with a lower number are deleted first. The deletion priority is 3 if the annotation is missing or not an
+ * integer.
  */
 export const priorityOf = (machine: Machine): number =>
   parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;

@@ -3,8 +3,7 @@ import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
 /**
- * Returns the annotations of a machine's Node from the cache. Returns `unseen` if mcm cannot read Nodes, and undefined
- * if the Node does not exist.
+ * Returns the cached annotations of a machine's Node, `unseen` if mcm cannot read Nodes, or undefined without a Node.
  */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
@@ -18,9 +17,8 @@ const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 const known = (value = ''): string => (KNOWN.has(value) ? value : '');
 
 /**
- * Returns the effective value of the preserve annotation:
- * - If the Node has or had the annotation, the value of the Node applies.
- * - If the Node never had the annotation, the value of the machine applies.
+ * - If the Node has or had the preserve annotation, the value of the Node applies.
+ * - If the Node never had the preserve annotation, the value of the machine applies.
  * - If the Node is gone, the value of the machine applies, and then the last recorded value of the Node.
  *
  * The original deletes a machine whose Node is gone (ODD-11).
@@ -32,16 +30,13 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return own === '' ? lastApplied : own;
   // If mcm cannot read the annotation of the Node, the annotation may preserve the machine. A wrong deletion could not
-  // be undone.
+  // be undone, so the machine then counts as preserved.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;
 }
 
-/**
- * Returns true if mcm may delete a Failed machine. The machine is then not preserved, and no annotation requests its
- * preservation.
- */
+/** Returns true if the Failed machine is not preserved, and no annotation requests its preservation. */
 export function mayDeleteFailed(machine: Machine, nodeAnnotations: NodeAnnotations, now: Date): boolean {
   const expiry = preserveExpiry(machine);
   if (expiry !== undefined) return expiry <= now.getTime();
@@ -56,13 +51,12 @@ export interface AutoPreservation {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
-/** Maximum difference of two times that belong to one write, in milliseconds. The original reads the clock twice. */
+/** Two times with at most this difference belong to one write, because the original reads the clock twice. */
 const SAME_WRITE_MS = 2_000;
 
 /**
- * Returns true if the machine was preserved after its failure and the preservation has ended. Without this check, mcm
- * would preserve the machine again and again. The start and the end of a preservation change the time of the phase, but
- * not the time of the last operation.
+ * Without this check, mcm would preserve a machine again after its preservation has ended. The start and the end of a
+ * preservation change the time of the phase, but not the time of the last operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);

@@ -8,10 +8,9 @@ import {
 import { parseInstant, parseInteger } from '../values/integers.ts';
 import { isBeingHandedOver, isFailed, markTimeOf, priorityOf } from './machines.ts';
 
-/** One entry of the annotation `trigger-deletion-by-mcm`. */
 export interface Trigger {
   readonly name: string;
-  /** The time that the autoscaler wrote, in RFC 3339. */
+  /** The time from the autoscaler, in RFC 3339. */
   readonly time: string | undefined;
 }
 
@@ -31,8 +30,8 @@ export interface ScalerRequest {
   /** The machines that the autoscaler named for deletion, with the time of the request in milliseconds since 1970. */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * `falling` is true if the deployment has fewer replicas than at the last scaling of the set. The replicas of the set
-   * will then be reduced.
+   * Whether the deployment has fewer replicas than at the last scaling of the set, so the replicas of the set will be
+   * reduced.
    */
   readonly falling: boolean;
 }
@@ -45,9 +44,9 @@ export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
 }
 
 /**
- * Returns the number of named machines that the set does not delete yet. A machine is named for deletion if it has
- * priority 1, or if it is in the deletion list of the deployment.
- * @param staying Machines of the set that are not being deleted.
+ * Returns the number of named machines that the set does not delete yet. A named machine has priority 1, or is in the
+ * deletion list of the deployment.
+ * @param staying machines of the set that are not being deleted.
  */
 export function countNamed(set: MachineSet, staying: readonly Machine[], deployment: MachineDeployment): number {
   const list = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
@@ -72,10 +71,7 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
   return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
 }
 
-/**
- * Returns the time of the last reduction of the set's replicas, in milliseconds since 1970. Machines that were named
- * before this time belong to a past reduction.
- */
+/** Machines that were named before this time belong to a past reduction. */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
@@ -85,8 +81,8 @@ export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
  * - If the replicas were raised after the reduction, the set replaces the named machines, because the autoscaler has
  *   cordoned their nodes (docs/compatibility/rules-deployments.md §9.3).
  * - If a reduction is expected, the set waits, and then deletes the machines without replacements.
- * @param request The requests for the set. If the set has no deployment, `request` is undefined, and only the marks of
- * the machines count.
+ * @param request The requests for the set, or undefined without a deployment, so that only the marks of the machines
+ * count.
  */
 export function coveredByScaler(
   set: MachineSet,

@@ -34,8 +34,7 @@ export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * Creates a function that matches labels. An empty or absent selector matches nothing. If an empty selector matched
- * everything, an owner could adopt all objects.
+ * An empty or absent selector matches nothing, so that an owner cannot adopt all objects.
  * @throws Error about an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {
@@ -47,8 +46,8 @@ export function compileSelector(selector: LabelSelector | undefined): Matcher {
 }
 
 /**
- * Creates a function that matches labels, for a selector that may be invalid. An invalid selector matches nothing, or
- * everything if `otherwise` is true. The status of the owner reports the invalid selector.
+ * An invalid selector matches nothing, or everything if `otherwise` is true. The status of the owner reports the
+ * invalid selector.
  */
 export function matcherOf(selector: LabelSelector | undefined, otherwise = false): Matcher {
   try {

@@ -21,10 +21,10 @@ export const configurationOf = (spec: MachineSpec): Configuration =>
     CONFIGURATION_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]),
   );
 
-/** A merge patch of a machine's spec. The value null removes a field. */
+/** A merge patch of a machine's spec. Null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/** Returns the patch of the node template. The value null removes the node template. */
+/** The value null removes the node template. */
 function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
   return to === undefined ? null : mergeDiff(from, to, semanticEqual);

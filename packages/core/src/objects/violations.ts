@@ -35,7 +35,7 @@ function classViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): 
   ];
 }
 
-/** Maximum of a count, because counts are int32 in the API. */
+/** Counts are int32 in the API. */
 const MOST = 2 ** 31 - 1;
 export const isCount = (value: number | undefined): boolean => value !== undefined && value >= 0 && value <= MOST;
 
@@ -44,7 +44,6 @@ const replicasViolations = ({ replicas = 0 }: { replicas?: number }): Violation[
     ? []
     : [{ field: 'spec.replicas', message: `must be an integer from 0 to ${MOST}` }];
 
-/** Returns the violations in the fields that deployments and sets have in common. */
 export const poolViolations = (spec: MachineSet['spec'] | MachineDeployment['spec']): readonly Violation[] => [
   ...replicasViolations(spec),
   ...selectorViolations(spec),

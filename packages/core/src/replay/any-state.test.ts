@@ -15,7 +15,7 @@ import { replayed, testJournal } from './testing.ts';
 
 const numRuns = thoroughly(600, 150);
 
-/** The state of other controllers and of the cluster. Decisions read this state through functions. */
+/** Decisions read the state of other controllers and of the cluster through functions. */
 const around = fc.record({
   creating: fc.nat(3),
   leaving: fc.nat(5),

@@ -9,13 +9,13 @@ export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
 
-/** Maximum depth of the values in a record. A malicious file with a greater depth could exhaust the stack. */
+/** A malicious file with deeper values could exhaust the stack. */
 const DEEPEST = 100;
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Removes the annotation in which kubectl stores a copy of the object, because no decision reads this annotation. */
+/** No decision reads the annotation in which kubectl stores a copy of the object. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
   return kept;
@@ -24,9 +24,7 @@ export function withoutCopy(annotations: Readonly<Record<string, string>>): Read
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
 
-/**
- * Removes managed fields, copies of the object and the provider spec from an object. No decision reads these fields.
- */
+/** No decision reads managed fields, copies of the object and the provider spec. */
 function relevant(object: KubeObject): object {
   const {
     managedFields: _fields,
@@ -41,14 +39,14 @@ function relevant(object: KubeObject): object {
 }
 
 /**
- * Converts values to JSON. A table contains each Kubernetes object once, and all records refer to the table. Two
- * references to one object in a record therefore stay references to one object.
+ * A table contains each Kubernetes object once, and all records refer to the table. Two references to one object in a
+ * record therefore stay references to one object.
  */
 export class Encoder {
   readonly #numbers = new Map<object, number>();
   readonly #fresh: object[] = [];
 
-  /** Returns the objects for the table, by number. The result contains only objects that no earlier call returned. */
+  /** The result contains only objects that no earlier call returned. */
   takeObjects(): readonly { readonly number: number; readonly object: Json }[] {
     const taken: { number: number; object: Json }[] = [];
     for (let object = this.#fresh.shift(); object !== undefined; object = this.#fresh.shift()) {
@@ -117,7 +115,6 @@ export class Decoder {
   }
 
   /**
-   * Converts JSON to the value.
    * @throws BadRecord
    */
   decode(json: Json, depth = 0): unknown {

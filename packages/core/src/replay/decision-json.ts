@@ -2,15 +2,14 @@ import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json, withoutCopy } from './codec.ts';
 
-/** The kinds of objects that a decision in JSON contains only as names. */
 const NAMED: ReadonlySet<string> = new Set(['Machine', 'Node', 'MachineClass']);
 
 const isObject = (value: object): value is KubeObject & { readonly spec?: unknown } =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata);
 
 /**
- * Converts a decision to JSON, for the comparison of two decisions. The names of Machines, Nodes and MachineClasses
- * replace these objects. Sets and deployments keep the fields that a controller writes.
+ * Two decisions are compared in this form. The names of Machines, Nodes and MachineClasses replace these objects. Sets
+ * and deployments keep the fields that a controller writes.
  */
 export function decisionJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -40,16 +39,13 @@ function fields(entries: readonly (readonly [string, unknown])[]): Json {
 
 /** The first field in which two decisions differ, in the order of the recorded decision. */
 export interface FieldDifference {
-  /** The path of the field, such as `actions[0].do`. The path of the whole decision is empty. */
+  /** The path of the field, such as `actions[0].do`, or '' for the whole decision. */
   readonly field: string;
   readonly recorded: Json | undefined;
   readonly present: Json | undefined;
 }
 
-/**
- * Returns true if a value is empty. An empty value counts as missing, because a version of mcm may add or remove a
- * field.
- */
+/** An empty value counts as missing, because a version of mcm may add or remove a field. */
 const isEmpty = (json: Json | undefined): boolean =>
   json === undefined ||
   json === null ||
@@ -59,7 +55,7 @@ const isEmpty = (json: Json | undefined): boolean =>
 const isObjectJson = (json: Json | undefined): json is { readonly [key: string]: Json } =>
   typeof json === 'object' && json !== null && !Array.isArray(json);
 
-/** Returns the first difference of two decisions. Returns undefined if the decisions are equal. */
+/** Returns undefined if the decisions are equal. */
 export function firstDifference(
   recorded: Json | undefined,
   present: Json | undefined,
@@ -83,7 +79,7 @@ export function firstDifference(
   return recorded === present ? undefined : { field, recorded, present };
 }
 
-/** Returns the first difference of two list elements. In a list, a missing element differs from an empty element. */
+/** In a list, a missing element differs from an empty element. */
 const elementDifference = (recorded: Json | undefined, present: Json | undefined, field: string) =>
   (recorded === undefined) === (present === undefined)
     ? firstDifference(recorded, present, field)

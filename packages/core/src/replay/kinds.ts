@@ -14,19 +14,18 @@ import { planReplicas } from '../set/replicas/replicas.ts';
 import { BadRecord, isRecord, type Json } from './codec.ts';
 import { decisionJson } from './decision-json.ts';
 
-/** A kind of decision that a replay can repeat. */
 interface Repeatable {
   readonly needs: readonly string[];
   /** Repeats a decision. The caller must first check that the input has all fields of `needs`. */
   readonly decide: (input: unknown, now: Date) => unknown;
   /**
-   * Returns further decisions that belong to a decision, such as the drain of a machine. The function derives these
-   * decisions from the input, because the decision functions are pure.
+   * Returns decisions that belong to a decision, such as the drain of a machine. The function derives these decisions
+   * from the input, because the decision functions are pure.
    */
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** The result of `planRollout` if the function refuses to plan. A refusal is also a decision. */
+/** A refusal of `planRollout` is a decision too. */
 interface Refused {
   readonly refused: string;
 }

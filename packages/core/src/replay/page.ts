@@ -6,7 +6,7 @@ import { journalLines } from './write-journal.ts';
 /** The path of the page with the journal of a controller. */
 export const JOURNAL_PATH = '/debug/journal';
 
-/** Number of lines after which the page pauses, so that the process can do other work. */
+/** After this number of lines, the page pauses, so that the process can do other work. */
 const LINES_AT_ONCE = 20;
 
 interface JournalPageOptions {
@@ -14,10 +14,7 @@ interface JournalPageOptions {
   readonly version: string;
   readonly controller: string;
   readonly clock: Clock;
-  /**
-   * Returns the secret values that the page removes from the text. The page always removes texts that look like
-   * secrets.
-   */
+  /** Returns the secret values that the page removes, in addition to texts that look like secrets. */
   readonly known: () => Known;
 }
 

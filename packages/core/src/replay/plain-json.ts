@@ -2,7 +2,7 @@ import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json } from './codec.ts';
 
 /**
- * Converts a value to readable JSON. The result contains all fields. Maps become objects, sets become lists, and errors
+ * Converts a value to readable JSON. The result contains all fields: maps become objects, sets become lists, and errors
  * become texts.
  */
 export function plainJson(value: unknown): Json {

@@ -19,7 +19,6 @@ export interface RecordedDecision {
   readonly outcome: string;
   readonly decision: Json;
   /**
-   * Returns the decoded input of the decision.
    * @throws BadRecord
    */
   readonly input: () => unknown;
@@ -31,7 +30,7 @@ export interface JournalText {
   readonly controller: string;
   readonly at: string;
   readonly records: readonly RecordedDecision[];
-  /** Problems of the text, one sentence each. In spite of a problem, the records can be used. */
+  /** One sentence for each problem of the text. The records can be used in spite of a problem. */
   readonly problems: readonly string[];
 }
 

@@ -17,7 +17,7 @@ const HOUR = 60 * MINUTE;
 
 const kindsOf = (journal: Journal) => [...new Set(journal.entries().map(({ kind }) => kind))].sort();
 
-/** Runs the life of a machine from its creation to its drain with one pod. Returns the journal of the controller. */
+/** Returns the journal of the controller for a machine from its creation to its drain. */
 async function machineLife(): Promise<Journal> {
   const journal = testJournal();
   const { rig } = await createRig({ controller: { journal } });

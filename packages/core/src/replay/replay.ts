@@ -10,11 +10,9 @@ export type Repeat = typeof repeatDecision;
 /** A decision for which this version has another result, or which this version cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /**
-   * The first difference of the two decisions. `difference` is undefined if this version cannot repeat the decision.
-   */
+  /** `difference` is undefined if this version cannot repeat the decision. */
   readonly difference?: FieldDifference;
-  /** A sentence with the reason why this version cannot repeat the decision. */
+  /** Why this version cannot repeat the decision. */
   readonly because: string;
 }
 
@@ -22,7 +20,7 @@ export interface ReplayDifference {
 export interface ReplayResult {
   readonly repeated: number;
   readonly differences: readonly ReplayDifference[];
-  /** Problems of records that cannot be read, one sentence each. */
+  /** One sentence for each record that cannot be read. */
   readonly problems: readonly string[];
 }
 

@@ -2,7 +2,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 import { Encoder, type Json } from './codec.ts';
 import { completeDecision } from './kinds.ts';
 
-/** Version of the text format. Increase the number for a change that older versions of mcm cannot read. */
+/** Increase the number for a change that older versions of mcm cannot read. */
 export const JOURNAL_FORMAT = 1;
 
 export interface JournalHeader {
@@ -56,10 +56,7 @@ function recordOf(entry: JournalEntry, encoder: Encoder): Json {
   };
 }
 
-/**
- * Returns a line of JSON without secrets. If the removal of a secret breaks the JSON syntax, `scrub` runs separately
- * for each text in the line.
- */
+/** If the removal of a secret breaks the JSON syntax, `scrub` runs separately for each text in the line. */
 function lineOf(json: Json, scrub: Scrub): string {
   const line = JSON.stringify(json);
   const clean = scrub(line);

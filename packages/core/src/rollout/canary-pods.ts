@@ -4,9 +4,7 @@ import { findCondition } from '../objects/conditions.ts';
 import { parseInstant } from '../values/integers.ts';
 import { type Gate, type GateInput, hasSoaked, type RolloutSettings } from './rollout-gate.ts';
 
-/** The pods of one canary that are not Ready. */
 export interface UnreadyCanary {
-  /** UID of the machine. */
   readonly uid: string;
   /** The pods as `namespace/name`. */
   readonly pods: readonly string[];
@@ -21,7 +19,7 @@ export interface CanaryPods {
 
 /** A pod that started more recently may still be starting. */
 const START_MS = 120_000;
-/** After a failed read of the pods, the manager reads them again after this time. */
+/** A failed read of the pods is repeated after this time. */
 const RETRY_MS = 60_000;
 const MOST_PODS = 5;
 
@@ -50,7 +48,6 @@ export function unreadyPods(pods: readonly Pod[], settings: RolloutSettings, now
     .toSorted();
 }
 
-/** Returns true if the manager must check the pods of the canaries before the rollout continues. */
 export const mustSeePods = (input: GateInput): boolean =>
   input.rolloutSettings.canaryPodsReady === true &&
   input.rolling &&
@@ -58,7 +55,7 @@ export const mustSeePods = (input: GateInput): boolean =>
   input.deployment.metadata.annotations?.[Annotations.RolloutCanaryPodsSeen] !== input.current.metadata.name &&
   hasSoaked(input);
 
-/** Returns the machines whose pods are not Ready, except machines that paused the rollout before. */
+/** Machines that paused the rollout before are excluded. */
 export function unreadyCanaries(
   { metadata }: MachineDeployment,
   seen: CanaryPods | undefined,
@@ -69,7 +66,6 @@ export function unreadyCanaries(
   return machines.filter(({ metadata: { name, uid } }) => unready.has(uid) && !noted.includes(`${name}~${uid}`));
 }
 
-/** Returns a sentence about the pods that are not Ready, or an empty text. */
 export function unreadyText(seen: CanaryPods | undefined): string {
   const pods = seen?.canaries.flatMap((canary) => canary.pods) ?? [];
   if (pods.length === 0) return '';

@@ -2,16 +2,14 @@ import type { Machine } from '@mcm/api';
 import type { Limits } from '../objects/limits.ts';
 import { isTerminating } from '../objects/machines.ts';
 
-/** Returns true if a machine has no VM because the cloud has no capacity. */
 export const waitsForCapacity = (machine: Machine): boolean =>
   !machine.spec.providerID &&
   !isTerminating(machine) &&
   machine.status?.lastOperation?.errorCode === 'ResourceExhausted';
 
 /**
- * Returns the limits of a rolling update with less surge. Each machine of the current set that waits for capacity
- * allows one more unavailable machine, up to `maxSurge` - `minSurge`. The rollout can delete one more old machine,
- * which frees capacity in the cloud.
+ * Each machine of the current set that waits for capacity allows one more unavailable machine, up to `maxSurge` -
+ * `minSurge`. The deletion of one more old machine frees capacity in the cloud.
  * @param minSurge Undefined if the rollout waits for its whole surge
  * @param machines The machines of the current set
  */

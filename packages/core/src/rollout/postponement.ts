@@ -3,16 +3,14 @@ import type { Node } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 import { compareText } from '../values/integers.ts';
 
-/** Matches a number of seconds since 1970. The largest number is in the year 5138. */
+/** The largest number of seconds since 1970 is in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
-/** Returns true if the value is a valid postponement. The value `false` has the same meaning as no label. */
+/** The value `false` has the meaning of no label. */
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
 export interface Postponement {
-  /**
-   * The time from which the label has no effect. If a user or a workload must remove the label, `until` is undefined.
-   */
+  /** The time from which the label has no effect, or undefined if a user or a workload must remove the label. */
   readonly until: Date | undefined;
 }
 
@@ -33,7 +31,7 @@ export interface PostponedMachine extends Postponement {
   readonly machine: Machine;
 }
 
-/** Returns the machines whose nodes postpone a rollout. The label has no effect if the machine is unavailable. */
+/** The label has no effect on an unavailable machine. */
 export const postponedAmong = (
   machines: readonly Machine[],
   { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },
@@ -47,7 +45,7 @@ export const postponedAmong = (
 
 const MOST_NAMES = 3;
 
-/** Returns the part of a message that lists the machines that postpone a rollout, and the end of each postponement. */
+/** The text lists the machines that postpone a rollout, and the end of each postponement. */
 export function whyPostponed(all: readonly PostponedMachine[]): string {
   const names = all
     .toSorted((a, b) => compareText(a.machine.metadata.name, b.machine.metadata.name))
@@ -60,7 +58,7 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
   return `waiting: the label ${Labels.RolloutPostpone} postpones the update of ${names.join(', ')}${more}`;
 }
 
-/** Returns the earliest end of the postponements, or undefined if users or workloads must remove all labels. */
+/** The result is undefined if users or workloads must remove all labels. */
 export const firstEnd = (all: readonly PostponedMachine[]): Date | undefined =>
   all
     .map(({ until }) => until)

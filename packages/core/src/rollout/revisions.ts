@@ -3,16 +3,13 @@ import { createdAt } from '../objects/machines.ts';
 import { compareText, parseInteger } from '../values/integers.ts';
 import { sameTemplate } from './template-hash.ts';
 
-/**
- * Returns the revision of a set. The result is 0 if the annotation is absent, and undefined if its value is not an
- * integer.
- */
+/** The revision is 0 if the annotation is absent, and undefined if its value is not an integer. */
 export function revisionOf(object: MachineSet | MachineDeployment): number | undefined {
   const text = object.metadata.annotations?.[Annotations.Revision];
   return text === undefined ? 0 : parseInteger(text);
 }
 
-/** Returns the highest revision of the sets, or 0 if no set has a valid revision. */
+/** Returns 0 if no set has a valid revision. */
 export const highestRevision = (sets: readonly MachineSet[]): number =>
   Math.max(0, ...sets.map((set) => revisionOf(set) ?? 0));
 
@@ -20,7 +17,7 @@ export const highestRevision = (sets: readonly MachineSet[]): number =>
 export const hadMachines = ({ metadata, status }: MachineSet): boolean =>
   (status?.replicas ?? 0) > 0 || metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
 
-/** Sorts sets by age, and sets of the same second by name. */
+/** Sets of one second are sorted by name. */
 export const oldestFirst = (a: MachineSet, b: MachineSet): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
@@ -39,9 +36,9 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
 }
 
 /**
- * Returns the revision that an undo without a revision selects. The result is the highest revision of the sets with
- * another template, or zero. If the class of the current template does not exist, the template has no set, so the undo
- * selects the newest revision.
+ * Returns the revision that an undo without a revision selects. Returns the highest revision of the sets with another
+ * template, or zero. If the class of the current template does not exist, the template has no set, so an undo selects
+ * the newest revision.
  */
 export const previousRevision = ({ current, old }: Sets): number =>
   highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

@@ -6,10 +6,7 @@ import {
 } from '@mcm/api';
 import { findCondition } from '../objects/conditions.ts';
 
-/**
- * Returns true if the rollout is complete. A deployment with 0 replicas and no machines is complete
- * (docs/compatibility/rules-deployments.md §6.3).
- */
+/** A deployment with 0 replicas and no machines is complete (docs/compatibility/rules-deployments.md §6.3). */
 export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
   const replicas = deployment.spec.replicas ?? 0;
   return (

@@ -14,32 +14,23 @@ import { parseInstant } from '../values/integers.ts';
 
 /** Settings from the rollout annotations. By default, all rollout settings are off. */
 export interface RolloutSettings {
-  /** Number of canaries, which are the first machines of the new template. The value 0 disables canaries. */
+  /** The number of canaries. The value 0 disables canaries. */
   readonly canary: number;
-  /** Soak time in milliseconds. Canaries must be available for this time before the rollout continues. */
+  /** The time in milliseconds for which canaries must be available before the rollout continues. */
   readonly soakMs: number;
   /**
-   * Pause between batches in milliseconds. After a batch, the rollout continues when all machines of the new template
-   * have been available for this time.
+   * The pause between batches in milliseconds. After a batch, the rollout continues when all machines of the new
+   * template have been available for this time.
    */
   readonly pauseMs: number;
-  /**
-   * The minimum surge with which the rollout continues while the cloud has no capacity. If `minSurge` is absent, the
-   * rollout needs `maxSurge`.
-   */
+  /** The minimum surge with which the rollout continues while the cloud has no capacity (default: `maxSurge`). */
   readonly minSurge?: number | undefined;
   readonly pauseOnFailure: boolean;
-  /**
-   * `undoOnFailure` is true if the rollout returns to the last good template after a failure. If there is no last good
-   * template, the rollout pauses.
-   */
+  /** Whether the rollout returns to the last good template after a failure. Without a last good template, it pauses. */
   readonly undoOnFailure: boolean;
-  /** `canaryPodsReady` is true if a canary fails when its pods are not Ready after the soak time. */
+  /** Whether a canary fails when its pods are not Ready after the soak time. */
   readonly canaryPodsReady?: boolean | undefined;
-  /**
-   * `keepsFailedUpdates` is true if the rollout stops after a failed in-place update, and the manager does not replace
-   * the machine.
-   */
+  /** Whether the rollout stops after a failed in-place update, and the manager does not replace the machine. */
   readonly keepsFailedUpdates?: boolean | undefined;
 }
 
@@ -57,11 +48,10 @@ export const hasRolloutSettings = (rolloutSettings: RolloutSettings): boolean =>
 export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSettings): boolean =>
   pauseOnFailure || undoOnFailure;
 
-/** A limit for the size of the current set. The limit applies while the template of this set is not proven. */
+/** A limit for the size of the current set while its template is not proven. */
 export interface Gate {
-  /** The maximum number of machines in the current set. */
   readonly ceiling: number;
-  /** The time at which the set may grow further. An event can allow the growth earlier. */
+  /** The time at which the set may grow further, unless an event allows the growth earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
   /** The reason of the condition that reports the wait, if the wait needs attention. */
@@ -138,7 +128,7 @@ export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: Mach
   };
 }
 
-/** Returns the times since which machines are available, in milliseconds since 1970, the oldest first. */
+/** The times are in milliseconds since 1970, the oldest first. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -150,10 +140,9 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => formatDurationMs(Math.ceil(ms / 1000) * 1000);
 
 /**
- * Returns the limit for the size of the current set. The limit depends only on the machines of the current set, so a
- * restart does not change the limit. When an unhealthy machine recovers, its soak time starts again, so unstable
- * canaries delay the rollout.
- * @param replicas Number of machines of the current set, including machines that will be created.
+ * The limit depends only on the machines of the current set, so a restart does not change the limit. When an unhealthy
+ * machine recovers, its soak time starts again, so unstable canaries delay the rollout.
+ * @param replicas the number of machines of the current set, including machines that will be created.
  */
 export function gateOf(
   rolloutSettings: RolloutSettings,
@@ -191,15 +180,12 @@ export interface GateInput {
   readonly current: MachineSet | undefined;
   readonly machines: readonly Machine[];
   readonly old: readonly MachineSet[];
-  /** `rolling` is true if old sets have machines or replicas. */
+  /** Whether old sets have machines or replicas. */
   readonly rolling: boolean;
   readonly now: Date;
 }
 
-/**
- * Returns true if the rollout returns to the last good template. The last good template is already proven, so nothing
- * delays or pauses its rollout.
- */
+/** A rollout to the last good template is neither delayed nor paused, because this template is already proven. */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
@@ -216,7 +202,6 @@ const isRollout = ({ deployment, old, rolling }: GateInput): boolean =>
   rolling ||
   old.some(({ metadata }) => metadata.name === deployment.metadata.annotations?.[Annotations.RolloutLastGood]);
 
-/** Returns true if the canaries of a rollout have completed their soak time. */
 export const hasSoaked = (input: GateInput): boolean =>
   isObserved(input) && isRollout(input) && input.rolloutSettings.canary > 0 && closedGate(input) === undefined;
 
@@ -264,14 +249,14 @@ export const failuresOf = (current: readonly Machine[], old: readonly Machine[])
 ];
 
 /**
- * The reason of an automatic pause. The note lists the failed machines, so that these failures do not pause the rollout
- * a second time.
+ * The note of an automatic pause lists the failed machines, so that these failures do not pause the rollout a second
+ * time.
  */
 export interface AutomaticPause {
-  /** Value of the annotation with the note: the failed machines as `name~uid`. */
+  /** The annotation with the failed machines as `name~uid`. */
   readonly note: string;
   readonly message: string;
-  /** The revision to which the rollout returns. If `undoTo` is undefined, the rollout is paused instead. */
+  /** The revision to which the rollout returns, or undefined if the rollout is paused instead. */
   readonly undoTo?: number;
 }
 
@@ -298,7 +283,7 @@ export const notedNames = (note: string): string =>
 
 /**
  * Returns the automatic pause for new failures, which have not paused the rollout before.
- * @param undoTo The revision of the last good template, if the rollout returns to it
+ * @param undoTo the revision of the last good template, if the rollout returns to it
  */
 export function pauseOn(
   deployment: MachineDeployment,

@@ -8,8 +8,8 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 /**
  * Returns the value of `machine-template-hash` for a template, as decimal text. Any stable hash is compatible with the
  * original: the hash is only used in names of sets, and {@link sameTemplate} compares templates.
- * @param collisionCount The value of `status.collisionCount`. The count changes the hash if another template already
- *   uses the name.
+ * @param collisionCount the value of `status.collisionCount`, which changes the hash if another template already uses
+ * the name.
  */
 export function templateHash(template: MachineTemplateSpec, collisionCount: number | undefined): string {
   let hash = fnv1a(canonicalJson(withoutHashLabel(template)));

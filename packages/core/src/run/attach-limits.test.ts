@@ -62,7 +62,7 @@ const leaving = async (rig: Rig): Promise<string[]> =>
     .filter(({ metadata }) => metadata.deletionTimestamp)
     .map(({ metadata }) => metadata.name);
 
-/** Ends a pod, so that its volume is detached and immediately attached to the second node. */
+/** The volume of an ended pod is detached and immediately attached to the second node. */
 async function moved(rig: Rig, name: string): Promise<void> {
   await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
   await rig.clock.advance(1_000);
@@ -99,10 +99,7 @@ test('without permission to read CSINodes the drain has no limits', async () => 
   expect(await leaving(rig)).toEqual(['db-1', 'db-2']);
 });
 
-/**
- * Moves all volumes until none is left. Returns the maximum number of volumes that moved at the same time, and the
- * number of rounds.
- */
+/** Returns the maximum number of volumes that moved at the same time, and the number of rounds. */
 async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly rounds: number }> {
   let most = 0;
   for (let rounds = 0; rounds < 60; rounds++) {

@@ -54,7 +54,7 @@ const ofClass = (name: string): Partial<Machine['spec']> => ({ class: { kind: 'M
 interface Row {
   readonly what: string;
   readonly options?: Partial<RigOptions>;
-  /** Creates the class and its Secret. Returns the spec of the machine with invalid input. */
+  /** Creates the class and its Secret, and returns the spec of the machine with invalid input. */
   readonly prepare: (rig: Rig) => Promise<Partial<Machine['spec']>>;
   readonly says: RegExp;
   readonly mend: (rig: Rig) => Promise<unknown>;

@@ -154,7 +154,6 @@ test('an unreachable machine names the limit of replacements', async () => {
   await rig.until(isBudget, HOUR);
 });
 
-/** Starts a reconcile of the machine. */
 async function touch(rig: Rig, name: string): Promise<void> {
   const body = { metadata: { annotations: { example: 'changed' } } };
   await rig.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });

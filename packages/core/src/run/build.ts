@@ -13,12 +13,11 @@ import { startOverAfterRestore, watchCaches } from './watches.ts';
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /** Informers that the start does not wait for, because only some machines need their objects. */
+  /** The start does not wait for these informers, because only some machines need their objects. */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
-  /** Returns true if the controller could not reach an API server for too long, so that it checks no health. */
+  /** Whether the controller could not reach an API server for too long, so that it checks no health. */
   readonly frozen: () => boolean;
-  /** Returns the number of suspected orphans that the last search found. */
   readonly suspects: () => SuspectCounts;
   readonly shortages: () => Iterable<OfferingShortage>;
   /**
@@ -26,16 +25,14 @@ export interface MachineController {
    * machine changes often.
    */
   readonly rechecks: () => Rechecks;
-  /**
-   * Returns the number of labels and annotations of Nodes that mcm does not apply, because another client owns them.
-   */
+  /** Returns the number of Node labels and annotations that mcm does not apply, because another client owns them. */
   readonly yields: () => number;
   run(signal: AbortSignal): Promise<void>;
-  /** Runs only the controllers. The caller runs the informers. */
+  /** The caller runs the informers. */
   runControllers(signal: AbortSignal): Promise<void>;
-  /** Returns true if the controller is idle: no key and no driver call is in progress or due within `withinMs`. */
+  /** Whether no key and no driver call is in progress or due within `withinMs`. */
   idle(withinMs?: number): boolean;
-  /** Returns true if the controller is idle, all machines run, and no Node is being drained. */
+  /** Whether the controller is idle, all machines run, and no Node is being drained. */
   quiet(): boolean;
 }
 

@@ -21,8 +21,7 @@ import { NAMESPACE, Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
 /**
- * After the move of a control plane, copies of the same Machines can exist in two control clusters with one target
- * cluster.
+ * After the move of a control plane, two control clusters with one target cluster can contain copies of the Machines.
  */
 
 const cleanUp: (() => Promise<unknown>)[] = [];
@@ -75,7 +74,7 @@ async function stage() {
   };
 }
 
-/** A connection to the target cluster. A test can interrupt the connection, or make it refuse one kind. */
+/** A test can interrupt the connection to the target cluster, or make it refuse one kind. */
 function way() {
   const state = { cut: false, refuses: undefined as string | undefined };
   const wrap =

@@ -13,15 +13,15 @@ import {
   runElected,
 } from '@mcm/kube';
 
-/** Namespace of the Lease in a target cluster. Bootstrap tokens are in the same namespace. */
+/** The namespace of the Lease in a target cluster, and of the bootstrap tokens. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/** Returns the name of the Lease whose holder is the control cluster that may manage the machines of the namespace. */
+/** The holder of this Lease is the control cluster that may manage the machines of the namespace. */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
 /**
- * Durations of the Lease in the target cluster. An election in a control cluster has shorter durations, because the
- * holder in the target cluster changes only when a whole control plane is moved.
+ * The durations are longer than in a control cluster, because the holder changes only when a whole control plane is
+ * moved.
  */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
@@ -31,7 +31,7 @@ export interface ControlClusterOptions {
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
   /**
-   * Client of the cluster with the nodes, or undefined if this cluster is also the control cluster. In the latter case,
+   * The client of the target cluster, or undefined if the target cluster is also the control cluster. With one cluster,
    * no Lease in the target cluster is needed.
    */
   readonly target: KubeClient | undefined;
@@ -47,9 +47,9 @@ const isForbidden = (error: unknown): boolean => error instanceof KubeError && e
 
 /**
  * Ensures that only one control cluster manages the machines of a namespace in a target cluster. After the move of a
- * control plane, copies of its Machines stay in the old control cluster. A controller that finds these copies must not
- * delete the VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue.
- * The holder is the control cluster, so processes of the same control cluster do not wait for each other.
+ * control plane, copies of its Machines stay in the old control cluster. A controller with such copies must not delete
+ * the VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue. The
+ * holder is the control cluster, so processes of the same control cluster do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -78,7 +78,6 @@ export class ControlCluster {
   };
 
   /**
-   * Runs `work` while no other control cluster manages the target cluster.
    * @throws Error when the Lease in the target cluster is lost, to another control cluster or because of an outage
    */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
@@ -118,10 +117,7 @@ export class ControlCluster {
     return (await this.#untilReported(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
-  /**
-   * Repeats `ask` until it succeeds. Without permission, the result is undefined, and mcm assumes that no other control
-   * cluster exists.
-   */
+  /** Without permission for `ask`, the result is undefined, and mcm assumes that no other control cluster exists. */
   async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {
@@ -142,7 +138,6 @@ export class ControlCluster {
   }
 }
 
-/** Reports each text only once. */
 function once(say: (text: string) => void): (text: string) => void {
   let last: string | undefined;
   return (text) => {

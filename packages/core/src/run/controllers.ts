@@ -82,9 +82,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
   };
 }
 
-/**
- * Returns the caller of hook webhooks. In observe mode, mcm calls no webhooks, because the active process calls them.
- */
+/** In observe mode, only the active process calls webhooks. */
 function hooksOf(
   { hookWebhooks, observe, control, interruptions, fence, clock, random, log, recorder, queueMetrics }: Settings,
   { caches, invoker }: Parts,

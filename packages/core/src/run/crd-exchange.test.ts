@@ -16,8 +16,8 @@ const definitions: ResourceDefinition<KubeObject & { spec: object }> = {
 };
 
 /**
- * Simulates deleted CRDs while no watch is open. With an open watch, the controller would treat the deletions of the
- * Machines as requests of a user.
+ * Deletes the CRDs while no watch is open. With an open watch, the controller would treat the deletions of the Machines
+ * as requests of a user.
  */
 async function started(count: number) {
   let isAway = false;
@@ -40,7 +40,7 @@ async function started(count: number) {
   return { rig, names, away };
 }
 
-/** Deletes a CRD like a user who removes the finalizers of the Machines. */
+/** A user removes the finalizers of the Machines and deletes the CRD. */
 async function deleteCrd(rig: Rig, names: readonly string[]): Promise<void> {
   await rig.admin.resource(definitions).delete(CRD);
   for (const name of names) {

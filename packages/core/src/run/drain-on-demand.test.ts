@@ -27,14 +27,14 @@ async function started(wrap?: (transport: Transport) => Transport): Promise<{ ri
   return { rig, requests };
 }
 
-/** The kinds that the controller lists or watches for drains. */
+/** The controller lists or watches these kinds for drains. */
 const asked = (requests: readonly RequestLogEntry[], verb: string): readonly string[] =>
   [...new Set(requests.filter((e) => e.userAgent?.includes(USER_AGENT) && e.verb === verb).map((e) => e.resource))]
     .filter((resource) => DRAIN_KINDS.includes(resource ?? ''))
     .map(String)
     .sort();
 
-/** Lists of pods by the controller wait until `answer` is called. */
+/** The controller's lists of pods wait until `answer` is called. */
 function heldLists() {
   const held = Promise.withResolvers<void>();
   const wrap =

@@ -34,7 +34,7 @@ async function started(options: StartOptions = {}): Promise<{ rig: Rig; requests
   return { rig, requests };
 }
 
-/** A budget with the status that the disruption controller would write. */
+/** The budget has the status that the disruption controller would write. */
 async function budget(rig: Rig, allowed: number): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -55,7 +55,7 @@ const podsOf = async (rig: Rig): Promise<readonly Pod[]> => (await rig.admin.res
 const isLeaving = async (rig: Rig, name: string): Promise<boolean> =>
   (await podsOf(rig)).find(({ metadata }) => metadata.name === name)?.metadata.deletionTimestamp !== undefined;
 
-/** Ends the pods that are being deleted, like a kubelet. */
+/** Pods that are being deleted end, as with a kubelet. */
 async function endPods(rig: Rig): Promise<void> {
   for (const { metadata } of await podsOf(rig)) {
     if (metadata.deletionTimestamp)
@@ -85,7 +85,6 @@ async function respond(rig: Rig, name: string, responder: string, message = ''):
   await client.patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** Reports that no responder evicts the pod. */
 const fail = (rig: Rig, name: string) =>
   rig.admin.resource(evictions, NAMESPACE).patch(
     name,
@@ -232,7 +231,7 @@ test('if an Eviction fails, the drain evicts the pod', async () => {
   expect(direct(requests)).toEqual(['a']);
 });
 
-/** Makes the machine a preserved Failed machine, whose Node is drained. */
+/** The machine is a preserved Failed machine, whose Node is drained. */
 async function preserve(rig: Rig): Promise<void> {
   // The Node responds, so the drain is not forced.
   const lastTransitionTime = '2026-01-01T00:00:00Z';

@@ -13,7 +13,7 @@ const UNREACHABLE = [
   { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: 'no word from it' },
 ] as const;
 
-/** Returns a console output with the whole user data, as some images print it. */
+/** Some images print the whole user data on the console. */
 const careless = (vm: FakeVm): string =>
   `Booting ${vm.machineName}\n${vm.userData}\n${Buffer.from(vm.userData).toString('base64')}\npanic: no root device\n`;
 

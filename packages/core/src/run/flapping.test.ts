@@ -51,7 +51,7 @@ async function startTwo() {
   return { clock, first, second, silence };
 }
 
-/** The test counts writes by the resource version, because each write increments it. */
+/** Each write increments the resource version, so the test counts writes by it. */
 async function countWrites(rig: Rig): Promise<() => Promise<number>> {
   const version = async () => Number((await rig.machine('m'))?.metadata.resourceVersion);
   const before = await version();

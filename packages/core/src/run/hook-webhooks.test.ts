@@ -11,7 +11,7 @@ const SECOND = 1_000;
 const MINUTE = 60_000;
 const KEY = `before-drain.${Annotations.HookSuffix}/save`;
 
-/** The responses of a webhook to its calls, in order. The webhook repeats the last response. */
+/** The webhook repeats its last response. */
 type Script = readonly (string | number | 'hangs')[];
 
 interface Called {

@@ -35,7 +35,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** A connection to the server. A test can interrupt the requests that `only` selects. */
+/** A test can interrupt the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -200,8 +200,8 @@ test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its ow
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
-  // The Node came from a VM whose `create` call got no answer. The VM without an answer joined and was deleted. The
-  // kubelet of the second VM uses the Node of the deleted VM.
+  // A `create` call without an answer created the VM of this Node. This VM joined and was deleted. The kubelet of the
+  // second VM uses the Node of the deleted VM.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
@@ -258,7 +258,7 @@ test('a machine whose provider ID was edited before it joined keeps its Node: th
   expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([controllerIdOf(own.providerId)]);
 });
 
-/** A connection through which no Node is visible: the list is empty, and the watch sends no events. */
+/** Through this connection, no Node is visible: the list is empty, and the watch sends no events. */
 function blindToNodes() {
   let blind = false;
   const wrap =
@@ -369,7 +369,7 @@ test('volumes of an unreachable node are detached when its VM is gone, not after
   });
   await rig.createPod('db', 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
   const attached = async (): Promise<boolean> => (await admin.resource(volumeAttachments).list()).items.length > 0;
-  // The kubelet has stopped. The pod does not end, so its volume stays in use in the status of the Node.
+  // The kubelet has stopped, so the pod does not end, and its volume stays in use in the status of the Node.
   const body = { status: { volumesInUse: ['kubernetes.io/csi/local.csi^vol-1'] } };
   await admin.resource(nodes).patch('m-0', { type: 'merge', body }, { subresource: 'status' });
   await rig.conditions('m-0', [{ type: 'Ready', status: 'Unknown', lastTransitionTime: clock.now().toISOString() }]);

@@ -39,7 +39,7 @@ const records = async (rig: Rig): Promise<readonly string[]> =>
 
 const vmsOf = (rig: Rig): readonly string[] => rig.cloud.vms.map(({ machineName }) => machineName);
 
-/** The kubelet reports these conditions of the machine until the machine is Failed. */
+/** The kubelet reports these conditions until the machine is Failed. */
 async function ill(rig: Rig, name: string, conditions: readonly object[] = ILL): Promise<void> {
   await rig.createMachine(name);
   await rig.until(async () => (await rig.phase(name)) === 'Running');
@@ -147,7 +147,7 @@ test('the VM of a healthy machine is deleted, and any VM without the setting', a
   expect(vmsOf(other)).toEqual([]);
 });
 
-/** The process stops immediately after it wrote the record, so the response is lost. */
+/** The process stops immediately after the write of the record, so the response is lost. */
 test('after a crash between record and status, the next process continues with one record and one VM', async () => {
   let kill: (() => void) | undefined;
   const wrap =

@@ -7,10 +7,7 @@ import { NAMESPACE, type Rig } from './testing/rig.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/**
- * The backup contains ten old machines, but not the machines in `names`. No controller runs during the restore of the
- * backup.
- */
+/** No controller runs during the restore of a backup with ten old machines, but without the machines in `names`. */
 async function restored(names: readonly string[], elects = true): Promise<Rig> {
   const { rig, plane } = await staged({ elects });
   await running(rig, ...Array.from({ length: 10 }, (_, index) => `old-${index}`));
@@ -41,7 +38,7 @@ const reported = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/** Removes the Machine object while its VM and its Node exist. */
+/** Removes the Machine object, but not its VM and its Node. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });

@@ -297,7 +297,7 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   expect(r.cloud.vms).toEqual([]);
 });
 
-/** Blocks the first call of a driver method until the test releases the call, even if its signal aborts. */
+/** Blocks the first call of a driver method until the test releases it, even if its signal aborts. */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();

@@ -26,7 +26,7 @@ type Parts = BinaryParts<typeof flags, object, object>;
 
 /**
  * Runs a binary that ends by itself.
- * @param given Arguments and environment
+ * @param given arguments and environment
  */
 async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const printed: string[] = [];
@@ -45,7 +45,7 @@ async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<s
   return { code, printed: printed.join('\n'), errors };
 }
 
-/** A driver configuration that always fails. The error of the driver contains the effective endpoint. */
+/** The driver configuration always fails, and its error contains the effective endpoint. */
 const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
   provider: {
     flags,

@@ -56,14 +56,12 @@ import {
 import { hasReplicas } from './has-replicas.ts';
 
 /**
- * Name of the Lease and of the event source. The original uses the same name, so both programs never run at the same
- * time.
+ * The name of the Lease and of the event source, as in the original, so that both programs never run at the same time.
  */
 const NAME = 'machine-controller';
 
 const CONTROLLERS = ['machine', 'secret', 'machineclass', 'machinesafetyorphanvms', 'machinesafetyapiserver'];
 
-/** A secure source of random numbers. */
 const secretRandom: Random = { next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48 };
 
 const NEEDED_KINDS: ReadonlySet<string> = new Set(['Machine', 'MachineClass']);
@@ -74,8 +72,8 @@ type MachineFlags = typeof machineFlags;
 export interface ConfiguredDriver<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /**
-   * Endpoints of the cloud that differ from the default, by the name of their setting. The log lists these endpoints
-   * once at the start.
+   * Endpoints of the cloud that differ from the default, by the name of their setting. The log lists them once at the
+   * start.
    */
   readonly endpoints?: Readonly<Record<string, string>>;
   /** Settings that are valid but probably wrong, one sentence each. The log lists these settings once at the start. */
@@ -90,7 +88,7 @@ export interface ProviderSettings<F extends Flags, Spec, Credentials> {
    */
   readonly flags: F;
   /**
-   * Configures the driver. `configure` is called once at the start, before any connection.
+   * Configures the driver. Called once at the start, before any connection.
    * @throws ConfigError with the invalid setting and a hint. The process prints the error as its last line and exits.
    */
   configure(flags: FlagValues<F>): ConfiguredDriver<Spec, Credentials> | Promise<ConfiguredDriver<Spec, Credentials>>;
@@ -101,7 +99,7 @@ export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
-  /** The path in `NODE_EXTRA_CA_CERTS`. Node.js ignores a file of certificate authorities that it cannot read. */
+  /** Node.js ignores a file in `NODE_EXTRA_CA_CERTS` that it cannot read. */
   readonly authorities?: string | undefined;
 }
 
@@ -179,7 +177,6 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
 }
 
 /**
- * Registers the metrics of the machine controller.
  * @returns the observer for the stages of machines
  */
 function stagesOf(
@@ -202,10 +199,7 @@ function stagesOf(
   });
 }
 
-/**
- * Returns a warning if Node.js cannot use the file with certificate authorities, because connections to the cloud would
- * fail.
- */
+/** Connections to the cloud fail if Node.js cannot use the file with certificate authorities. */
 async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
   if (!file) return [];
   const fault = await readFile(file, 'utf8').then(
@@ -322,7 +316,7 @@ function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, p
 /** Maximum number of connections of a process to its cloud. */
 const CONNECTIONS = 64;
 
-/** Returns the driver context of a process. Only the `main` of a provider calls this function. */
+/** Only the `main` of a provider calls this function. */
 export const processContext = (): DriverContext => ({
   clock: realClock,
   random: secretRandom,
@@ -331,8 +325,8 @@ export const processContext = (): DriverContext => ({
 });
 
 /**
- * Logs unhandled promise rejections in driver code. The process continues, because its end would affect the machines of
- * all classes. The error may contain secrets, so the log contains only its type.
+ * Unhandled promise rejections in driver code are logged. The process continues, because its end would affect the
+ * machines of all classes. The error may contain secrets, so the log contains only its type.
  */
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
@@ -344,9 +338,7 @@ function reportStrayRejections(log: Logger): void {
 /** Settings of a provider's machine controller. */
 export interface MachineControllerSettings<F extends Flags, Spec, Credentials> {
   readonly version?: string;
-  /**
-   * Creates spans for driver calls. The default is the tracer of an OpenTelemetry SDK in the process, if there is one.
-   */
+  /** Creates spans for driver calls (default: the tracer of an OpenTelemetry SDK in the process). */
   readonly tracer?: DriverTracer;
   readonly provider?: ProviderSettings<F, Spec, Credentials>;
 }
@@ -368,8 +360,8 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exit(0);
   }
-  // Limits the memory of the process. Without this flag, the first list of 20,000 pods enlarges V8's young generation,
-  // which never shrinks again. The enlarged process uses 233 MB of memory instead of 170 MB.
+  // Without this flag, the first list of 20,000 pods enlarges V8's young generation, which never shrinks again. The
+  // process would then use 233 MB of memory instead of 170 MB.
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);
   const authorities = process.env.NODE_EXTRA_CA_CERTS;

@@ -38,7 +38,6 @@ const OPEN = crds.map((crd) => ({
 
 const BATCH = 40;
 
-/** The body of a watch response without events. */
 const openUntil = (signal: AbortSignal): ReadableStream =>
   new ReadableStream({
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),

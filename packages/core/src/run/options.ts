@@ -30,12 +30,12 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /** Client of the cluster with the nodes. If `target` is undefined, machines have no nodes. */
+  /** Client of the cluster with the nodes. Without a target, machines have no nodes. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** A secure source of random numbers, for bootstrap tokens. */
+  /** The source must be cryptographically secure, for bootstrap tokens. */
   readonly secretRandom: Random;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
@@ -43,28 +43,26 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly runtime?: Partial<InformerRuntime>;
   readonly defaults?: MachineDefaults;
-  /** Number of keys that each controller reconciles at the same time. The default is 50. */
+  /** Number of keys that each controller reconciles at the same time. */
   readonly concurrency?: number;
-  /** Number of keys that a controller reconciles at the same time, by the name of the controller. */
+  /** The number of keys that a controller reconciles at the same time, by the name of the controller (default: 50). */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   /**
-   * `observe` is set in observe mode. In observe mode, the controller changes nothing in the cloud and creates no
-   * token. `observe` records the changes that the controller would make in the cloud.
+   * In observe mode, the controller changes nothing in the cloud, creates no token, and `observe` records the changes
+   * that it would make.
    */
   readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
-  /** Clients for probes of the API servers, so that other requests do not delay the probes. */
+  /** These clients probe the API servers, so that other requests do not delay the probes. */
   readonly probes?: Probes;
-  /** Number of pods with volumes of one node that may move at the same time. The default is 1. */
+  /** The number of pods with volumes of one node that may move at the same time. The default is 1. */
   readonly volumeWindow?: number;
-  /**
-   * `evictionRequests` is true if drains use EvictionRequests when the target cluster serves them. The default is true.
-   */
+  /** Whether drains use EvictionRequests when the target cluster serves them. The default is true. */
   readonly evictionRequests?: boolean;
-  /** Maximum number of evidence records for a class. The default is 10, and the value 0 stores no evidence. */
+  /** The maximum number of evidence records for a class (default: 10). The value 0 stores no evidence. */
   readonly evidencePerClass?: number;
   /** Limits for VMs that are kept after their failed machines are deleted. By default, no VM is kept. */
   readonly keptVms?: KeptVmOptions;
@@ -72,31 +70,28 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
   readonly observeWait?: ObserveWait;
-  /**
-   * Returns the control cluster of this process, see `OWNER_TAG`. If this function is absent, VMs get no tag of a
-   * control cluster.
-   */
+  /** Returns the control cluster of this process, see `OWNER_TAG`. By default, VMs get no tag of a control cluster. */
   readonly owner?: (() => string | undefined) | undefined;
   /**
-   * The fence that is checked before each call that changes the cloud. If no other process can be the leader, `fence`
-   * is undefined.
+   * The fence that is checked before each call that changes the cloud, or undefined if no other process can be the
+   * leader.
    */
   readonly fence?: Fence | undefined;
-  /** Returns the state of the other clusters in the region of this cluster, for a fleet. */
+  /** Returns the state of the other clusters of a fleet in the region of this cluster. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /** The rate limits that the machine controllers of all clusters in a fleet share. */
   readonly rates?: AccountRates | undefined;
   /** True if the caches of pods, budgets and volumes are open only while a Node is drained. The default is false. */
   readonly onDemand?: boolean | undefined;
   /**
-   * `siblingCredentials` is true if a VM can be deleted with the credentials of another class when the cloud refuses
-   * the credentials of its own class. The default is true.
+   * Whether a VM can be deleted with the credentials of another class when the cloud refuses those of its own class
+   * (default: true).
    */
   readonly siblingCredentials?: boolean;
   readonly journal?: Journal | undefined;
-  /** `readyCondition` is true if a machine without a Node gets the condition `Ready`. The default is false. */
+  /** Whether a machine without a Node gets the condition `Ready`. The default is false. */
   readonly readyCondition?: boolean;
-  /** True if machines get `status.blockedBy`. The default is false. */
+  /** Whether machines get `status.blockedBy` (default: false). */
   readonly blockedBy?: boolean;
   /** True if the states of VMs are recorded while a circuit breaker is open. The default is false. */
   readonly recordVmStates?: boolean;
@@ -105,13 +100,10 @@ export interface MachineControllerOptions<Spec, Credentials> {
    * outcome of each notice.
    */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
-  /** The configuration of the webhooks that hooks call. */
   readonly hookWebhooks?: HookWebhooks | undefined;
   readonly tracer?: DriverTracer | undefined;
-  /**
-   * Returns the ID of the trace of a machine. If this function is present, log messages about machines contain the ID.
-   */
+  /** Returns the trace ID of a machine for log messages. */
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Receives the state of each drain, from which the spans of its pods are created. */
+  /** Receives the state of each drain, for the spans of its pods. */
   readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
 }

@@ -16,10 +16,7 @@ const reported = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/**
- * Creates a machine with a pod, then removes the Machine object. The VM and the Ready Node of the abandoned machine
- * exist.
- */
+/** Removes the Machine object of a machine with a pod, but not its VM and its Ready Node. */
 async function abandoned(options: StartOptions = {}): Promise<Rig> {
   const rig = await started(options);
   await rig.createMachine('m-0');
@@ -146,7 +143,7 @@ test('with --orphan-policy=report, mcm neither drains nor deletes an orphan', as
   expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
 });
 
-/** Watches of a kind send no events on this connection. On request, the first list is also empty. */
+/** Watches of a kind send no events on this connection, and on request the first list is empty. */
 function silencing(path: string, options: { readonly emptyFirst: boolean }) {
   let silent = false;
   let lists = 0;

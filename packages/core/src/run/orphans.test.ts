@@ -14,10 +14,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
-/**
- * Creates machines that were Running, then removes the Machine objects and deletes their VMs. The Nodes of the
- * machines remain without a kubelet.
- */
+/** Removes the objects and the VMs of Running machines, so that their Nodes remain without a kubelet. */
 async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
   for (const name of names) await rig.createMachine(name);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
@@ -146,8 +143,8 @@ async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<R
 }
 
 /**
- * The cache without a watch lists the machines again after a short time. Each test creates its machine shortly before the
- * deletion, so the cache does not contain the machine.
+ * The cache without a watch lists the machines again after a short time. The machine is created shortly before the
+ * deletion, so the cache does not contain it.
  */
 const SHORTLY_MS = 2_000;
 
@@ -166,8 +163,8 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 });
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
-  // The state after a crash of another replica: a VM, and a machine with the ID of this VM. The watch of this process
-  // does not report the machine.
+  // Another replica crashed after it created a VM and a machine with the ID of this VM. This process's watch does not
+  // report the machine.
   const story = async () => {
     const rig = await deafAfterRestart(async () => undefined);
     const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());

@@ -26,7 +26,7 @@ import type { MachineControllerOptions } from './options.ts';
 
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/** Starts a reconcile of keys. The shared components get functions, because they are created before the controllers. */
+/** The shared components get functions, because they are created before the controllers. */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;
@@ -53,13 +53,12 @@ export interface Parts {
   readonly blockedBy: BlockedByField;
   readonly evictions: EvictionApi;
   readonly inherited: InheritedMachines;
-  /** The watcher of interruptions, or undefined if mcm does not react to interruptions. */
+  /** `interruptions` is undefined if mcm does not react to interruptions. */
   readonly interruptions: InterruptionWatcher | undefined;
   readonly wakes: Wakes;
   readonly wake: Wake;
 }
 
-/** Creates the components of a controller without starting them. */
 export function createParts<Spec, Credentials>(
   options: MachineControllerOptions<Spec, Credentials>,
   caches: Caches,

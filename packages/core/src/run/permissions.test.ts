@@ -7,7 +7,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Runs the controller with exactly the roles of its container in the installation. */
+/** The controller has exactly the roles of its container in the installation. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -26,7 +26,7 @@ const manifest = ['rbac', 'target-rbac']
   .map((document): Document => document.toJS())
   .filter(({ metadata: { name } }) => !name.startsWith('machine-controller-manager'));
 
-/** Permissions as `namespace group/resource verb`, with `*` as the namespace of a ClusterRole. */
+/** A permission is `namespace group/resource verb`, with `*` as the namespace of a ClusterRole. */
 const allowed = new Set(
   manifest.flatMap(({ metadata: { namespace = '*' }, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -39,7 +39,7 @@ const allowed = new Set(
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 
-/** Returns the permission that a request needs, or undefined if the request is not for a resource. */
+/** Returns undefined if the request is not for a resource. */
 function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
   const [plain = '', query = ''] = path.split('?');
   const parts =

@@ -6,7 +6,7 @@ import { startRig } from './testing/start.ts';
 
 /**
  * Another client writes after the decision of the controller and before its request arrives. Each request has the
- * version or the UID from the decision as a precondition, so the API server refuses the request.
+ * version or the UID from the decision as a precondition, so the API server refuses it.
  */
 
 const MINUTE = 60_000;
@@ -20,7 +20,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** Runs `act` once, before the first matching request reaches the server. */
+/** The first matching request waits for `act`. */
 function racing(matches: (request: Seen) => boolean, act: () => Promise<unknown>) {
   let raced = false;
   const wrap =
@@ -48,7 +48,7 @@ const deletes =
 
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
-/** The VM is deleted too, so that the new machine with the same name cannot adopt it. */
+/** The VM is deleted too, so that the new machine with an equal name cannot adopt it. */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
@@ -118,7 +118,7 @@ test.each(KEPT)(
   },
 );
 
-/** No VM joins by itself, because two machines of one name would register the same Node. */
+/** No VM joins by itself, because two machines with one name would register one Node. */
 const NO_MACHINE_JOINS = { joinAfterMs: undefined } as const;
 
 test('the VM of a machine is not recorded on another machine that took its name', async () => {
@@ -149,7 +149,6 @@ test('a machine that took the name of a machine whose Node was deleted is not de
   expect(second?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-/** Creates a Node whose machine was removed and whose VM was deleted. */
 async function leaveNode(rig: Rig, name: string): Promise<void> {
   await rig.admin.resource(nodes).create({
     metadata: {

@@ -16,7 +16,7 @@ import { parseAllDocuments } from 'yaml';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Runs the controller with the roles of its installation, without one rule. The control plane enforces RBAC. */
+/** The controller has the roles of its installation without one rule, and the control plane enforces RBAC. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -31,7 +31,6 @@ const RULES = ['rbac', 'target-rbac']
   .flatMap(({ rules = [] }) => rules)
   .map(({ apiGroups, resources, verbs }): Rule => ({ apiGroups, resources, verbs }));
 
-/** The roles without the verbs list and watch for one resource. */
 const less = (missing: string | undefined): readonly Rule[] =>
   RULES.flatMap(({ apiGroups, resources, verbs }) =>
     resources.map((resource) => ({
@@ -134,14 +133,14 @@ const VOLUMES = { made: RUNS, plain: 'gone', full: 'waits' } as const;
 const DRAINS = { made: RUNS, plain: 'gone', full: 'gone' } as const;
 
 interface Row {
-  /** Pattern of the state of a machine that is created while the permission is missing. */
+  /** The expected state of a machine that is created while the permission is missing. */
   readonly made: RegExp;
   /**
-   * Pattern of the state of a deleted machine whose pod has no volume. `waits` means that the machine waits for
+   * The expected state of a deleted machine whose pod has no volume. `waits` means that the machine waits for
    * permissions.
    */
   readonly plain: RegExp | 'gone' | 'waits';
-  /** Pattern of the state of a deleted machine whose pod has a volume. */
+  /** The expected state of a deleted machine whose pod has a volume. */
   readonly full: RegExp | 'gone' | 'waits';
 }
 

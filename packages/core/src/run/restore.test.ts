@@ -159,10 +159,7 @@ const refer = (rig: Rig, name: string): Promise<MachineClass> => {
   return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/**
- * Writes unrelated objects until the version of the server is higher than before the restore. The higher version proves
- * that the server was restored.
- */
+/** A version that is higher than before the restore proves that the server was restored. */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
   await rig.clock.settle();
@@ -206,8 +203,8 @@ test('a restore that brings the last finalizer back before the watch reports the
 });
 
 /**
- * The backup contains machine m-0 before its VM was created. `act` is called when the machine is Running, before the
- * restore.
+ * The backup contains machine m-0 before its VM was created. `act` is called before the restore, when the machine is
+ * Running.
  */
 async function restoredToBirth(act: (rig: Rig) => void): Promise<Rig> {
   const backups: StoreSnapshot[] = [];
@@ -241,9 +238,7 @@ test('what a process remembers of a VM from before a restore is not written to i
   expect(rig.cloud.made).toHaveLength(2);
 });
 
-/**
- * The server is restored while the call that creates a VM is in progress. In the restored state, a machine is deleted.
- */
+/** In the restored state, a machine is deleted while the call that creates its VM is in progress. */
 async function restoredInCreation(act: (rig: Rig) => Promise<unknown>): Promise<Rig> {
   let stage: RestorableStage | undefined;
   let backup: StoreSnapshot | undefined;

@@ -14,7 +14,7 @@ async function started(names: readonly string[], options: Partial<RigOptions> = 
   return rig;
 }
 
-/** Counts the writes of Nodes by the controller, and refuses these writes on request. */
+/** Counts the controller's writes of Nodes, and refuses them on request. */
 function nodeWrites() {
   const state = { refused: false, count: 0 };
   const wrap =

@@ -1,10 +1,7 @@
 import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/**
- * Matches link-local addresses and the names of metadata servers. Metadata servers use plain http, and no router
- * forwards link-local addresses.
- */
+/** Metadata servers use plain http, and no router forwards link-local addresses. */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
 /** Environment variables by name, as in `process.env`. */
@@ -13,36 +10,36 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** Creates a flag for the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** Creates a flag that is true or false. If the flag is absent, an environment variable is used. */
+/** If the flag is absent, an environment variable is used. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
   shown: '',
 });
 
-/** The flag `--allow-plain-http`, with which every provider may send credentials over plain http. */
+/** With `--allow-plain-http`, every provider may send credentials over plain http. */
 export const plainHttpFlag = {
   'allow-plain-http': switchFlag(
     'allow plain http to cloud endpoints on other hosts; the variable MCM_ALLOW_PLAIN_HTTP=true has the same effect',
   ),
 } as const;
 
-/** An effective setting: its source, such as `--ec2-endpoint` or `AWS_ENDPOINT_URL`, and its value. */
+/** The source of a setting, such as `--ec2-endpoint` or `AWS_ENDPOINT_URL`, and its value. */
 export interface GivenSetting<T> {
   readonly name: string;
   readonly value: T;
 }
 
 /**
- * Settings of a cloud. Flags take precedence over environment variables. If several environment variables are set, the
- * first variable in the list is used. An empty value counts as absent. All methods of `Settings` throw `ConfigError`
- * with the setting and a hint. Values that may contain credentials are not printed.
+ * Flags take precedence over environment variables. If several environment variables are set, the first variable in the
+ * list is used. An empty value counts as absent. All methods of `Settings` throw `ConfigError` with the setting and a
+ * hint. Values that may contain credentials are not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
   readonly #variables: Variables;
 
-  /** @param flags Values by the names of the flags without dashes. */
+  /** @param flags values by the names of the flags without dashes. */
   constructor(flags: Readonly<Record<string, unknown>>, variables: Variables) {
     this.#flags = flags;
     this.#variables = variables;
@@ -71,15 +68,15 @@ export class SettingSources {
   /**
    * Returns the endpoint of a service. The driver sends credentials and user data to the endpoint, so plain http needs
    * a loopback address, `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
-   * @param paths Paths that the endpoint may have. If `paths` is absent, any path is allowed. An endpoint without a
-   *   path is always allowed.
+   * @param paths The paths that the endpoint may have (default: any path). An endpoint without a path is always
+   * allowed.
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /** Returns the endpoint of a metadata server. Plain http is also allowed for link-local addresses. */
+  /** Plain http is allowed for link-local addresses of metadata servers too. */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;

@@ -8,10 +8,10 @@ import { Rig } from './testing/rig.ts';
 const MINUTE = 60_000;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 
-/** Machines that joined after the backup, as many as a circuit breaker needs to open. */
+/** As many machines joined after the backup as a circuit breaker needs to open. */
 const LOST = ['n-1', 'n-2', 'n-3'];
 
-/** Restores a backup that contains Node n-0, but not the Nodes of the other machines. */
+/** The backup contains Node n-0, but not the Nodes of the other machines. */
 async function restored(names: readonly string[]) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false, eventTtlMs: 0 });

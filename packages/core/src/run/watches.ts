@@ -4,7 +4,7 @@ import type { Controllers } from './controllers.ts';
 import type { Parts } from './parts.ts';
 import { classMatters, classOfMachine, isNewOrGoes, releases, secretsOfClass } from './relevance.ts';
 
-/** Registers the watches of all caches, which start the necessary reconciles after each change. */
+/** After each change, the watches start the necessary reconciles. */
 export function watchCaches(controllers: Controllers, parts: Parts): void {
   watchMachines(controllers, parts);
   const { caches } = parts;
@@ -53,9 +53,7 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
   machine.watch(caches.target.volumes, () => [], all);
 }
 
-/**
- * Forgets all data about objects after the API server was restored to an older state, because the data may be wrong.
- */
+/** After the API server was restored to an older state, data about objects may be wrong, so it is forgotten. */
 export function startOverAfterRestore({ machine }: Controllers, { caches, inherited, calls, memories }: Parts): void {
   caches.machines.onDoubt(() => {
     if (caches.machines.doubted) return;

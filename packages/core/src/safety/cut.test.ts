@@ -3,9 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from '../deployment/testing/world.ts';
 
-/**
- * A connection to an API server that a test can interrupt and restore. During an interruption, new connections fail.
- */
+/** During an interruption of the connection, new connections fail. */
 class Line {
   #cut: ((url: string) => boolean) | undefined;
   readonly #open = new Map<ReadableStreamDefaultController<Uint8Array>, string>();

@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** Delay until the next check of the cache, if a class exists on the API server but not in the cache yet. */
+/** If a class exists on the API server but not in the cache yet, the cache is checked again after this delay. */
 export const CLASS_LOOK_MS = 1_000;
 
 export class ClassLookup {
@@ -14,10 +14,7 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /**
-   * Returns true if the cache does not contain the MachineClass. The result is false for a class of another kind, and
-   * without permission to read MachineClasses.
-   */
+  /** Returns false for a class of another kind, and without permission to read MachineClasses. */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;
@@ -25,8 +22,8 @@ export class ClassLookup {
   }
 
   /**
-   * Reads the class from the server before a warning, because the cache may not contain a new class yet. A name with a
-   * slash would change the path of the request, and no class has such a name.
+   * The class is read from the server before a warning, because the cache may not contain a new class yet. A name with
+   * a slash would change the path of the request, and no class has such a name.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

@@ -6,7 +6,7 @@ import { World } from '../deployment/testing/world.ts';
 
 const UPDATE_MS = 2_000;
 
-/** Starts a manager that gets responses to its updates of MachineSets late, so that other controllers act first. */
+/** The manager gets responses to its updates of MachineSets late, so that other controllers act first. */
 async function start(replicas: number, unavailable: number, largeMs?: number): Promise<World> {
   const world = await World.start(startControlPlane, {
     birthMs: ({ spec }) => (spec.class.name === 'large' ? largeMs : 100),
@@ -30,10 +30,7 @@ const resize = (world: World, set: MachineSet | undefined, replicas: number) =>
 const runs = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
 
-/**
- * Starts a new leader after the former leader wrote a size to the set. Before the new leader started, the user changed
- * the replicas.
- */
+/** The user changed the replicas after the former leader wrote a size, and before the new leader started. */
 async function takeOver(world: World, size: number, replicas: number): Promise<number> {
   await world.stop();
   const [set] = await world.sets();
@@ -61,7 +58,6 @@ test.each([
   },
 );
 
-/** Starts a rollout, and a new leader that finds the old set without replicas. */
 async function rollOut(birthMs: number | undefined): Promise<World> {
   const world = await start(2, 0, birthMs);
   await world.changeClass('large');

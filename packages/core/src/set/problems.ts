@@ -17,10 +17,7 @@ type Problem = Extract<SetConditionChange, { type: EventReason }>;
 
 export interface SetProblems {
   readonly lacksClass: boolean;
-  /**
-   * Machines that a circuit breaker keeps. `held` is empty if the set has a deployment, because the deployment reports
-   * held machines.
-   */
+  /** The machines that a circuit breaker keeps. A deployment reports the held machines of its sets. */
   readonly held: readonly HeldMachine[];
 }
 

@@ -59,13 +59,10 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, setOf, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/**
- * Many machines become reachable at about the same time. This delay combines their changes into one reconcile of a set
- * that waits.
- */
+/** Many machines become reachable at about the same time, so this delay combines their changes into one reconcile. */
 const BREAKER_SWARM_MS = 1_000;
 
-/** Delay before the next attempt of a deletion. The deletion waits for proof that the API server was not restored. */
+/** A deletion waits for this time before it looks again for proof that the API server was not restored. */
 const PROOF_MS = 500;
 
 const BEHIND_MS = 100;
@@ -73,7 +70,7 @@ const BEHIND_MS = 100;
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 const MOST_NAMED = 20;
 
-/** State of a set between reconciles. The state is in memory only, and a new process computes it again. */
+/** The state of a set is in memory only, and a new process computes it again. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
@@ -127,10 +124,7 @@ export class SetReconciler {
     if (numbers?.unanswered.has(machine.metadata.name)) numbers.exists(machine.metadata.name);
   }
 
-  /**
-   * Forgets all state after a restore of the API server, because recent writes may be lost and deleted machines may
-   * exist again.
-   */
+  /** After a restore of the API server, recent writes may be lost and deleted machines may exist again. */
   #startOver(): void {
     for (const { pending } of this.#memory.values()) pending.clear();
     this.#memory.clear();
@@ -163,16 +157,13 @@ export class SetReconciler {
     return soonest(outcome, lookAgain);
   };
 
-  /**
-   * Returns true if the caches are at least as new as the API server: no restore has reset the server to an older
-   * state.
-   */
+  /** The caches are at least as new as the API server: no restore has reset the server to an older state. */
   #isProven(): boolean {
     const { deployments, sets, machines } = this.#context;
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** Warns about labels and conditions that stop a set. Each process warns once. */
+  /** Each process warns once about labels and conditions that stop a set. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
@@ -329,8 +320,8 @@ export class SetReconciler {
   }
 
   /**
-   * Returns true if a cordoned Node belongs to a machine of this name. The VM of the Node is being drained or kept
-   * without a machine, so a new machine must not have the name.
+   * A cordoned Node shows that its VM is being drained or kept without a machine, so a new machine must not have its
+   * name.
    */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
@@ -341,10 +332,7 @@ export class SetReconciler {
     );
   }
 
-  /**
-   * Returns the number of machines that the set may create. Replicas that the deployment is about to remove do not
-   * count as missing.
-   */
+  /** Replicas that the deployment is about to remove do not count as missing. */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;
@@ -352,10 +340,7 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /**
-   * If the cache does not contain a class, reads the class from the API server. The read prevents a wrong warning about
-   * a missing class.
-   */
+  /** Reading the class from the API server prevents a wrong warning about a missing class. */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
@@ -380,8 +365,8 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // During an automatic pause, failed machines stay until the user resumes the rollout. The write of the user then
-    // starts a reconcile.
+    // During an automatic pause, failed machines stay until the user resumes the rollout, and this write starts a
+    // reconcile.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -398,8 +383,8 @@ export class SetReconciler {
     const { uid, finalizers = [] } = set.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(set)) return done;
     const { pending } = this.#memoryOf(set);
-    // The garbage collector deletes the objects of a deleted owner. An invalid selector must not stop the deletion of
-    // the owner.
+    // The garbage collector deletes the objects of a deleted owner, so an invalid selector must not stop the deletion
+    // of the owner.
     const matches = matcherOf(set.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#machinesOf(set));
     if (owned.length === 0) {
@@ -430,7 +415,6 @@ export class SetReconciler {
   }
 }
 
-/** Returns the reasons why failed machines of the set are not replaced. */
 function blockingOf({ metadata: { uid } }: MachineSet, repairs: RepairPlan | undefined): readonly Blocking[] {
   const isMine = (machine: Machine) => controllerOf(machine)?.uid === uid;
   const held = (repairs?.held ?? []).filter(({ machine }) => isMine(machine));
@@ -438,7 +422,6 @@ function blockingOf({ metadata: { uid } }: MachineSet, repairs: RepairPlan | und
   return [...held.map(({ breaker }) => breakerBlock(breaker.scope)), ...(waits ? [budgetBlock] : [])];
 }
 
-/** The result of creating and deleting machines in one reconcile. */
 interface ReplicaResult {
   readonly failure: Failure | undefined;
   readonly lookAgain: Outcome;

@@ -8,7 +8,6 @@ import { findCondition, setSetCondition, withoutCondition } from '../objects/con
 import { type SetProblems, withProblems } from './problems.ts';
 import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
 
-/** Minimum interval between status writes that only report progress, in milliseconds. */
 const STATUS_INTERVAL_MS = 1_000;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
@@ -28,7 +27,7 @@ export class SetStatusWriter {
     this.#pace.forget(key);
   }
 
-  /** Reports the problem once, as a condition and an event. The original writes the problem only to its log. */
+  /** The problem is reported once, as a condition and an event, but the original writes it only to its log. */
   async refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
     const old = set.status?.machineSetCondition ?? [];
     const known = findCondition(old, INVALID_SPEC);
@@ -40,10 +39,7 @@ export class SetStatusWriter {
     return done;
   }
 
-  /**
-   * The status of a complete set or of a set with a problem is written immediately. All other changes are written at a
-   * limited rate.
-   */
+  /** A complete set or a problem is written immediately, and all other changes at a limited rate. */
   async write(
     key: string,
     acted: MachineSet,
@@ -56,7 +52,7 @@ export class SetStatusWriter {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
-    // The newest known object is used, because its resourceVersion changes while machines are created.
+    // The resourceVersion of the set changes while machines are created, so the newest known object is used.
     const newest = this.#context.sets.store.get(key) ?? acted;
     const counts = countMachines(acted, machines);
     const status = setStatus(

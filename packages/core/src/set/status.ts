@@ -16,11 +16,10 @@ import { compareText } from '../values/integers.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 export interface MachineCounts {
-  /** Number of machines that count as replicas, including machines that are being deleted. */
+  /** The number of machines that count as replicas, including machines that are being deleted. */
   readonly replicas: number;
   readonly available: number;
   readonly ready: number;
-  /** Number of machines with every label of the template. */
   readonly fullyLabeled: number;
   readonly preservedFailed: number;
   readonly autoPreserved: number;
@@ -42,7 +41,7 @@ function summary(machine: Machine): MachineSummary {
 /**
  * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). As in the original, `minReadySeconds`
  * has no effect on the counts.
- * @param counts Returns true if a machine counts as a replica. If `counts` is absent, every machine counts.
+ * @param counts Whether a machine counts as a replica (default: true).
  */
 export function countMachines(
   set: MachineSet,
@@ -75,7 +74,7 @@ export interface ReplicaFailure {
   readonly message: string;
 }
 
-/** Returns the status of a set. `failure` is the failed operation for the condition `ReplicaFailure`. */
+/** `failure` is the failed operation for the condition `ReplicaFailure`. */
 export function setStatus(
   set: MachineSet,
   counts: MachineCounts,
@@ -110,7 +109,7 @@ export function setStatus(
   });
 }
 
-/** Returns true if the status differs from the stored status in more than the time of the last write. */
+/** The time of the last write is not compared. */
 export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
   const { lastOperation: _storedAt, ...before } = stored ?? {};
   const { lastOperation: _wantedAt, ...after } = wanted;

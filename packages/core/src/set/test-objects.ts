@@ -9,7 +9,7 @@ import {
 } from '@mcm/api';
 import type { LostState } from '../objects/machines.ts';
 
-/** The current time of the tests. The ages of test objects are in minutes before this time. */
+/** The ages of test objects are in minutes before this time. */
 export const NOW = new Date('2026-01-01T12:00:00Z');
 
 export const minutes = (offset: number): string => formatTime(new Date(NOW.getTime() + offset * 60_000));
@@ -29,13 +29,13 @@ export interface MachineOptions {
   readonly phase?: MachinePhase | undefined;
   readonly age?: number;
   readonly priority?: string;
-  /** Deletion mark of the autoscaler, in minutes from now. */
+  /** The deletion mark of the autoscaler, in minutes from now. */
   readonly marked?: number;
   readonly preservedUntil?: number;
   readonly preserve?: string;
   readonly labels?: Record<string, string>;
   readonly deleting?: boolean;
-  /** `undrained` is true if the undrainable policy keeps the VM of the machine. */
+  /** Whether the undrainable policy keeps the VM of the machine. */
   readonly undrained?: boolean;
   /** The state of the former machine, if this machine is a replacement. */
   readonly lostState?: LostState;

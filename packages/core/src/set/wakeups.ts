@@ -6,13 +6,10 @@ import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/**
- * Many machines of a set change at about the same time. This delay combines their changes into one reconcile of the
- * set.
- */
+/** Many machines of a set change at about the same time, so this delay combines their changes into one reconcile. */
 const SWARM_MS = 20;
 
-/** Returns the set that owns the machine. A set with the same name but another UID is not the owner. */
+/** A set with an equal name but another UID is not the owner. */
 export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
   const controller = controllerOf(machine);
   if (controller?.kind !== 'MachineSet') return undefined;
@@ -25,7 +22,7 @@ export function changedHands(old: KubeObject, object: KubeObject): boolean {
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
-/** Returns true if the change can affect an action of the set, or the status of the set or its deployment. */
+/** The change may affect an action of the set, or the status of the set or its deployment. */
 function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
@@ -64,9 +61,7 @@ function setsOfMachineChange(change: Change<Machine>, context: ControllerContext
 }
 
 export interface SetWaiters {
-  /** Sets that wait for machines of their deployment, by the UID of the deployment. */
   readonly machines: Waiters;
-  /** Sets that wait for a class, by the name of the class. */
   readonly classes: Waiters;
 }
 

@@ -8,7 +8,7 @@ export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
  * Returns true if the conditions of a node are healthy. The condition `Ready` must be True or absent, and every listed
- * type must be False or absent. Other types are ignored. A node without conditions is not healthy. Source:
+ * type must be False or absent. Other types are ignored, and a node without conditions is not healthy. Source:
  * machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
@@ -41,7 +41,8 @@ export function describeUnhealthy(
 }
 
 /**
- * Returns true if the node waits for components that its pods need. The taint counts only with the effect NoSchedule.
+ * The taint shows that the node waits for components that its pods need. The taint counts only with the effect
+ * NoSchedule.
  */
 export const waitsForCriticalComponents = (node: Node): boolean =>
   (node.spec.taints ?? []).some(
@@ -55,13 +56,12 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
  */
 const READINESS_PREFIX = 'readiness.k8s.io/';
 
-/** Returns the readiness taints of a node, with any effect. */
 export const readinessTaints = (node: Node): string[] =>
   (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
 
 /**
- * Returns true if mcm must copy the conditions again. A status, a type, or the reason of an in-place update has then
- * changed. Changes of heartbeats and messages do not count, because they would cause one write per minute and node.
+ * The conditions are copied again if a status, a type, or the reason of an in-place update has changed. Changes of
+ * heartbeats and messages would cause one write per minute and node, so they do not count.
  */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
@@ -84,7 +84,7 @@ export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
     }),
   );
 
-/** Formats conditions for descriptions, in the same way as Go prints them. */
+/** Formats conditions like Go, for descriptions. */
 export const printConditions = (conditions: readonly NodeCondition[]): string =>
   `[${conditions
     .map(
@@ -94,9 +94,8 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns the time from which a node counts as unresponsive. Returns undefined for a responsive node, because its pods
- * must not be deleted. The conditions of the Node take precedence over the conditions in the status of the Machine. A
- * deletion no longer updates the status of the Machine.
+ * Returns undefined for a responsive node, because its pods must not be deleted. The conditions of the Node take
+ * precedence over the conditions in the status of the Machine. A deletion no longer updates the status of the Machine.
  */
 export function unresponsiveAt(
   machine: Machine,

@@ -4,10 +4,7 @@ import { isEmptySelector, type LabelMap, matcherOf } from '../objects/selector.t
 
 const KEY = Annotations.DrainRules;
 
-/**
- * Maximum number of drain rules in an annotation. The maximum limits the work, because mcm compares each pod with each
- * rule.
- */
+/** The number of drain rules is limited, because each pod is compared with each rule. */
 const MOST = 20;
 
 const ruleSchema = z.strictObject({
@@ -22,21 +19,18 @@ const ruleSchema = z.strictObject({
 
 type RuleText = z.infer<typeof ruleSchema>;
 
-/** A drain rule for the pods of a node. The first rule that matches a pod applies. */
+/** The first rule that matches a pod applies. */
 export interface DrainRule {
   readonly name: string;
   /**
-   * The behavior of the drain. With `Skip`, the drain ignores the pod. With `WaitCompleted`, the drain waits until the
-   * pod has ended by itself.
+   * With `Skip`, the drain ignores the pod. With `WaitCompleted`, the drain waits until the pod has ended by itself.
    */
   readonly behavior: RuleText['behavior'];
   readonly order: number;
   readonly matches: (namespace: string, labels: LabelMap | undefined) => boolean;
 }
 
-/**
- * The drain rules for a machine, or the problems of the annotation. If the annotation has a problem, no rule applies.
- */
+/** If the annotation has a problem, no rule applies. */
 export interface DrainRules {
   readonly rules: readonly DrainRule[];
   readonly problems: readonly string[];
@@ -44,10 +38,7 @@ export interface DrainRules {
 
 const NONE: DrainRules = { rules: [], problems: [] };
 
-/**
- * Returns a function that matches labels. Without a selector, the function matches everything, as with an empty
- * selector in Kubernetes.
- */
+/** As in Kubernetes, an empty selector matches everything, and a missing selector too. */
 const matcher = (selector: LabelSelector | undefined): ((labels: LabelMap | undefined) => boolean) =>
   selector === undefined || isEmptySelector(selector) ? () => true : matcherOf(selector);
 
@@ -85,10 +76,7 @@ function parsed(text: string): DrainRules | readonly RuleText[] {
     : refused(`[${wrong}].order`, 'is allowed only for the behavior Drain; remove the field order');
 }
 
-/**
- * Returns the drain rules of a machine. The annotation of the machine takes precedence over the annotation of its
- * class.
- */
+/** The annotation of the machine takes precedence over the annotation of its class. */
 export function drainRulesOf(machine: Machine, machineClass: Pick<MachineClass, 'metadata'> | undefined): DrainRules {
   const text = machine.metadata.annotations?.[KEY] ?? machineClass?.metadata.annotations?.[KEY];
   if (text === undefined) return NONE;
@@ -98,7 +86,7 @@ export function drainRulesOf(machine: Machine, machineClass: Pick<MachineClass, 
   return { rules: own.map(compiled), problems: [] };
 }
 
-/** Returns the problems of the annotation. Each problem contains the field and the fix. */
+/** Each problem contains the field and the fix. */
 export function drainRuleProblems(annotations: Readonly<Record<string, string>> = {}): readonly string[] {
   const text = annotations[KEY];
   const list = text === undefined ? NONE : parsed(text);

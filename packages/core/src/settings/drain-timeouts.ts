@@ -1,7 +1,7 @@
 import { Annotations, formatTime, type Machine, type MachineClass, parseDurationMs, parseTime, TRUE } from '@mcm/api';
 
 /**
- * The causes of a deletion for which users can set a separate drain timeout. An interruption has no separate timeout,
+ * Users can set a separate drain timeout for these causes of a deletion. An interruption has no separate timeout,
  * because the notice of the cloud limits its time.
  */
 export type TimedCause = 'Repair' | 'Rollout' | 'ScaleIn';
@@ -15,26 +15,21 @@ const KEYS: Readonly<Record<TimedCause, string>> = {
   ScaleIn: Annotations.ScaleInDrainTimeout,
 };
 
-/** The annotations of a Machine or MachineClass that contain the drain timeout of a cause. */
 export const DRAIN_TIMEOUT_KEYS: readonly string[] = Object.values(KEYS);
 
-/**
- * Maximum time between the record of a cause and the deletion, in milliseconds. A later deletion has another cause, for
- * example a user.
- */
+/** A record belongs only to a deletion within this time. A later deletion has another cause, for example a user. */
 const RECORD_COUNTS_MS = 5 * 60_000;
-/** Maximum difference between the clocks of the manager and of the API server, in milliseconds. */
+/** The maximum difference between the clocks of the manager and of the API server. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** Returns true if the machine is being deleted because it is unhealthy. A deletion by a user does not count. */
+/** Unlike a deletion by a user, a repair deletes an unhealthy machine. */
 export const isRepair = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined &&
   (status?.currentStatus?.phase === 'Failed' || metadata.annotations?.[Annotations.DeletedForHealth] === TRUE);
 
-/** Returns the value of the annotation that records the cause of a deletion. */
 export const causeRecord = (cause: RecordedCause, now: Date): string => `${cause} ${formatTime(now)}`;
 
-/** Returns the recorded cause of a deletion. Returns undefined if the record does not belong to this deletion. */
+/** Returns undefined if the record does not belong to this deletion. */
 function recordedCause({ metadata }: Machine): RecordedCause | undefined {
   const [cause, time] = (metadata.annotations?.[Annotations.DeletionCause] ?? '').split(' ');
   const [recorded, deleted] = [parseTime(time), parseTime(metadata.deletionTimestamp)];
@@ -53,14 +48,12 @@ type Annotated = Pick<MachineClass, 'metadata'> | undefined;
 const textOf = (cause: TimedCause, machine: Machine, machineClass: Annotated): string | undefined =>
   machine.metadata.annotations?.[KEYS[cause]] ?? machineClass?.metadata.annotations?.[KEYS[cause]];
 
-/** Returns true if the Machine or its class has a drain timeout for the cause. */
 export const hasDrainTimeout = (cause: TimedCause, machine: Machine, machineClass: Annotated): boolean =>
   textOf(cause, machine, machineClass) !== undefined;
 
 /**
- * Returns the drain timeout for the cause of a deletion, in milliseconds. Returns undefined if no annotation of the
- * machine or its class sets this timeout. The timeout of a repair takes precedence over the timeout of the recorded
- * cause.
+ * The drain timeout is in milliseconds. Returns undefined if no annotation of the machine or its class sets this
+ * timeout. The timeout of a repair takes precedence over the timeout of the recorded cause.
  *
  * An invalid value counts as absent. If the value of the machine is invalid, the value of its class does not apply.
  */
@@ -74,7 +67,7 @@ export function drainTimeoutOfCause(machine: Machine, machineClass: Annotated): 
   return text === undefined ? undefined : durationIn(text);
 }
 
-/** Returns the problems of the annotations with drain timeouts. Each problem contains the field and the fix. */
+/** Each problem contains the field and the fix. */
 export const drainTimeoutProblems = (annotations: Readonly<Record<string, string>> = {}): readonly string[] =>
   DRAIN_TIMEOUT_KEYS.flatMap((key) => {
     const text = annotations[key];

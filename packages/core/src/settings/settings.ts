@@ -5,7 +5,7 @@ import { drainTimeoutOfCause } from './drain-timeouts.ts';
 
 const MINUTE = 60_000;
 
-/** The longest duration, in milliseconds. A longer duration means "never", because a date has a maximum. */
+/** A longer duration means "never", because a date has a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** The default settings of all machines, from the flags of the machine controller. Durations are in milliseconds. */
@@ -19,9 +19,7 @@ export interface MachineDefaults {
   readonly unhealthyConditionTypes: readonly string[];
   readonly volumeDetachTimeoutMs: number;
   readonly volumeReattachTimeoutMs: number;
-  /**
-   * The wait after a creation that failed with `ResourceExhausted`. Each further wait is longer, see `CapacityGate`.
-   */
+  /** The wait after a creation that failed with `ResourceExhausted`. Later waits are longer, see `CapacityGate`. */
   readonly resourceExhaustedRetryMs: number;
   /**
    * If a node is NotReady for this time, mcm deletes its pods with grace period 0, because its kubelet does not
@@ -34,11 +32,11 @@ export interface MachineDefaults {
    */
   readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;
-  /** Number or percentage of the machines of a deployment that mcm may replace at the same time. */
+  /** The number or percentage of machines of a deployment that may be replaced at the same time. */
   readonly maxUnhealthyReplacements: number | string;
   /**
-   * `undrainablePolicy` is true if the annotation with the undrainable policy has an effect (feature
-   * `UndrainablePolicy`). Without the feature, every drain is forced after its timeout.
+   * Whether the annotation with the undrainable policy has an effect (feature `UndrainablePolicy`). Without the
+   * feature, every drain is forced after its timeout.
    */
   readonly undrainablePolicy: boolean;
 }
@@ -74,9 +72,9 @@ function durationOr(text: string | undefined, fallback: number): number {
 }
 
 /**
- * Returns the settings of one machine. An annotation overrides the spec, and the spec overrides the flag. An annotation
- * exists only for the creation timeout. The annotations of the class set only the drain timeouts of causes. Source:
- * machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
+ * An annotation overrides the spec, and the spec overrides the flag. Only the creation timeout has an annotation. The
+ * annotations of the class set only the drain timeouts of causes. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(
   machine: Machine,
@@ -99,15 +97,12 @@ export function settingsOf(
   };
 }
 
-/**
- * The interval between two evictions of a pod in the original, in milliseconds. With this interval, mcm converts
- * `maxEvictRetries` to a duration.
- */
+/** The original's interval between two evictions of a pod, which converts `maxEvictRetries` to a duration. */
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * Returns the time for which the drain evicts pods before the drain deletes them, in milliseconds. The time is 20 s for
- * each attempt, and at most the drain timeout.
+ * The drain evicts pods for this time before it deletes them. The time is 20 s for each attempt, and at most the drain
+ * timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

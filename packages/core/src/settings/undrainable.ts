@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 
 /**
  * The policy for a machine that still has pods after its drain timeout:
- * - `Force`: mcm deletes the pods with grace period 0, and then the VM. The original always does this.
+ * - `Force`: mcm deletes the pods with grace period 0, and then the VM. The original always forces the drain.
  * - `Quarantine`: mcm stops the evictions, and deletes the VM when its pods have ended by themselves. The Node stays
  *   cordoned. The MachineSet replaces the machine, because a machine that is being deleted does not count.
  * - `Hold`: mcm continues to evict without a time limit.
@@ -17,7 +17,7 @@ const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold', '
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 
-/** The undrainable policy of a machine. If the annotation contains an unknown policy, `problem` describes the error. */
+/** `problem` describes the error if the annotation contains an unknown policy. */
 export interface PolicyChoice {
   readonly policy: UndrainablePolicy;
   readonly problem?: string;
@@ -27,9 +27,8 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * Returns the undrainable policy of a machine. The annotation of the machine takes precedence over the annotation of
- * its class. An invalid value counts as `Hold`. The user wanted another policy than the default, and a forced drain
- * cannot be undone.
+ * The annotation of the machine takes precedence over the annotation of its class. An invalid value counts as `Hold`,
+ * because the user wanted another policy than the default, and a forced drain cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
@@ -41,9 +40,7 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   return { policy: 'Hold', problem };
 }
 
-/**
- * Returns the problem of the annotation with the field and the fix. Returns undefined if the policy is valid or absent.
- */
+/** Returns undefined if the undrainable policy is valid or absent. */
 export function undrainableProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[Annotations.UndrainablePolicy];
   if (text === undefined || isPolicy(text)) return undefined;

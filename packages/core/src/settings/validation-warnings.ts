@@ -17,7 +17,7 @@ import { drainRuleProblems } from './drain-rules.ts';
 import { drainTimeoutProblems } from './drain-timeouts.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
-/** The durations of the spec, and the values that apply if a duration is invalid. */
+/** The durations of the spec, with the defaults for invalid values. */
 const DURATIONS = [
   'creationTimeout',
   'drainTimeout',
@@ -31,10 +31,7 @@ const isDuration = (text: string): boolean => {
   return ms !== undefined && ms >= 0;
 };
 
-/**
- * Returns warnings about labels with unclear values. As in the original, the label `force-drain` has an effect only
- * with the value `True`.
- */
+/** As in the original, the label `force-drain` has an effect only with the value `True`. */
 function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
   const deletion = labels[Labels.ForceDeletion];
   const drain = labels[Labels.ForceDrain];
@@ -64,7 +61,7 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
   return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
 }
 
-/** Returns warnings about marks on the Node whose value looks like "no". These marks have an effect with any value. */
+/** These marks on the Node have an effect with any value, even if the value looks like "no". */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);
@@ -99,7 +96,7 @@ export function annotationWarnings(annotations: Readonly<Record<string, string>>
  * Returns one warning for each invalid setting of a machine, as a sentence with the field and a hint. The CRDs of mcm
  * refuse most invalid settings. The CRDs of the original accept invalid settings, and no CRD checks annotations.
  * @param choice The undrainable policy of the machine.
- * @param namesakes Machines whose label names the Node of the machine. The list may contain the machine itself.
+ * @param namesakes Machines whose label names the Node of the machine, including the machine itself.
  * @param node The Node of the machine.
  * @param hooks The hooks of the machine.
  */

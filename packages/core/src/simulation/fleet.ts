@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 
-/** An index of machines. Several machines may have the same key. */
+/** Several machines may have one key. */
 class Index {
   readonly #keyOf: (machine: Machine) => string | undefined;
   readonly #groups = new Map<string, { readonly byUid: Map<string, Machine>; list?: readonly Machine[] | undefined }>();
@@ -22,10 +22,7 @@ class Index {
     return group.list;
   }
 
-  /**
-   * Updates the index after a change of a machine. If the key of the machine is unchanged, the machine keeps its
-   * position.
-   */
+  /** A machine with an unchanged key keeps its position. */
   change(before: Machine | undefined, after: Machine | undefined): void {
     const from = before && this.#keyOf(before);
     const to = after && this.#keyOf(after);

@@ -9,8 +9,8 @@ export interface OwnNodes {
 }
 
 /**
- * Assigns each node to one machine, and removes the node from all other machines. An action on a shared node would
- * count for all its machines, and the simulation would repeat the action without end.
+ * A node that several machines share belongs to only one machine in the simulation. An action on a shared node would
+ * count for all its machines, and the simulation would repeat it without end.
  */
 export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[] | undefined): OwnNodes {
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));

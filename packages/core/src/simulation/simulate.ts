@@ -35,7 +35,7 @@ import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
 /** The deployment with the requested change, and the current state of its objects. */
 export interface SimulationInput {
-  /** The deployment. The object must be valid, must exist in the API server, and must not be in deletion. */
+  /** The deployment. The deployment must be valid, must exist in the API server, and must not be in deletion. */
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   /** All machines of the namespace. */
@@ -52,13 +52,13 @@ export interface SimulationInput {
 
 /** One simulated action of the controllers. */
 export interface SimulatedStep {
-  /** The time of the action, in milliseconds since the start of the simulation. */
+  /** Milliseconds since the start of the simulation. */
   readonly afterMs: number;
   readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
-  /** The name of the set or machine. If the set of a machine does not exist yet, the name is a placeholder. */
+  /** The name of the set or machine, or a placeholder if the set of a machine does not exist yet. */
   readonly name: string;
   readonly set?: string | undefined;
-  /** The zone of the machine. `zone` is absent if the deployment has no zones. */
+  /** The zone of the machine, or undefined if the deployment has no zones. */
   readonly zone?: string | undefined;
   readonly because: string;
 }
@@ -76,7 +76,7 @@ export interface Simulation {
   readonly disrupted: readonly Machine[];
   /** The time of the last change, in milliseconds since the start of the simulation. */
   readonly lastsMs: number;
-  /** `complete` is true if the final state is the requested state. */
+  /** Whether the final state is the requested state. */
   readonly complete: boolean;
   /** The reason for the last action of the deployment, or for its last wait. */
   readonly because: string;
@@ -94,7 +94,7 @@ export interface Simulation {
   readonly most: number;
 }
 
-/** Returns the maximum number of steps of a rollout. Each step moves a machine or waits for one event. */
+/** Each step of a rollout moves a machine or waits for one event. */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
@@ -170,10 +170,7 @@ class Run {
   #quietAt = 0;
   #seen = '';
 
-  /**
-   * Executes decisions about sizes and machines until no action is left. The controllers do the same between two
-   * events.
-   */
+  /** The actions of the controllers between two events are executed until no action is left. */
   #settle(): RolloutPlan {
     for (let looks = looksFor(this.#world.machines.size); ; looks--) {
       const before = this.#steps.length;
@@ -280,7 +277,7 @@ class Run {
     world.deployment = { ...deployment, status };
   }
 
-  /** Plans and executes the machines of all sets. Returns true if something changed. */
+  /** Returns true if the machines of any set changed. */
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
@@ -314,7 +311,6 @@ class Run {
     return splitSets(this.#world.deployment, this.#world.sets).current;
   }
 
-  /** Returns the input of decisions about zones, from the simulated machines. */
   #zones(): ZoneInput | undefined {
     const { deployment, machines, nodeOf } = this.#world;
     const setting = zoneSettingOf(deployment);
@@ -346,7 +342,7 @@ class Run {
 
   #make(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
-    // The name of a machine depends on the UID of its set. If the set does not exist yet, the UID is unknown.
+    // The name of a machine depends on the UID of its set, which is unknown before the set exists.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
     const made = this.#made.get(uid) ?? 0;
     const names = isNew

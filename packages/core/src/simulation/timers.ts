@@ -1,5 +1,5 @@
 export class Timers {
-  /** The times of the scheduled actions, in ascending order without duplicates. */
+  /** The times are in ascending order without duplicates. */
   readonly #moments: number[] = [];
   readonly #acts = new Map<number, (() => void)[]>();
 
@@ -20,7 +20,7 @@ export class Timers {
     this.#moments.splice(after + 1, 0, moment);
   }
 
-  /** Runs the actions that are due. An action that a due action schedules runs later. */
+  /** An action that a due action schedules runs later. */
   run(moment: number): void {
     const due: (() => void)[] = [];
     while (this.next <= moment) {

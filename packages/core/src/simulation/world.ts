@@ -18,12 +18,12 @@ import type { NodeChange } from '../node/patch.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
-/** Assumed durations in milliseconds. The duration of an action that never ends is Infinity. */
+/** Milliseconds, or Infinity for an action that never ends. */
 export interface SimulatedDurations {
   readonly join: (machine: Machine) => number;
   /**
-   * Returns the time between the deletion request and the end of the deletion. The time includes the drain and the
-   * deletion of the VM.
+   * Returns the time between the deletion request and the end of the deletion, including the drain and the deletion of
+   * the VM.
    */
   readonly gone: (machine: Machine) => number;
   /**
@@ -45,7 +45,7 @@ export class SimulatedWorld {
   readonly #timers = new Timers();
   #uids = 0;
 
-  /** @param nodes The Nodes. `nodes` is undefined if mcm has no access to the Nodes. */
+  /** @param nodes the Nodes, or undefined without access to the Nodes. */
   constructor(
     start: {
       readonly deployment: MachineDeployment;
@@ -76,7 +76,7 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** Returns a function that finds a Node by its name. `nodeOf` is undefined if mcm has no access to the Nodes. */
+  /** `nodeOf` is undefined without access to the Nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));
@@ -90,7 +90,7 @@ export class SimulatedWorld {
     return this.#nodes?.get(metadata.labels?.[Labels.Node] ?? '');
   }
 
-  /** Adds a machine at the start of the simulation, and schedules the end of its current action. */
+  /** Schedules the end of the current action of a machine at the start of the simulation. */
   #takeOver(machine: Machine): void {
     this.#machines.put(machine);
     const phase = machine.status?.currentStatus?.phase;
@@ -157,7 +157,7 @@ export class SimulatedWorld {
     });
   }
 
-  /** Simulates an in-place update of a machine. The simulation assumes that the agent succeeds. */
+  /** The agent of a simulated in-place update always succeeds. */
   #update(machine: Machine): void {
     const { uid } = machine.metadata;
     this.#setPhase(uid, 'InPlaceUpdating', InPlaceUpdateReasons.SelectedForUpdate);
@@ -189,7 +189,7 @@ export class SimulatedWorld {
     this.#machines.put({ ...machine, metadata: { ...patched, resourceVersion: '1' } });
   }
 
-  /** Changes a Node. If the change starts or ends an action of its machine, the method also changes the machine. */
+  /** Changes a Node. If the change starts or ends an action of its machine, the machine changes too. */
   changeNode(seen: Node, change: NodeChange): void {
     const node = this.#nodes?.get(seen.metadata.name);
     if (!node) return;
@@ -237,10 +237,7 @@ export class SimulatedWorld {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
-  /**
-   * Advances the time to the next action, or to `lookAt`. Returns false if no action is scheduled and `lookAt` is
-   * undefined.
-   */
+  /** Returns false if no action is scheduled and `lookAt` is undefined. */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
     const next = Math.min(looks, this.#timers.next);

@@ -1,18 +1,15 @@
 import { Annotations } from '@mcm/api';
 import { controllerOf, type KubeObject, traceIdOf } from '@mcm/kube';
 
-/**
- * Returns the trace ID of a machine. The trace ID is derived from the UID of the machine, so another process or leader
- * continues the trace.
- */
+/** The trace ID is derived from the UID of the machine, so another process or leader continues the trace. */
 export const machineTraceId = (uid: string): string => traceIdOf('machine', uid);
 
 export const rolloutTraceId = (deploymentUid: string, revision: string): string =>
   traceIdOf('rollout', deploymentUid, revision);
 
 /**
- * Returns the trace ID of a Machine, or the trace ID of the rollout of a MachineDeployment or MachineSet. Other objects
- * have no trace.
+ * Returns the trace ID of a Machine, or the trace ID of the rollout of a MachineDeployment or MachineSet. Objects
+ * except Machines, MachineSets and MachineDeployments have no trace.
  */
 export function traceIdOfObject(object: KubeObject): string | undefined {
   const { kind, metadata } = object;

@@ -7,26 +7,22 @@ import { machineTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
 import { PodSpans } from './pod-spans.ts';
 
-/**
- * The span attribute with the UID of the machine. For a driver call, the tracer finds the trace of the machine with
- * this attribute.
- */
+/** By this span attribute, the tracer finds the trace of a driver call's machine. */
 const MACHINE_UID = 'machine.uid';
 
-/** Creates spans for the life of machines. Each machine has one trace, from its creation to its deletion. */
+/** Each machine has one trace, from its creation to its deletion. */
 export interface LifeTracer {
   readonly driver: DriverTracer;
-  /** Returns the trace ID of a machine, for log messages. */
   readonly idOf: (uid: string) => string;
   readonly stage: StageObserver;
-  /** Reports an observation of a drain. `drain` is undefined if the machine has no drain. */
+  /** `drain` is undefined if the machine has no drain. */
   readonly drain: (machine: Machine, drain: DrainObservation | undefined) => void;
   readonly changed: (change: Change<Machine>) => void;
 }
 
 /**
- * The trace ID and the ID of the root span are derived from the UID of the machine. Another process or leader therefore
- * continues the trace. The tracer sends the root span when the machine is deleted.
+ * The IDs are derived from the UID of the machine, so another process or leader continues the trace. The root span is
+ * sent when the machine is deleted.
  */
 const traceOf = machineTraceId;
 const rootOf = (uid: string): string => spanIdOf('machine', uid);
@@ -44,7 +40,6 @@ function attributesOf({ metadata, spec }: Machine): Record<string, SpanValue> {
   return Object.fromEntries(Object.entries(known).filter((entry): entry is [string, string] => Boolean(entry[1])));
 }
 
-/** Sends spans of stages, driver calls and whole lives of machines to an exporter. */
 export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTracer {
   const now = (): number => clock.now().getTime();
   const within = (machine: Machine, name: string, startMs: number, error?: string): Span => {
@@ -99,8 +94,8 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
 }
 
 /**
- * Creates the tracer for driver calls. The span of a call for a machine is a child of the root span of the machine. A
- * call without a machine, such as a listing, has its own trace.
+ * The span of a call for a machine is a child of the root span of the machine. A call without a machine, such as a
+ * listing, has its own trace.
  */
 function driverTracer(exporter: SpanExporter, now: () => number): DriverTracer {
   let calls = 0;

@@ -2,9 +2,7 @@ import type { Machine } from '@mcm/api';
 import { phaseOf } from '@mcm/api';
 import type { Change } from '@mcm/kube';
 
-/**
- * Returns the reason of a failure if the machine became Failed in this change. Returns undefined for any other change.
- */
+/** Returns undefined if the machine did not become Failed in this change. */
 export function failureIn(change: Change<Machine>): string | undefined {
   const { object } = change;
   if (change.type !== 'updated' || phaseOf(object) !== 'Failed' || phaseOf(change.old) === 'Failed') return undefined;

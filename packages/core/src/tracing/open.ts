@@ -32,7 +32,7 @@ export interface Traces {
 }
 
 /**
- * Opens tracing if tracing is enabled. The process loads the code for tracing only in this case. The exporter connects
+ * Opens tracing if tracing is enabled. The code for tracing is loaded only if tracing is enabled. The exporter connects
  * to the server with the first span.
  */
 export async function openTraces(

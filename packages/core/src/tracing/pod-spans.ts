@@ -4,9 +4,6 @@ import { forcedKey } from '../drain/drain.ts';
 import type { Attempt, DrainObservation, DrainPod, PodRef, VolumeMove } from '../drain/model/observation.ts';
 import { verdictOf } from '../drain/model/pod-filters.ts';
 
-/**
- * A span of a pod or volume below the root span of a machine, without the fields that all spans of the machine have.
- */
 export interface PodSpan {
   readonly spanId: string;
   readonly name: string;
@@ -24,7 +21,7 @@ interface OpenPod {
   readonly refusals: readonly SpanEvent[];
 }
 
-/** Maximum number of refusals that a span contains. A budget can refuse the eviction of a pod for hours. */
+/** The number of refusals in a span is limited, because a budget can refuse the eviction of a pod for hours. */
 const MAX_REFUSALS = 20;
 
 const attributesOf = ({ namespace, name, uid }: PodRef): Record<string, SpanValue> => ({
@@ -33,7 +30,7 @@ const attributesOf = ({ namespace, name, uid }: PodRef): Record<string, SpanValu
   'k8s.pod.uid': uid,
 });
 
-/** Returns the start of a pod's span. A new process reads the time of the deletion request from the pod. */
+/** A new process reads the time of the deletion request from the pod. */
 const startOf = (pod: DrainPod, attempt: Attempt | undefined, nowMs: number): number =>
   Math.min(attempt?.at.getTime() ?? nowMs, pod.dueAt ? pod.dueAt.getTime() - pod.graceMs : nowMs);
 
@@ -47,16 +44,16 @@ function refusalOf(attempt: Attempt | undefined, before: OpenPod | undefined): r
 }
 
 /**
- * Computes the spans of drained pods and their volumes. The class compares each observation with the previous
- * observation, so the spans cause no requests. A new process creates spans with the same IDs for pods that still exist.
+ * Each observation is compared with the previous observation, so the spans cause no requests. A new process creates
+ * spans with equal IDs for pods that still exist.
  */
 export class PodSpans {
   readonly #open = new Map<string, ReadonlyMap<string, OpenPod>>();
   readonly #moved = new Map<string, Set<string>>();
 
   /**
-   * Returns the spans that ended since the last call for the machine. If `drain` is undefined, the method removes the
-   * state of the machine.
+   * Returns the spans that ended since the last call for the machine. Without `drain`, the state of the machine is
+   * removed.
    */
   observe({ metadata: { uid } }: Machine, drain: DrainObservation | undefined, now: Date): readonly PodSpan[] {
     if (drain === undefined) {

@@ -39,7 +39,7 @@ const revisionOf = ({ metadata }: MachineDeployment | MachineSet): string =>
 const progressReason = ({ status }: MachineDeployment): string | undefined =>
   status?.conditions?.find(({ type }) => type === 'Progressing')?.reason;
 
-/** Returns a stored time in milliseconds. Stored times have a resolution of one second. */
+/** Stored times have whole seconds, and the result is in milliseconds. */
 const timeOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : Date.parse(text);
 
@@ -170,7 +170,7 @@ class RolloutTracer {
     });
   }
 
-  /** Returns the rollout of a machine. Returns undefined if no rollout is in progress. */
+  /** Returns undefined if no rollout is in progress. */
   #rolloutOf(machine: Machine): Rollout | undefined {
     const { deployments, sets } = this.#sources;
     const namespace = machine.metadata.namespace ?? '';

@@ -2,7 +2,7 @@ import { Annotations } from '@mcm/api';
 import type { EventRecorder } from '@mcm/kube';
 import { traceIdOfObject } from './ids.ts';
 
-/** Returns a recorder that adds the trace ID to each Event. A viewer can then open the trace of an Event. */
+/** With the trace ID in an Event, a viewer can open the trace. */
 export function withTraceIds(recorder: EventRecorder): EventRecorder {
   return {
     event: (object, type, reason, message, options) => {

@@ -1,4 +1,4 @@
-/** Returns the 32-bit FNV-1a hash of the UTF-8 bytes of a text. */
+/** Hashes the UTF-8 bytes of a text. */
 export function fnv1a(text: string, seed = 0x811c9dc5): number {
   let hash = seed;
   for (const byte of Buffer.from(text, 'utf8')) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

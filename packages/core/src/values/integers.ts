@@ -12,7 +12,7 @@ export function parseInteger(text: string | undefined): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Results of earlier calls. The results are cached, because decisions parse the times of a machine repeatedly. */
+/** Parsed times are cached, because decisions parse the times of a machine repeatedly. */
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 
@@ -31,8 +31,5 @@ export function parseInstant(text: string | null | undefined): number | undefine
 /** Returns true if the text is a duration in Go's syntax, such as `30m` or `1h15m`. */
 export const isGoDuration = (text: string): boolean => GO_DURATION.test(text);
 
-/**
- * Compares texts by code unit. Sorts use this function as their last criterion, so that the result does not depend on
- * the order of the input.
- */
+/** Sorts use this function as their last criterion, so that the result does not depend on the order of the input. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

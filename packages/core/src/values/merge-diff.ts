@@ -2,7 +2,7 @@ import { isRecord } from '@mcm/kube';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Returns true if two JSON values are equal. An undefined key counts as absent. */
+/** An undefined key counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -1,6 +1,6 @@
 import { isRecord } from '@mcm/kube';
 
-/** Returns true for absent, empty and zero values. The typed objects of Go cannot distinguish these values. */
+/** The typed objects of Go cannot distinguish absent, empty and zero values. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -25,8 +25,8 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns the value as JSON with sorted keys and without empty values. Equal values have equal texts. Empty items of
- * lists are the only exception, because they keep their position.
+ * Keys are sorted and empty values are omitted, so that equal values have equal texts. Empty items of lists stay,
+ * because the other items keep their position.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

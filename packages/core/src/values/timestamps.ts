@@ -2,10 +2,7 @@ import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { powerOf } from '../warm/warm-machine.ts';
 
-/**
- * Returns a time in milliseconds since 1970. The result is 0 if the time is absent or invalid, so it is far in the
- * past.
- */
+/** The time is in milliseconds since 1970, or 0 (far in the past) if it is absent or invalid. */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
 
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);

@@ -75,10 +75,7 @@ export const WarmTexts = {
   starting: 'Machine was warm: starting its VM',
 } as const;
 
-/**
- * Returns true while a set is taking the warm machine. The machine no longer counts as available, but the set does not
- * control the machine yet.
- */
+/** A machine that a set is taking is no longer available, but the set does not control it yet. */
 export const isTaken = (machine: Machine): boolean =>
   warmStateOf(machine) !== undefined &&
   phaseOf(machine) === 'Pending' &&

@@ -6,18 +6,13 @@ import { type ZoneRoom, zoneRooms } from './ranks.ts';
 import { zoneSettingOf } from './setting.ts';
 import { machinesToReplace, type ZoneInput, zoneStates } from './spread.ts';
 
-/** The state of one zone of a deployment, for users. */
 interface ZoneReport {
   readonly name: string;
   /** Number of machines in the zone that are not being deleted. */
   readonly machines: number;
-  /** Number of machines in the zone that are available. */
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
-  /**
-   * The number of missing machines in the zone, and the limit of this number. `room` is undefined if the deployment has
-   * no limit, or if no rollout is in progress.
-   */
+  /** The number of missing machines and its limit, or undefined if there is no limit or no rollout. */
   readonly room?: ZoneRoom | undefined;
 }
 
@@ -27,11 +22,9 @@ export interface ZoneOutlook {
   readonly next: { readonly zone: string; readonly because: string };
 }
 
-/** The objects from which the zones of a deployment are described. */
 interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
-  /** All machines of the deployment's sets. */
   readonly machines: readonly Machine[];
 }
 

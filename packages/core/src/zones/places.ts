@@ -2,18 +2,16 @@ import type { Machine } from '@mcm/api';
 import type { Zone } from './setting.ts';
 import { openZones, type ZoneState } from './spread.ts';
 
-/** The number of machines to create, and the data that determines their zones. */
 export interface PlaceRequest {
   readonly count: number;
-  /** Number of machines that the deployment wants. */
   readonly wanted: number;
-  /** Returns true if a rollout will replace the machine. `isOld` is absent if no rollout is in progress. */
+  /** Whether a rollout will replace the machine. `isOld` is absent if no rollout is in progress. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
   /** The zones of the lost machines that the new machines replace. */
   readonly lost?: readonly string[] | undefined;
   /**
-   * Number of machines in each zone before the last deletions, by the name of the zone. `before` is undefined if the
-   * numbers are unknown.
+   * The number of machines in each zone before the last deletions, by zone name, or undefined if the numbers are
+   * unknown.
    */
   readonly before?: ReadonlyMap<string, number> | undefined;
 }
@@ -24,22 +22,21 @@ export interface Place {
   readonly because: string;
 }
 
-/** The state of an open zone during the assignment of zones to machines. */
 interface Slot {
   readonly zone: Zone;
-  /** Number of machines in the zone when all zones are balanced. */
+  /** The number of machines in the zone when all zones are balanced. */
   readonly share: number;
-  /** Number of machines in the zone that are not being deleted. */
+  /** The number of machines in the zone that are not being deleted. */
   all: number;
-  /** Number of machines in `all` that no rollout will replace. */
+  /** The number of machines in `all` that no rollout will replace. */
   fresh: number;
   leaving: number;
 }
 
 /**
- * Divides the wanted machines among the open zones. If the machines cannot be divided equally, the zones with the most
- * machines get one more machine. Machines that are being deleted also count, so a replacement stays in the zone of its
- * former machine. Machines of lost zones reduce the number to divide, because these machines stay.
+ * If the machines cannot be divided equally among the open zones, the zones with the most machines get one more
+ * machine. Machines that are being deleted count too, so a replacement stays in the zone of its former machine.
+ * Machines of lost zones reduce the number to divide, because these machines stay.
  */
 function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, before }: PlaceRequest): readonly Slot[] {
   const open = openZones(states);
@@ -58,8 +55,6 @@ function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, be
 }
 
 /**
- * Returns the zones of new machines.
- *
  * 1. The replacement of a lost machine stays in the zone of this machine, unless the zone is closed or has enough
  *    machines.
  * 2. Any other machine gets the zone that lacks the most machines. During a rollout, old machines do not count, because
@@ -88,7 +83,6 @@ export function placesFor(states: readonly ZoneState[], request: PlaceRequest): 
   return places;
 }
 
-/** Returns true if a new machine belongs into the first zone rather than into the second zone. */
 function isBetter(a: Slot, b: Slot): boolean {
   const order = a.fresh - a.share - (b.fresh - b.share) || a.all - b.all || b.leaving - a.leaving;
   return order < 0;
@@ -97,7 +91,6 @@ function isBetter(a: Slot, b: Slot): boolean {
 const closure = ({ evacuated, standby }: ZoneState): string =>
   evacuated ? 'is evacuated' : standby ? 'is on standby' : 'has no capacity';
 
-/** Returns a text about the zones that get no new machines. */
 function closedText(states: readonly ZoneState[]): string {
   const open = openZones(states);
   const closed = states.filter((state) => !open.includes(state));

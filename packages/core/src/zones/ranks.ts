@@ -5,18 +5,13 @@ import { placesFor } from './places.ts';
 import type { Zone } from './setting.ts';
 import { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spread.ts';
 
-/**
- * The rank of a machine in the order of deletions. A set first deletes the machines that their zones can lose most
- * easily.
- */
+/** A set first deletes the machines that their zones can lose most easily. */
 export interface ZoneRank {
-  /** `moves` is true if the zone of the machine is evacuated and may lose the machine first. */
+  /** Whether the zone of the machine is evacuated and may lose the machine first. */
   readonly moves: boolean;
-  /** Number of machines in the zone before the deletion of this machine. */
+  /** The number of machines in the zone before the deletion of this machine. */
   readonly level: number;
-  /**
-   * `waits` is true if the rollout must not delete the machine yet, because too many machines of its zone are missing.
-   */
+  /** Whether the rollout must not delete the machine yet, because too many machines of its zone are missing. */
   readonly waits?: true;
 }
 
@@ -66,12 +61,8 @@ export function zoneRanks(
 
 /** The missing machines of a zone and their limit, during a rollout with a limit for each zone. */
 export interface ZoneRoom {
-  /**
-   * Number of missing machines in the zone. A machine is missing if it is being deleted, is not available, or is not
-   * created yet.
-   */
+  /** The number of missing machines in the zone: being deleted, not available, or not created yet. */
   readonly missing: number;
-  /** Maximum number of missing machines in the zone. */
   readonly limit: number;
 }
 
@@ -91,7 +82,7 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
       const { zone } = state;
       const open = Math.max(state.leaving, places.filter((place) => place.zone === zone).length);
       const down = state.staying.filter((machine) => !isAvailable(machine)).length;
-      // For a small zone, a percentage may be 0. A limit of 0 would stop the rollout.
+      // For a small zone, a percentage may be 0, which would stop the rollout.
       const limit = Math.max(resolveIntOrPercent(maxUnavailable, state.staying.length + open, 'down') ?? 1, 1);
       return [zone, { missing: down + open, limit }];
     }),
@@ -99,9 +90,8 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
 }
 
 /**
- * Returns true if the set may delete the machines of evacuated zones before machines that are down. If too few other
- * machines are available, the result is false. A scale-down would then delete available machines although other
- * machines are down.
+ * If enough other machines are available, the set deletes the machines of evacuated zones before machines that are
+ * down. Without this check, a scale-down would delete available machines although other machines are down.
  */
 function maySpare(
   machines: readonly Machine[],
@@ -115,10 +105,9 @@ function maySpare(
 }
 
 /**
- * Returns a function that reserves an in-place update of a machine in its zone. The returned function returns false if
- * too many machines of the zone are missing. A busy machine already counts as missing, so its update needs no
- * reservation.
- * @param isBusy Returns true for a machine that is not available, or whose update has started.
+ * The returned function reserves an in-place update of a machine in its zone. The result is false if too many machines
+ * of the zone are missing. A busy machine already counts as missing, so its update needs no reservation.
+ * @param isBusy Whether the machine is not available, or its update has started.
  * @returns Undefined if the deployment has no limit for each zone.
  */
 export function zonePlaces(

@@ -7,27 +7,24 @@ import { parseInstant } from '../values/integers.ts';
 /** One zone of a deployment. */
 export interface Zone {
   readonly name: string;
-  /** The fields that replace fields of the provider spec in this zone. The zone itself is one of these fields. */
+  /** The fields that replace fields of the provider spec in this zone, including the zone itself. */
   readonly offering: Alternative;
 }
 
 /** The zones of a deployment, and the settings of the zones. */
 export interface ZoneSetting {
   readonly zones: readonly Zone[];
-  /** The names of zones that are evacuated. mcm replaces the machines of these zones in other zones. */
+  /** The names of evacuated zones, whose machines are replaced in other zones. */
   readonly evacuated: ReadonlySet<string>;
   /** The names of zones whose machines all became unreachable, with the time of the loss in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
   /** The names of zones in which an evacuation found no capacity, with the time in milliseconds since 1970. */
   readonly short: ReadonlyMap<string, number>;
-  /**
-   * Number or percentage of the machines in each zone that may be missing during a rollout. If the value is undefined,
-   * zones have no limit.
-   */
+  /** The number or percentage of machines in each zone that may be missing during a rollout (default: no limit). */
   readonly maxUnavailable?: IntOrPercent | undefined;
 }
 
-/** The zones of an object, or the problems of its annotations. The setting is absent if the object has no zones. */
+/** The setting is undefined if the object has no zones. */
 export interface ParsedZones {
   readonly setting?: ZoneSetting | undefined;
   readonly problems: readonly Violation[];
@@ -72,7 +69,7 @@ export function parseZones({ metadata: { annotations = {} } }: Annotated): Parse
   return { setting: { zones, evacuated: new Set(evacuated), standby, short, maxUnavailable }, problems: [] };
 }
 
-/** Parses entries `<zone>=<time>`, and ignores invalid times. */
+/** Invalid times in entries `<zone>=<time>` are ignored. */
 function timesOf(text: string | undefined): ReadonlyMap<string, number> {
   const entries = entriesOf(text).flatMap((entry) => {
     const [name = '', time] = entry.split('=');
@@ -82,7 +79,7 @@ function timesOf(text: string | undefined): ReadonlyMap<string, number> {
   return new Map(entries);
 }
 
-/** Parses the limit for each zone. A valid limit is an integer of at least 1, or a percentage. */
+/** A valid limit is an integer of at least 1, or a percentage. */
 function limitOf(text: string | undefined): Pick<ZoneSetting, 'maxUnavailable'> & Pick<ParsedZones, 'problems'> {
   if (text === undefined) return { problems: [] };
   const value = /^\d+$/.test(text) ? Number(text) : text;
@@ -136,8 +133,7 @@ function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]
 }
 
 /**
- * Returns a problem if a deployment has both zones and warm machines. Warm machines are created before their zone is
- * known.
+ * A deployment cannot have both zones and warm machines, because warm machines are created before their zone is known.
  */
 function conflicts(annotations: Readonly<Record<string, string>>): readonly Violation[] {
   const warm = annotations[Annotations.WarmMachines];
@@ -160,5 +156,5 @@ export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | 
  */
 export const zoneNameIn = (text: string): string | undefined => parseAlternatives(`[${text}]`).alternatives[0]?.zone;
 
-/** Returns the text for the annotation {@link Annotations.ZoneOffering}. The text also records the offering. */
+/** The text for the annotation {@link Annotations.ZoneOffering} also records the offering. */
 export const zoneText = ({ offering }: Zone): string => recordOf(offering);

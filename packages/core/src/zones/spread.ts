@@ -5,7 +5,7 @@ import { offeringOf, zoneOfferingOf } from '../driver/offerings/alternative.ts';
 import { isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
 import type { Zone, ZoneSetting } from './setting.ts';
 
-/** Minimum number of machines of a lost zone that are down. A single machine can fail without a loss of its zone. */
+/** A single machine can fail without a loss of its zone, so more machines of a lost zone must be down. */
 const LEAST_DOWN = 2;
 
 /** The input for decisions about the zones of a deployment. */
@@ -14,28 +14,24 @@ export interface ZoneInput {
   readonly machines: readonly Machine[];
   readonly isLeaving?: ((machine: Machine) => boolean) | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** Returns true if a rollout replaces the machine. `isOld` is absent if no rollout is in progress. */
+  /** Whether a rollout replaces the machine, or undefined if no rollout is in progress. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
 }
 
-/** The machines of one zone, and the state of the zone. */
 export interface ZoneState {
   readonly zone: Zone;
   readonly staying: readonly Machine[];
   readonly leaving: number;
   readonly evacuated: boolean;
-  /**
-   * `standby` is true if the zone is lost. Either all machines of the zone are down, or the loss of the zone is
-   * recorded and no machine is available again.
-   */
+  /** Whether the zone is lost: all its machines are down, or its recorded loss has not ended. */
   readonly standby: boolean;
-  /** `short` is true if an evacuation found no capacity in the zone. */
+  /** Whether an evacuation found no capacity in the zone. */
   readonly short: boolean;
 }
 
 /**
- * Returns the zone of a machine. The function reads the zone for which the machine was created, then the zone of its
- * alternative, and then the zone of its Node. Returns undefined if the deployment does not have this zone.
+ * The function reads the zone for which the machine was created, then the zone of its alternative, and then the zone of
+ * its Node. Returns undefined if the deployment does not have this zone.
  */
 export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
   const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;
@@ -45,8 +41,8 @@ export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 's
 }
 
 /**
- * Returns a function that finds the machines that a rollout replaces. An in-place update replaces no machines.
- * @param current The set of the current template. `current` is undefined if the set does not exist.
+ * An in-place update replaces no machines.
+ * @param current The set of the current template, or undefined if it does not exist.
  * @returns Undefined if no rollout replaces machines.
  */
 export function machinesToReplace(
@@ -61,7 +57,7 @@ export function machinesToReplace(
 
 const isDown = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
 
-/** Returns the state of each zone. Machines outside of all zones do not count. */
+/** Machines outside of all zones do not count. */
 export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   const { setting, machines, isLeaving = () => false } = input;
   const byZone = new Map<Zone, { readonly staying: Machine[]; leaving: number }>(
@@ -84,7 +80,6 @@ export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   }));
 }
 
-/** Returns the number of machines in each zone that are not being deleted, by the name of the zone. */
 export const machinesByZone = (states: readonly ZoneState[]): ReadonlyMap<string, number> =>
   new Map(states.map(({ zone, staying }) => [zone.name, staying.length]));
 
@@ -94,12 +89,12 @@ export const isLost = (staying: readonly Machine[]): boolean =>
 
 const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
-/** Returns true if a machine has joined and is not down. A joined machine that is not down shows that its zone works. */
+/** A joined machine that is not down shows that its zone works. */
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**
- * Returns the zones that get new machines. If no other zone is open, zones without capacity get new machines. If no
- * zone is left, zones on standby get new machines, because the deployment needs its machines.
+ * If no other zone is open, zones without capacity get new machines. If no zone is left, zones on standby get new
+ * machines, because the deployment needs its machines.
  */
 export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
   const usable = states.filter(({ evacuated }) => !evacuated);

@@ -11,19 +11,18 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Returns the number of machines that moved to the set before `spec.replicas` of the set was increased for them. */
+/** Returns the number of machines that `spec.replicas` of their new set does not include yet. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
 }
 
 /**
- * Returns the sizes of the sets after machines moved between sets.
  * - A set that received machines gets its number of machines as its size, even if its template has changed since the
  *   moves.
  * - A set does not replace the machines that moved to another set.
- * - The total is at most the replicas and surge of the deployment. If the moved machines would exceed this total, the
- *   set deletes machines of another template.
+ * - The total is at most the replicas and surge of the deployment. If the moved machines exceed this total, the set
+ * deletes machines of another template.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;
@@ -59,9 +58,7 @@ const vacated = (one: SetWithMachines): number => replicasOf(one) - one.machines
 export const mayNotRefill = ({ set }: SetWithMachines): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
-/**
- * Corrects the sizes of sets after machines were moved between the sets (docs/compatibility/rules-deployments.md §5.3).
- */
+/** Corrects the sizes of sets after moves of machines between sets (docs/compatibility/rules-deployments.md §5.3). */
 export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   const resize = sizesOfMoved(o);
   for (const one of o.old.filter(mayNotRefill)) {
@@ -71,7 +68,7 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Keeps at least one machine in the deployment. If no set has replicas and no old set may create machines, the current
+ * At least one machine of the deployment stays. If no set has replicas and no old set may create machines, the current
  * set creates machines.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
@@ -81,9 +78,8 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Returns the new size of the current set. This function is for deployments without machines to move. After a
- * scale-down of the deployment, `resizeCurrent` returns smaller old sets (docs/compatibility/rules-deployments.md
- * §5.4).
+ * Returns the new size of the current set, for deployments without machines to move. After a scale-down of the
+ * deployment, the result contains smaller old sets (docs/compatibility/rules-deployments.md §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
@@ -102,9 +98,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * Adds the surge to the size of the current set. The current set can lack its surge if it was created without a surge,
- * or if a scale-up used the surge. A deployment with `maxUnavailable` 0 and no surge machine would never select a
- * machine for its in-place update.
+ * The current set lacks its surge if it was created without a surge, or if a scale-up used the surge. With
+ * `maxUnavailable` 0 and no surge machine, no machine would ever be selected for its in-place update.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
@@ -125,8 +120,8 @@ const asSize = ({ set, machines }: SetWithMachines): SetSize =>
 const steadyOf = (one: SetWithMachines): number => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
 
 /**
- * Returns the sizes of the sets after a user reduced the replicas. The sets delete machines in three steps: unavailable
- * old machines, available old machines up to `maxUnavailable`, unavailable new machines.
+ * Machines are deleted in this order: unavailable old ones, available old ones up to `maxUnavailable`, and unavailable
+ * new ones.
  */
 function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   const { current, old, replicas, unavailable } = o;
@@ -146,8 +141,8 @@ function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
 }
 
 /**
- * Returns the sizes of the old sets without surplus machines. Available old machines are deleted only while enough
- * machines stay available.
+ * Reduces the old sets by their surplus machines. Available old machines are deleted only while enough machines stay
+ * available.
  */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const available = [...left, o.current].reduce((total, one) => total + steadyOf(one), 0);

@@ -36,9 +36,7 @@ function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
 
 const MOST_NAMES = 3;
 
-/**
- * Reports the failed in-place updates. If failed updates use the whole disruption budget, mcm selects no further node.
- */
+/** If failed updates use the whole disruption budget, mcm selects no further node. */
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],
@@ -73,7 +71,7 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
   machines: machines.get(set.metadata.uid) ?? [],
 });
 
-/** Returns the step for a rollout that was paused or scaled after machines moved between its sets. */
+/** The rollout was paused or scaled after machines moved between its sets. */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;

@@ -17,23 +17,20 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * The value of the template annotation after an update to an older template has ended. The next selection of a node
- * with this value is for the current template.
+ * The template annotation has this value after an update to an older template has ended. The next selection of the node
+ * is for the current template.
  */
 const ENDED = '';
 
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
 
-/**
- * Makes the node schedulable again. A node that the machine-config daemon keeps drained stays cordoned until the
- * daemon uncordons it.
- */
+/** A node that the machine-config daemon keeps drained stays cordoned until the daemon uncordons it. */
 export const schedulable = ({ metadata }: Node): { readonly unschedulable?: false } =>
   metadata.annotations?.[Annotations.ConfigDaemonDrain]?.startsWith('drain-') ? {} : { unschedulable: false };
 
 export const DECIDED_BY_DRAIN = [Annotations.ConfigDaemonDrain] as const;
 
-/** When the controller selects the node, it also writes the template of the set to the node. */
+/** The selection of a node and the template of the set are written together. */
 export function selectedFor(current: MachineSet): Change {
   return {
     metadata: {
@@ -43,10 +40,7 @@ export function selectedFor(current: MachineSet): Change {
   };
 }
 
-/**
- * Returns true if the node was selected for an update to another template. A selection without a template annotation is
- * for the current template.
- */
+/** A selection without a template annotation is for the current template. */
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
   return template !== undefined && template !== ENDED && template !== hashOf(current);
@@ -56,16 +50,13 @@ const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
 /**
- * Returns true if the template annotation shows that an in-place update of the node to an older template has ended. The
- * node stays drained until its update to the current template.
+ * Returns true if an in-place update of the node to an older template has ended. The node stays drained until its
+ * update to the current template.
  */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
-/**
- * Returns true for a selected node without a template annotation. mcm treats this node as selected for the current
- * template.
- */
+/** A selected node without a template annotation counts as selected for the current template. */
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
@@ -76,10 +67,7 @@ const hasBegun = (machine: Machine): boolean => {
   return !waits || phaseOf(machine) !== 'Running';
 };
 
-/**
- * Removes the selection and the result of an update to an older template. The Machine object must show the result of
- * the update before the result is removed.
- */
+/** The Machine object must show the result of an update before the result is removed. */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
   const reported = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;
@@ -125,8 +113,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
 }
 
 /**
- * Removes the selection from a node with the current template, because the next rollout would update a selected node.
- * The selection stays while the agent may still update the node.
+ * The next rollout would update a selected node, so the selection is removed from a node with the current template. The
+ * selection stays while the agent may still update the node.
  */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;

@@ -13,12 +13,11 @@ const DOWN: UpdateState = { phase: 'Unknown' };
 const DOWN_CANDIDATE: UpdateState = { marks: ['candidate'], phase: 'Unknown' };
 const GONE: UpdateState = { deleting: true };
 
-/** The states of the old and of the updated machines of each zone. */
 type Zoned = Readonly<
   Record<string, { readonly old?: readonly UpdateState[]; readonly updated?: readonly UpdateState[] }>
 >;
 
-/** Returns the names of the selected nodes. The name of each node starts with its zone. */
+/** The names of the selected nodes start with their zones. */
 function selected(zoned: Zoned, limit: string | undefined, unavailable = 9): readonly string[] {
   const nodes = new Map<string, Node>();
   const made = (kind: 'old' | 'updated'): readonly Machine[] =>

@@ -45,8 +45,8 @@ export interface InPlaceStep {
 
 /**
  * Returns the next step of the in-place updates of a deployment (docs/compatibility/rules-deployments.md §5.2 to 5.7).
- * The steps have this order: correct the sizes of the sets after moves, move machines, select nodes. The next step
- * depends only on the observed state, so a reconcile after a crash returns the same step.
+ * The steps are: correct the sizes of the sets after moves, move machines, select nodes. The step depends only on the
+ * observed state, so a reconcile after a crash returns the same step.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
@@ -126,8 +126,8 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
 /**
- * Moves machines to the current set. One write changes both the owner and the labels of a machine, with the observed
- * resourceVersion as a precondition (docs/compatibility/rules-deployments.md §5.5).
+ * One write changes both the owner and the labels of a machine, with the observed resourceVersion as a precondition
+ * (docs/compatibility/rules-deployments.md §5.5).
  */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
@@ -143,9 +143,7 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   return moves.slice(0, Math.max(free, 0));
 }
 
-/**
- * Returns the patch that moves a machine: it removes the labels of the former set and adds the labels of the new set.
- */
+/** Removes the labels of the former set and adds the labels of the new set. */
 export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSet): object {
   const off = Object.keys(from.spec.selector?.matchLabels ?? {}).map((key) => [key, null] as const);
   return {
@@ -166,8 +164,8 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Returns the machines that moved to a set, if `spec.replicas` of the set already includes them. These machines can
- * take part in the next in-place update, and their set may delete them.
+ * Returns the machines that `spec.replicas` of their new set already includes. These machines can take part in the next
+ * in-place update, and their set may delete them.
  */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
@@ -194,7 +192,7 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
 
 /**
  * Returns all changes of the node after its update, for a single write. If the critical components of the node are
- * ready, the write also makes the node schedulable.
+ * ready, the write makes the node schedulable.
  */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
@@ -222,7 +220,7 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 };
 
 /**
- * Selects nodes again whose update to an older template has ended. These nodes are already drained, so a second
+ * Selects nodes again whose update to an older template has ended. These nodes are drained already, so a second
  * in-place update causes no additional disruption.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
@@ -239,9 +237,9 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Selects as many nodes as may become unavailable in addition to the unavailable machines
- * (docs/compatibility/rules-deployments.md §5.6, 5.7). A machine that is both selected and unavailable uses the
- * disruption budget once. The original counts a selected and unavailable machine twice, so it updates too few machines.
+ * Selects as many nodes as the disruption budget still allows (docs/compatibility/rules-deployments.md §5.6, 5.7). A
+ * machine that is both selected and unavailable uses the disruption budget once. The original counts it twice, so it
+ * updates too few machines.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;

@@ -22,7 +22,7 @@ const pool = (replicas: number, policy: string | undefined, limits: object = {},
   return { ...made, metadata: { ...made.metadata, annotations } };
 };
 
-/** Plans a rollout of machines `m0`, `m1` and so on. `kept` lists the nodes that already have the annotation. */
+/** Plans a rollout of machines `m0`, `m1` and so on. The nodes in `kept` have the annotation already. */
 function planned(
   given: MachineDeployment,
   states: readonly UpdateState[],

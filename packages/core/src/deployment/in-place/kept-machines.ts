@@ -17,8 +17,8 @@ const valueAfter = (seen: Maps, change: Maps, key: string): string | undefined =
   (change?.[key] === undefined ? seen?.[key] : change[key]) ?? undefined;
 
 /**
- * Returns true if the node is selected after the change. A node whose update to an older template has ended counts as
- * selected, because its machine can stay failed until the next selection.
+ * A node whose update to an older template has ended counts as selected, because its machine can stay failed until the
+ * next selection.
  */
 const isSelectedAfter = ({ metadata }: Node, change: NodeMark['change'] | undefined): boolean =>
   valueAfter(metadata.labels, change?.metadata?.labels, Labels.SelectedForUpdate) !== undefined ||
@@ -27,9 +27,9 @@ const isSelectedAfter = ({ metadata }: Node, change: NodeMark['change'] | undefi
 const UPDATES: readonly (MachinePhase | undefined)[] = ['InPlaceUpdating', 'InPlaceUpdateFailed'];
 
 /**
- * Adds the policy for failed updates to the changes of the nodes. The machine controller reads no MachineDeployment, so
- * each selected node has a copy of the policy. An update can start although the manager has just removed the selection.
- * Therefore, the node of a machine in an update keeps its copy.
+ * The machine controller reads no MachineDeployment, so each selected node has a copy of the policy for failed updates.
+ * An update can start although the manager has just removed the selection. Therefore, the node of a machine in an
+ * update keeps its copy of the policy.
  */
 export function withPolicy(
   marks: readonly NodeMark[],

@@ -9,7 +9,7 @@ import { type DeploymentSnapshot, gateInputOf, viewOf } from '../state/view.ts';
 const PARALLEL = 8;
 
 /**
- * Reads the pods of the canaries from the API server, once after the soak time. The manager has no cache of pods,
+ * Reads the pods of the canaries from the API server once after the soak time. The manager has no cache of pods,
  * because a cache would grow with the fleet.
  * @returns Undefined if the rollout does not check pods now
  */

@@ -15,7 +15,7 @@ export function closedByBudget(rollouts: RolloutPermit | undefined): ClosedBudge
   return hold && { reason: REASON, opensAt: undefined, because: hold.because, brief: hold.asked };
 }
 
-/** Returns the wait for the rollout budget that the manager has reported in the status of the deployment. */
+/** Returns the wait for the rollout budget that the status of the deployment reports. */
 export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>): ClosedBudget | undefined {
   const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
   if (waiting?.reason !== REASON) return undefined;
@@ -24,9 +24,8 @@ export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>
 }
 
 /**
- * Returns what a rollout needs from the rollout budget of the fleet. A rollout that waits for its own window or for
- * nodes needs no claim, so another cluster can use the budget. A paused rollout needs a claim only until its last
- * disruption is complete.
+ * A rollout that waits for its own window or for nodes needs no claim, so another cluster can use the budget. A paused
+ * rollout needs a claim only until its last disruption is complete.
  */
 export function needsOf(
   { metadata, spec }: MachineDeployment,

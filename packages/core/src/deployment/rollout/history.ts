@@ -4,8 +4,8 @@ import { oldestFirst } from '../../rollout/revisions.ts';
 /**
  * Returns the old sets to delete, starting with the oldest, so that at most `limit` sets remain
  * (docs/compatibility/rules-deployments.md §2.8). Only sets with no machines and with an up-to-date status are deleted.
- * If one of the oldest sets must stay, no newer set is deleted in its place, as in the original.
- * @param machines Number of machines of a set, including terminating machines.
+ * As in the original, if one of the oldest sets must stay, no newer set is deleted in its place.
+ * @param machines the number of machines of a set, including terminating machines
  * @param limit `spec.revisionHistoryLimit`. If `limit` is undefined, all sets stay.
  */
 export function surplusHistory(

@@ -15,7 +15,7 @@ export function withProtection(view: View, step: Step): Step {
 }
 
 /**
- * Taints old nodes with PreferNoSchedule, so that the scheduler prefers new nodes for new pods
+ * Old nodes get the taint PreferNoSchedule, so that the scheduler prefers new nodes for new pods
  * (docs/compatibility/rules-deployments.md §3.5 and 3.7).
  */
 export function withTaints(view: View, step: Step): Step {

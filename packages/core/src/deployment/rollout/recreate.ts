@@ -8,8 +8,8 @@ export type RecreateStep =
   | { readonly kind: 'wait'; readonly because: string };
 
 /**
- * Returns the next step with the strategy Recreate. A deployment with this strategy never has machines of two templates
- * at the same time (docs/compatibility/rules-deployments.md §4).
+ * A deployment with this strategy never has machines of two templates at the same time
+ * (docs/compatibility/rules-deployments.md §4).
  */
 export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {
   const active = old.filter(isActive);

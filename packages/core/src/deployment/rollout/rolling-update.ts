@@ -17,14 +17,11 @@ export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * The number of machines that the rollout may disrupt now. Rollouts and replacements share this disruption budget. If
-   * `free` is absent, only `maxSurge` and `maxUnavailable` limit the rollout.
+   * Rollouts and replacements share this disruption budget. The number of machines that the rollout may disrupt now
+   * (default: no limit except `maxSurge` and `maxUnavailable`).
    */
   readonly free?: number;
-  /**
-   * While `repairsFirst` is true, failed machines wait for their replacement and the rollout deletes no available
-   * machine.
-   */
+  /** Whether failed machines wait for their replacement, so the rollout deletes no available machine. */
   readonly repairsFirst?: boolean;
 }
 
@@ -35,10 +32,10 @@ export interface RolloutStep {
 
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
- * - For each set, the larger of two numbers counts: its replicas and its machines. Terminating machines and missing
+ * - The larger number of a set counts: its replicas or its machines. Terminating machines and missing
  *   machines use up the surge.
- * - The original counts only the statuses of the sets. The original gives a new set its surge twice (BUG-4), and
- *   exceeds the surge when the status is outdated (incident 3).
+ * - The original counts only the statuses of the sets, so it exceeds the surge when a status is outdated (incident 3).
+ * The original gives a new set its surge twice (BUG-4).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
@@ -72,8 +69,8 @@ function reduce(
 
 /**
  * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines
- * are deleted first, and then as many available machines as `maxUnavailable` allows. - If a set has more machines than
- * replicas, the additional machines do not count, because the set is already deleting them.
+ * are deleted first, and then as many available machines as `maxUnavailable` allows. - Machines above the replicas of a
+ * set do not count, because the set is already deleting them.
  * - Unreachable machines stay while the circuit breaker is open, and available machines stay while their nodes postpone
  *   their disruption.
  * - Replicas without a machine do not use the disruption budget. A failed machine uses the disruption budget, which
@@ -109,7 +106,7 @@ export function shrinkOld(
   return new Map([...unhealthy, ...healthy]);
 }
 
-/** Adds machines to the last good set, if the current set may not have these machines yet. */
+/** Adds machines to the last good set that the current set may not have yet. */
 function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -119,8 +116,7 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
 }
 
 /**
- * Returns the next step of a rolling update. A step changes either the current set or the old sets. The old sets shrink
- * only if the current set cannot grow.
+ * The old sets shrink only if the current set cannot grow, so a step changes either the current set or the old sets.
  */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
@@ -134,8 +130,8 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the last good set grows, because the current set never had all its machines' };
-  // True if the sets together have more replicas than the replicas and surge of the deployment. In this state, the
-  // current set may create no machine, so nothing could replace a deleted machine.
+  // True if the replicas of all sets exceed the replicas and surge of the deployment. The current set may then create
+  // no machine, so nothing could replace a deleted machine.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

@@ -77,9 +77,9 @@ export function recreateStep(view: View): Step {
 }
 
 export function rollbackStep(view: View, revision: number): Step {
-  // A rollback first creates a set for the current template, so that the template gets a revision and a user can return
-  // to it. The set of a template that was rolled back gets no machines. If the class of the template does not exist, no
-  // set is created, because a user could not return to the template.
+  // A rollback first creates a set for the current template, so that a user can return to its revision. The set of the
+  // rolled back template gets no machines. Without the class of the template, no set is created, because a user could
+  // not return to the template.
   if (!view.split.current && missingClass(view) === undefined) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, {
     markLastGood: hasRolloutSettings(view.rolloutSettings),

@@ -14,17 +14,16 @@ function completed({ sizes, limits, ...view }: View): Resize {
 }
 
 /**
- * Returns true if a stop of the rollout would leave the deployment without machines, for example because Recreate has
- * deleted the old machines.
+ * A stop of the rollout would leave the deployment without machines, for example because Recreate has deleted the old
+ * machines.
  */
 const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
 
 /**
- * Returns the step of a rollout outside of its maintenance windows. The sets still apply changes of the replicas and
- * replace failed machines, as during a pause. Outside of a window, no machine is deleted or updated because of a new
- * template.
- * @param inPlace Steps that complete an in-place update that has already started.
+ * The sets apply changes of the replicas and replace failed machines, as during a pause. Outside of a maintenance
+ * window, no machine is deleted or updated because of a new template.
+ * @param inPlace steps that complete an in-place update that has already started
  * @returns undefined if the rollout may continue
  */
 export function windowStep(

@@ -11,23 +11,18 @@ import { expiryOf } from '../../objects/mark-expiry.ts';
 import { fallOf } from '../../objects/scaler.ts';
 import { unmetTriggers } from './trigger-deletion.ts';
 
-/** The marks that expire now, and the time at which the next mark expires. */
 export interface ExpiryPlan {
   readonly machines: readonly Machine[];
-  /**
-   * The deletion list of the deployment without the expired machines. If the list does not change, `list` is undefined.
-   */
+  /** The deletion list without the expired machines. `list` is undefined if the deletion list does not change. */
   readonly list?: string | null | undefined;
   readonly nextAt: Date | undefined;
   readonly afterMs: number;
 }
 
 /**
- * Returns the marks of the autoscaler that expire. A mark expires after the configured time if it deletes no machine,
- * because `spec.replicas` was not reduced.
+ * A mark expires after the configured time if `spec.replicas` was not reduced, so the mark deletes no machine.
  * - While a scale-down is in progress, no mark expires.
- * - A priority without a mark time never expires, because operators set priorities to choose machines for the next
- *   scale-down.
+ * - A priority without a mark time never expires, because operators set priorities for the next scale-down.
  */
 export function planExpiry(
   deployment: MachineDeployment,
@@ -59,7 +54,6 @@ function listWithout({ metadata }: MachineDeployment, machines: readonly Machine
   return kept.length === 0 ? null : kept.join(',');
 }
 
-/** Returns the body of the patch that removes the mark of a machine. */
 export const unmarked = ({ metadata: { uid, resourceVersion } }: Machine): object => ({
   metadata: {
     uid,

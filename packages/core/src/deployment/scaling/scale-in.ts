@@ -9,20 +9,17 @@ import type { PlannedEvent } from '../state/rollback.ts';
 export const ScaleInReasons = {
   Accepted: 'ScaleInAccepted',
   Refused: 'ScaleInRefused',
-  /** The reason why the controller does not delete a named machine now. */
+  /** The reason why a named machine is not deleted now. */
   Pending: 'ScaleInPending',
 } as const;
 
-/**
- * Maximum number of scale-in results in the annotation of a deployment. With these results, the manager recognizes a
- * repeated request.
- */
+/** With the results of this number of scale-ins in an annotation, the manager recognizes a repeated request. */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
-/** A request to remove certain machines. The client names the machines and reduces the replicas in one write. */
+/** The client names the machines and reduces the replicas in one write. */
 export interface ScaleIn {
-  /** An ID that the client chooses. A second write with the same request ID changes nothing. */
+  /** The ID from the client. A second write with the same request ID changes nothing. */
   readonly requestID: string;
   readonly machines: readonly string[];
   readonly from: number;
@@ -44,7 +41,7 @@ const isCount = (value: unknown): value is number =>
 const isId = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
 
-/** Parses the annotation `scale-in`. The function never throws. */
+/** Parses the annotation `scale-in` and never throws. */
 export function parseScaleIn(text: string): ParsedScaleIn {
   const value = tryParseJson(text);
   const { requestID, machines, from, to }: Partial<Record<keyof ScaleIn, unknown>> =
@@ -84,18 +81,12 @@ export interface ScaleInSnapshot {
 
 export interface ScaleInPlan {
   readonly annotations: Readonly<Record<string, string | null>>;
-  /**
-   * The value of `spec.replicas` before the scale-in. If the controller refuses the scale-in, it restores the former
-   * `spec.replicas`.
-   */
+  /** The value of `spec.replicas` before the scale-in, which a refused scale-in restores. */
   readonly replicas?: number;
   readonly event: PlannedEvent | undefined;
 }
 
-/**
- * Returns the replicas of the deployment before the scale-in. When the manager scales a set, it stores the replicas of
- * the deployment in an annotation of the set.
- */
+/** When the manager scales a set, it stores the replicas of the deployment in an annotation of the set. */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -113,7 +104,7 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   return scaleInObjection(request, snapshot);
 }
 
-/** Returns the reason why the machines cannot be removed now, or undefined if they can be removed. */
+/** Returns the reason why the machines cannot be removed now. */
 export function scaleInObjection(
   request: Pick<ScaleIn, 'machines' | 'from' | 'to'>,
   { deployment, sets, machinesOf, now }: ScaleInSnapshot,
@@ -133,10 +124,7 @@ export function scaleInObjection(
   return undefined;
 }
 
-/**
- * Returns the annotations that mark and delete the named machines: the deletion list, and the time of the last
- * autoscaler change.
- */
+/** The annotations contain the deletion list, and the time of the last autoscaler change. */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
   const time = formatTime(now);
@@ -144,8 +132,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time of the last replica change never decreases. An earlier time would remove the marks of machines that a
-    // client named before this scale-in.
+    // The time of the last replica change never decreases, because an earlier time would remove the marks of earlier
+    // scale-ins.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
@@ -156,7 +144,7 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/** If another client has changed the replicas since the scale-in, the former replicas are not restored. */
+/** The former replicas are not restored if another client has changed the replicas since the scale-in. */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -164,11 +152,11 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 }
 
 /**
- * Accepts or refuses the whole request in the annotation `scale-in`. Without a scale-in request, `planScaleIn` returns
- * undefined.
+ * Accepts or refuses the whole request in the annotation `scale-in`. The result is undefined without a scale-in
+ * request.
  * - An accepted request adds all named machines to the deletion list, and a refused request adds none.
  * - A single write contains the result, so after a crash the deployment has either the request or its result.
- * - If the ID of a scale-in request is already recorded, the request is removed without a second evaluation.
+ * - A scale-in request with a recorded ID is removed without a second evaluation.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {
   const { deployment, now } = snapshot;

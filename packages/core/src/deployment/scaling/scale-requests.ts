@@ -50,8 +50,7 @@ export class ScaleRequests {
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
    * (docs/compatibility/rules-deployments.md §9.2). The list is written first, because a machine gets its mark time
    * from the list.
-   * @returns The current deployment. `applyTriggers` returns undefined if this call wrote the current set: the caller
-   *   must then read all objects again.
+   * The result is undefined after a write of the current set, so the caller must read all objects again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
@@ -85,8 +84,7 @@ export class ScaleRequests {
   }
 
   /**
-   * Removes expired marks of the autoscaler. `expire` reads the deployment from the server, because a scale-down that
-   * uses the marks may be missing in the cache.
+   * The deployment is read from the server, because the cache may lack a scale-down that uses the marks.
    * @returns The time until the next mark expires, in milliseconds. The result is 0 if marks were removed, and
    *   undefined if no mark will expire.
    */
@@ -131,16 +129,15 @@ export class ScaleRequests {
   }
 
   /**
-   * Handles a reduction of the replicas that the set did not see, because a client raised the replicas again. The set
-   * gets the time of the reduction before its machines get their marks, because an unmarked name is the only evidence
-   * of the reduction.
+   * A client may raise reduced replicas again before the set sees the reduction. The set gets the time of the reduction
+   * before its machines get their marks, because an unmarked name is the only evidence of the reduction.
    * @returns true if the method wrote the set
    */
   async #coverUndone(input: ScalerTimeInput, signal: AbortSignal): Promise<boolean> {
     const { deployment, set } = input;
     const { withFall } = scalerTimes(input);
     if (withFall === undefined) return false;
-    // The write that reduces the replicas of the set also records this time.
+    // The write that reduces the replicas of the set also records the scaler time.
     if (fallOf(set, deployment) > 0 && withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
     const { uid, resourceVersion } = set.metadata;
     const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
@@ -153,7 +150,7 @@ export class ScaleRequests {
   }
 }
 
-/** Adds the times in `seen` to the marks of the machines, so that each machine needs only one write. */
+/** Adds the times in `seen` to the marks, so that each machine needs only one write. */
 function marksWith({ marks }: TriggerPlan, machines: readonly Machine[], seen: ReadonlyMap<string, string>) {
   const planned = new Map(marks.map(({ machine, annotations }) => [machine, annotations]));
   const marked = [...new Set([...planned.keys(), ...machines.filter(({ metadata }) => seen.has(metadata.name))])];

@@ -15,15 +15,15 @@ import {
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** The value of `status.replicas` of the deployment, which is used for sets without the annotation max-replicas. */
+  /** Replaces a missing annotation max-replicas of a set. */
   readonly statusReplicas: number;
-  /** During a pause, the sets change their size only after the user changes the replicas. */
+  /** During a pause, a size changes only after the user changes the replicas. */
   readonly paused?: boolean;
 }
 
 /**
- * The new sizes of sets, and the sets that need new desired-replicas and max-replicas annotations. The annotations of a
- * set can change without a new size.
+ * The new sizes, and the sets that need new desired-replicas and max-replicas annotations. The annotations of a set can
+ * change without a new size.
  */
 export interface Scaling {
   readonly resize: Resize;
@@ -44,7 +44,7 @@ export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
 }
 
 /**
- * Returns true if the current set has all replicas and all of its machines are available
+ * Returns true if the current set has all replicas and all its machines are available
  * (docs/compatibility/rules-deployments.md §2.9).
  */
 export const isSaturated = (current: SetSize | undefined, replicas: number): boolean =>
@@ -55,7 +55,7 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds a value that is not negative to the nearest integer. 0.5 is rounded up. */
+/** Rounds a value that is not negative. 0.5 is rounded up. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
@@ -87,7 +87,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize, annotate: [], because: 'the current MachineSet has all replicas' };
   }
   const named = withoutNamed(sizes, replicas);
-  // Without new annotations, every later reconcile would detect the same scaling event, and the rollout would make no
+  // Without new annotations, every later reconcile would detect this scaling event again, and the rollout would make no
   // progress (BUG-5). During a pause, no strategy changes the sizes of the sets, so `planScaling` distributes the
   // replicas.
   if (!rolls && !paused) {
@@ -114,10 +114,9 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 }
 
 /**
- * Reduces the sets whose machines are named for deletion, by at most the reduction of the deployment. Without this
- * reduction, another set would delete an unnamed machine, and the set of a named machine would replace the named
- * machine. The current set comes first, because only the current set deletes a named machine without a reduction
- * (`coveredByScaler`).
+ * Reduces the sets of named machines, by at most the reduction of the deployment. Without this reduction, another set
+ * would delete an unnamed machine, and the set of a named machine would replace that machine. The current set comes
+ * first, because only this set deletes a named machine without a reduction (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);
@@ -134,9 +133,9 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
 }
 
 /**
- * Scales a deployment with a single active set. This set gets all replicas that its template may have. During a pause,
- * the single active set keeps its surge machines. Without surge machines, the single active set would delete an unnamed
- * machine after all other sets lost their named machines.
+ * A single active set gets all replicas that its template may have. During a pause, the single active set keeps its
+ * surge machines. Without surge machines, the single active set would delete an unnamed machine after all other sets
+ * lost their named machines.
  */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
@@ -160,8 +159,8 @@ const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarge
   target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
 /**
- * Adds machines up to the limit. Because of terminating machines, some machines may be added only later. A paused
- * rollout would never add them, so the annotations stay unchanged until all machines are added.
+ * Terminating machines may delay the addition of some machines. A paused rollout would never add these machines, so the
+ * annotations stay unchanged until all machines are added.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -178,8 +177,8 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Returns the number of machines that can be added now. Terminating machines reduce this number. After the deletion of
- * terminating machines, the rollout adds the remaining machines.
+ * Terminating machines reduce the number of machines that can be added now. After the deletion of terminating machines,
+ * the rollout adds the other machines.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), maximumMachines), 0);
@@ -206,9 +205,9 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
   size.max || statusReplicas || replicas + limits.annotatedSurge;
 
 /**
- * Changes the sizes of a proportional scale-down so that enough machines stay available. Sets with unavailable machines
- * lose more machines than their share. A proportional scale-down can drain working machines while the new machines
- * still boot (incident 9).
+ * A proportional scale-down must leave enough machines available, so sets with unavailable machines lose more machines
+ * than their share. Without this change, the scale-down can drain working machines while the new machines still boot
+ * (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
   const resize = new Map(proportional);

@@ -18,7 +18,7 @@ export interface TimedTrigger extends Trigger {
 }
 
 export interface TriggerPlan {
-  /** Annotations of the deployment to write. The value null removes an annotation. */
+  /** The annotations of the deployment. The value null removes an annotation. */
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly marks: readonly { readonly machine: Machine; readonly annotations: Readonly<Record<string, string>> }[];
   /** Invalid entries of the deletion list, each with the reason for its removal. */
@@ -41,8 +41,7 @@ const after = (time: number | undefined, now: Date): string =>
 interface MarkTimes {
   readonly entry: string;
   /**
-   * The time up to which an earlier scale-down has counted the names. `covered` is undefined if the scale-down for this
-   * name is still in progress.
+   * The time up to which an earlier scale-down has counted the names, or undefined while the scale-down is in progress.
    */
   readonly covered: number | undefined;
   readonly now: Date;
@@ -50,8 +49,8 @@ interface MarkTimes {
 
 /**
  * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. If an earlier
- * scale-down has already counted the time of the mark, a new time replaces it. With the old time, the set would delete
- * the machine too early.
+ * scale-down has already counted the time of the mark, the mark gets a new time. With the old time, the set would
+ * delete the machine too early.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -71,8 +70,7 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
  * (docs/compatibility/rules-deployments.md §9.2). An entry of the deletion list without a time gets the current time. A
  * new entry also updates the time of the last scaler change, whose old value belongs to an earlier scale-down. The
  * original may keep the time of the last scaler change only in memory, and then writes the set every second (ODD-8).
- * @param machines The machines of the deployment by name. Names of machines outside of the deployment are removed from
- *   the list (ODD-14).
+ * @param machines The machines of the deployment by name. Names of other machines are removed from the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
  * @param coveredFor Returns the time up to which an earlier scale-down of the machine's set has counted names, in
  *   milliseconds since 1970. `coveredFor` returns undefined if the replicas are reduced for this name.
@@ -127,7 +125,6 @@ export function planTriggers(
   };
 }
 
-/** The pattern of machine names. */
 const NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
 
 const invalidEntries = (text: string): string[] =>

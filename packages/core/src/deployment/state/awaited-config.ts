@@ -1,10 +1,7 @@
 import { Annotations, type Machine, type MachineDeployment } from '@mcm/api';
 import { isAvailable, isUnconfigured } from '../../objects/machines.ts';
 
-/**
- * Returns true if the rollout must not count the machine as available yet, for example because it waits for the
- * configuration of its pool.
- */
+/** A Running machine may, for example, wait for the configuration of its pool, and then does not count as available. */
 export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>
   deployment.metadata.annotations?.[Annotations.ConfigAwaitedByPool] !== undefined &&
   isUnconfigured(machine) &&
@@ -12,7 +9,7 @@ export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): b
 
 const MOST_NAMES = 3;
 
-/** Returns the reason why the rollout waits. The text names the pool whose configuration the machines need. */
+/** The text contains the pool whose configuration the machines need. */
 export function whyAwaited(deployment: MachineDeployment, machines: readonly Machine[]): string {
   const names = machines.map(({ metadata }) => metadata.name).toSorted();
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';

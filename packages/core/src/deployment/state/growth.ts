@@ -1,24 +1,22 @@
 import { isActive, oldestSizeFirst, type SetSize, type Sizes, steadyAvailable, sum } from './size.ts';
 
-/** The rule that decides which set gets the machines that are added to a deployment. */
+/** The rule that decides which set gets additional machines. */
 export interface GrowthRule {
   readonly replicas: number;
-  /**
-   * Maximum replicas of the current set while its template is not proven. If `ceiling` is undefined, there is no limit.
-   */
+  /** The maximum replicas of the current set while its template is not proven, or undefined without a limit. */
   readonly ceiling?: number | undefined;
   /** The last good set, which gets the replicas that the current set may not have. */
   readonly good?: string | undefined;
 }
 
 export interface LastGoodOptions {
-  /** The set that the status of the deployment names as its last good set. */
+  /** The last good set in the status of the deployment. */
   readonly named: string | undefined;
   readonly hasFailed: (set: string) => boolean;
 }
 
 /**
- * Returns the old set that gets new machines while the current template is not proven. The recorded last good set has
+ * The old set that gets new machines while the current template is not proven. The recorded last good set has
  * precedence over the set with the most available machines.
  */
 export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGoodOptions): string | undefined {
@@ -33,9 +31,9 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGood
 }
 
 /**
- * Returns the sizes after at most `count` machines are added. All changes that add machines to a deployment use this
- * function. The current set never exceeds its limit or `spec.replicas`. The last good set grows until its machines plus
- * the available machines of the other old sets equal `spec.replicas`.
+ * All changes that add machines to a deployment use this function. The current set never exceeds its limit or
+ * `spec.replicas`. The last good set grows until its machines plus the available machines of the other old sets equal
+ * `spec.replicas`.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {
   const { replicas, ceiling = replicas, good } = rule;

@@ -11,10 +11,7 @@ type Annotated = { readonly metadata: Pick<MachineDeployment['metadata'], 'annot
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
-/**
- * Returns one sentence for each invalid annotation, which mcm ignores. The schema of a CRD cannot refuse invalid
- * annotations.
- */
+/** mcm ignores an invalid annotation, and the schema of a CRD cannot refuse it. */
 export function ignoredAnnotations(deployment: Annotated): string[] {
   const { annotations = {} } = deployment.metadata;
   const sizes = autoscalerSizesOf(deployment);

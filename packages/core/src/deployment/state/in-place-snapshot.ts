@@ -15,25 +15,23 @@ export interface InPlaceSnapshot extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * The number of machines that may still be disrupted. Rollouts and replacements share this disruption budget. If
-   * `free` is absent, only `maxSurge` and `maxUnavailable` limit the in-place update.
+   * The number of machines that may still be disrupted (default: limited only by `maxSurge` and `maxUnavailable`).
+   * Rollouts and replacements share the disruption budget.
    */
   readonly free?: number;
-  /**
-   * While `repairsFirst` is true, failed machines wait for their replacement and the in-place update selects no node.
-   */
+  /** Whether failed machines wait for their replacement, so the in-place update selects no node. */
   readonly repairsFirst?: boolean;
-  /** `stopped` is true if a failed in-place update stops the rollout, so that no machine is updated or deleted. */
+  /** Whether a failed in-place update stops the rollout, so that no machine is updated or deleted. */
   readonly stopped?: boolean;
-  /** `manual` is true if users select the machines. */
+  /** Whether users select the machines. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
   readonly postponed?: ReadonlySet<Machine>;
-  /** The zones of the deployment and all its machines. If the deployment has no zones, `zones` is absent. */
+  /** `zones` is undefined if the deployment has no zones. */
   readonly zones?: ZoneInput;
 }
 
-/** The writes of an in-place update to machines and nodes. Each write is idempotent. */
+/** Each write to machines and nodes is idempotent. */
 export interface InPlaceWork {
   readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
   readonly nodes: readonly NodeMark[];

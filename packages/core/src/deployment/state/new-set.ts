@@ -16,7 +16,7 @@ import { revisionOf } from '../../rollout/revisions.ts';
 import { setName, templateHash } from '../../rollout/template-hash.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 
-/** Maximum number of former revisions in a set. In the original, this list grows without limit (BUG-2). */
+/** The maximum number of former revisions in a set. In the original, this list grows without limit (BUG-2). */
 const HISTORY_LENGTH = 20;
 
 const copiedAnnotations = (deployment: MachineDeployment): Record<string, string> =>
@@ -25,9 +25,9 @@ const copiedAnnotations = (deployment: MachineDeployment): Record<string, string
   );
 
 /**
- * Returns the annotations of a new set. An in-place update moves machines with their deletion marks to the new set.
- * While these machines wait for their deletion, the new set has no scaler time. With a scaler time, the set would
- * delete these machines before the replicas are reduced.
+ * An in-place update moves machines with their deletion marks to the new set. While these machines wait for their
+ * deletion, the new set has no scaler time. With a scaler time, the set would delete these machines before the replicas
+ * are reduced.
  */
 function initialAnnotations(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
@@ -77,7 +77,7 @@ export function newSet(
 
 function withRevision(annotations: Record<string, string>, set: MachineSet, revision: number): Record<string, string> {
   const before = revisionOf(set);
-  // If the annotation contains a revision that is not an integer, another client wrote it, and it stays.
+  // A revision that is not an integer comes from another client, so it stays.
   if (before === undefined || before >= revision) return annotations;
   const next = { ...annotations, [Annotations.Revision]: String(revision) };
   if (set.metadata.annotations?.[Annotations.Revision] === undefined) return next;
@@ -85,7 +85,7 @@ function withRevision(annotations: Record<string, string>, set: MachineSet, revi
   return { ...next, [Annotations.RevisionHistory]: [...history, String(before)].slice(-HISTORY_LENGTH).join(',') };
 }
 
-/** Copies the fields of the deployment that can change without a rollout to the template of the set. */
+/** The fields of a template that can change without a rollout are copied to the set. */
 function syncedTemplate(deployment: MachineDeployment, set: MachineSet): MachineSet['spec']['template'] {
   const mine = set.spec.template;
   const theirs = deployment.spec.template.spec;
@@ -107,11 +107,10 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 
 /**
  * Copies the annotations, revision, node template, configuration and class kind of the deployment to the current set
- * (docs/compatibility/rules-deployments.md §2.3). If the set already matches the deployment, the function returns the
- * given set. The history of revisions grows only when the revision changes.
- * @param revision One more than the highest revision of the old sets.
- * @param scalerTime Time of the last change by the scaler, RFC 3339. If `scalerTime` is undefined, the set keeps its
- * time.
+ * (docs/compatibility/rules-deployments.md §2.3). The result is the given set if it already matches the deployment. The
+ * history of revisions grows only when the revision changes.
+ * @param revision one more than the highest revision of the old sets.
+ * @param scalerTime the time of the last change by the scaler (RFC 3339), or undefined to keep the time of the set.
  */
 export function syncedSet(
   deployment: MachineDeployment,

@@ -9,14 +9,11 @@ export interface NodeMarks {
   readonly untaint: readonly MachineSet[];
   readonly candidates: readonly MachineSet[];
   readonly protect: readonly MachineSet[];
-  /**
-   * The sets whose nodes lose the annotations that prevent a scale-down. The annotations are removed only if mcm added
-   * them.
-   */
+  /** The sets whose nodes lose the annotations that prevent a scale-down. Only annotations from mcm are removed. */
   readonly unprotect: readonly MachineSet[];
 }
 
-/** The marks that a node should have. A mark that `Wanted` does not contain stays unchanged. */
+/** A mark that `Wanted` does not contain stays unchanged. */
 interface Wanted {
   taint?: boolean;
   protect?: boolean;
@@ -31,10 +28,7 @@ export interface NodeMark {
 const OURS = Taints.PreferNoSchedule;
 const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
 
-/**
- * Returns the new taints of the node, or undefined if no taint changes. A taint with the right key and a wrong value is
- * replaced.
- */
+/** A taint with the right key and a wrong value is replaced. */
 function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   const taints = node.spec.taints ?? [];
   const found = taints.find(isOurs);
@@ -44,10 +38,7 @@ function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   return next.length > 0 ? next : null;
 }
 
-/**
- * Returns the changes of the annotations, or undefined if nothing changes. If another client protected the node, the
- * protection stays.
- */
+/** The protection by another client stays. */
 function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
   const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
     node.metadata.annotations ?? {};
@@ -79,10 +70,10 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 
 /**
  * Returns one change for each node that does not have the wanted marks. Machines that are being deleted keep their
- * marks, and machines whose Node is not in the cache wait for the Node. The protection of preserved machines stays,
- * because the machine controller added it.
- * @param protection Whether nodes are protected from the autoscaler
- * (`--autoscaler-scaledown-annotation-during-rollout`).
+ * marks, and machines wait until their Node is in the cache. The protection of preserved machines stays, because the
+ * machine controller added it.
+ * @param protection whether nodes are protected from the autoscaler
+ * (`--autoscaler-scaledown-annotation-during-rollout`)
  */
 export function nodeMarks(
   marks: NodeMarks,

@@ -28,8 +28,8 @@ const types = async (world: World, name = 'pool') =>
   ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
 
 /**
- * Creates a deployment that is one minute younger than the first deployment. `labels` are the labels of its template
- * and of its selector.
+ * The new deployment is one minute younger than the first deployment. `labels` are the labels of its template and of
+ * its selector.
  */
 async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
   await world.pass(60);

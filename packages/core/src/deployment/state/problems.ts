@@ -18,11 +18,11 @@ type Reported = Extract<ConditionChange, { type: EventReason }>;
 
 export interface Problems {
   readonly conditions: readonly ConditionChange[];
-  /** The events that the controller sends when it writes the conditions to the status. */
+  /** The events that belong to the conditions. */
   readonly events: readonly PlannedEvent[];
 }
 
-/** The result of a step, as the status reports it: a condition that blocks the rollout, or a reason for waiting. */
+/** A condition that blocks the rollout, or a reason for waiting. */
 interface Outcome {
   readonly condition?: ConditionChange | undefined;
   readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
@@ -40,7 +40,7 @@ function replacementHeld({ repairs }: View): Reported | undefined {
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
-/** Returns the name of the MachineClass if the cache does not contain it. Classes of other kinds are not checked. */
+/** Returns the name of a MachineClass that is not in the cache. Classes of other kinds are not checked. */
 export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
   const { kind, name = '' } = deployment.spec.template.spec.class;
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
@@ -53,14 +53,14 @@ function classNotFound(view: View): Reported | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
-/** Returns the condition of a rollout that waits. A paused rollout has a condition for the pause instead. */
+/** A paused rollout has a condition for the pause instead of a condition for the wait. */
 function waitingRollout(
   { closed, deployment }: View,
   { waits, because }: Outcome,
 ): Extract<Reported, { type: 'RolloutWaiting' }> | undefined {
   const reason = closed?.reason ?? waits?.reason;
   if (reason === undefined || deployment.spec.paused === true) return undefined;
-  // A brief wait for the rollout budget does not add the condition.
+  // A brief wait for the rollout budget causes no condition.
   if (closed?.reason === 'RolloutBudget' && closed.brief && said(deployment, RolloutWaiting)?.reason !== closed.reason)
     return undefined;
   const message = (closed?.because ?? because).replace(/^waiting: /, 'The rollout waits: ');
@@ -71,9 +71,8 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Returns true if the first deployment counts as older. Creation times have a resolution of one second. If two
- * deployments have equal times, a deployment with a set counts as older, so that a new deployment never stops a running
- * deployment. If neither or both have a set, the deployment with the smaller UID counts as older.
+ * Creation times have whole seconds. At equal times, a deployment with a set counts as older, so that a new deployment
+ * never stops a running deployment. If neither or both deployments have a set, the smaller UID counts as older.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -103,10 +102,7 @@ function selectorsOverlap(view: View): Reported | undefined {
 
 const NO_REVISION = 'RollbackRevisionNotFound';
 
-/**
- * Returns the condition about a refused rollback. The condition stays until the spec changes, although the controller
- * has removed the rollback request.
- */
+/** The condition about a refused rollback stays until the spec changes, although the rollback request was removed. */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;
   const stored = said(deployment, RolloutBlocked);
@@ -134,7 +130,7 @@ export function problemsOf(view: View, step: Outcome): Problems {
   if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
     events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
   }
-  // The controller has already sent the event about the refusal, when it removed the rollback request.
+  // The event about the refusal was sent when the rollback request was removed.
   const more = [waiting, refused].filter((one) => one !== undefined);
   return { conditions: [...conditions, ...more], events };
 }

@@ -29,7 +29,7 @@ export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: 
   );
 }
 
-/** Returns the progress deadline in milliseconds since 1970, or undefined if there is no deadline. */
+/** The deadline is in milliseconds since 1970, or undefined if there is no deadline. */
 export function progressDeadline(
   deployment: MachineDeployment,
   conditions: readonly AnyCondition[],
@@ -50,7 +50,7 @@ function isTimedOut(deployment: MachineDeployment, conditions: readonly AnyCondi
   return deadline !== undefined && deadline < now.getTime();
 }
 
-/** Adds the condition `ReplicaFailure`. A failure of the current set takes precedence over failures in old sets. */
+/** A failure of the current set takes precedence over failures in old sets. */
 function withReplicaFailure(conditions: readonly AnyCondition[], { current, old }: CountedSets): AnyCondition[] {
   const type = MachineSetConditions.ReplicaFailure;
   const all = current ? [current, ...old] : old;
@@ -64,7 +64,7 @@ function withReplicaFailure(conditions: readonly AnyCondition[], { current, old 
   return [...withoutCondition(conditions, type), { ...found, ...time }];
 }
 
-/** Adds the progress of a rollout to a status (docs/compatibility/rules-deployments.md §6.2). */
+/** See docs/compatibility/rules-deployments.md §6.2. */
 export function withProgress(
   deployment: MachineDeployment,
   sets: CountedSets,
@@ -76,8 +76,8 @@ export function withProgress(
 }
 
 /**
- * Returns the stored counts, for comparison with the current set. If the current set is new, the stored number of
- * updated machines belongs to an older set, so zero is returned. The original writes this zero to the status.
+ * The stored number of updated machines belongs to an older set if the current set is new, so the result is zero. The
+ * original writes this zero to the status.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -98,7 +98,7 @@ function progressConditions(
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
-  // A deployment is complete only if the stored status is also complete. Without the stored status, mcm could miss a
+  // A deployment is complete only if its stored status is complete too. Without the stored status, mcm could miss a
   // rollout in which old machines disappear and new machines appear between two reconciles. The cluster autoscaler
   // detects the end of a rollout by the reason of the condition (docs/compatibility/rules-deployments.md §9.4).
   const done =
@@ -134,9 +134,8 @@ function progressConditions(
 }
 
 /**
- * Returns the condition `Progressing` of a paused or resumed deployment (docs/compatibility/rules-deployments.md §1.8).
- * `pauseCondition` returns undefined if the condition does not change. After a missed progress deadline, the reason
- * `ProgressDeadlineExceeded` stays during a pause.
+ * See docs/compatibility/rules-deployments.md §1.8. The result is undefined if the condition `Progressing` does not
+ * change. After a missed progress deadline, the reason `ProgressDeadlineExceeded` stays during a pause.
  */
 export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
   const conditions = deployment.status?.conditions ?? [];

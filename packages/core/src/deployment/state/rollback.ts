@@ -16,13 +16,10 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/**
- * The result of a rollback request: the event, and the deployment to write. The deployment to write no longer contains
- * the rollback request.
- */
+/** The deployment to write no longer contains the rollback request. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
-  /** The target set of the rollback. The nodes of this set lose the PreferNoSchedule taint. */
+  /** The nodes of the target set lose the PreferNoSchedule taint. */
   readonly target: MachineSet | undefined;
   readonly event: PlannedEvent;
 }
@@ -32,10 +29,7 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
   return { ...deployment, spec };
 }
 
-/**
- * Returns the annotations of the deployment after a rollback. The deployment keeps the annotations that the controller
- * maintains, and gets all other annotations from the set.
- */
+/** The deployment keeps the annotations that the controller maintains, and gets all other annotations from the set. */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
   const restored = Object.entries(set.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key));
@@ -59,7 +53,7 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  *
  * The rollback removes the recorded reason of a pause, because this reason belongs to the abandoned template. With
  * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
- * @param to The revision to return to. The value 0 means the revision before the current revision.
+ * @param to the target revision, or 0 for the revision before the current revision
  */
 export function planRollback(
   deployment: MachineDeployment,

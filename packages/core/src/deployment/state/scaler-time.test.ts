@@ -15,11 +15,11 @@ const list = (machines: readonly Machine[]) =>
 
 interface Given {
   readonly replicas?: number;
-  /** Replicas of the set now, and at its last scaling. */
+  /** The replicas of the set now, and at its last scaling. */
   readonly before?: number;
-  /** Time of the last scaler change on the deployment, in minutes from now. */
+  /** The time of the last scaler change on the deployment, in minutes from now. */
   readonly scaler?: number | undefined;
-  /** Time of the last scaler change on the set, in minutes from now. */
+  /** The time of the last scaler change on the set, in minutes from now. */
   readonly set?: number;
   readonly machines?: readonly Machine[];
   readonly named?: string;
@@ -49,7 +49,6 @@ function inputOf(given: Given): ScalerTimeInput {
 
 const times = (given: Given) => scalerTimes(inputOf(given));
 
-/** A marked machine whose scale-in the manager has seen. */
 function seen(name: string, at: number, seenAt = at): Machine {
   const one = marked(name, at);
   const annotations = { ...one.metadata.annotations, [Annotations.ScaleInSeen]: minutes(seenAt) };

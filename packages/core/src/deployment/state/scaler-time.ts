@@ -11,14 +11,13 @@ export interface ScalerTimeInput {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
   /**
-   * `undone` is true if the replicas were reduced and raised again before the controller saw the reduction, see {@link
-   * isUndone}.
+   * Whether the replicas were reduced and raised again before the controller saw the reduction, see {@link isUndone}.
    */
   readonly undone: boolean;
   readonly now: Date;
 }
 
-/** Scaler times for the annotation of the set, RFC 3339. If a time is undefined, the annotation stays. */
+/** Scaler times for the annotation of the set (RFC 3339), or undefined to keep the annotation. */
 export interface ScalerTimes {
   /** The scaler time for a write that does not shrink the set. */
   readonly always: string | undefined;
@@ -27,10 +26,9 @@ export interface ScalerTimes {
 }
 
 /**
- * Returns the scaler time for the current set. The set deletes machines that were named at or before the scaler time,
- * even if its replicas do not change. Only the write that reduces the replicas may set a scaler time that includes the
- * name of an existing machine. If an earlier write set this time, the set would first replace the named machine, and
- * later delete an unnamed machine.
+ * The set deletes machines that were named at or before the scaler time, even if its replicas do not change. Only the
+ * write that reduces the replicas may set a scaler time that includes the name of an existing machine. With an earlier
+ * write, the set would first replace the named machine, and later delete an unnamed machine.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set } = input;
@@ -38,7 +36,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The scaler time never decreases. If the scaler time decreased, the set would count names a second time.
+  // The scaler time never decreases, because the set would count names a second time.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = latestOf(input, open);
@@ -48,7 +46,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
 }
 
-/** Returns the scaler time that counts all open names, except names with a time in the future. */
+/** The scaler time counts all open names, except names with a time in the future. */
 function latestOf({ deployment, now }: ScalerTimeInput, open: readonly OpenName[]): number {
   const time = parseInstant(deployment.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
   return Math.max(time ?? NEVER, ...open.map(({ at }) => at).filter((at) => at <= now.getTime()));
@@ -56,8 +54,8 @@ function latestOf({ deployment, now }: ScalerTimeInput, open: readonly OpenName[
 
 /**
  * Returns the open names that the current reduction counts and whose machines do not record the reduction yet. The
- * values are the times to record. Without this record, a process that restarts after an increase of the replicas cannot
- * know that the reduction took place.
+ * values are the times to record. A process that restarts after an increase of the replicas can recognize the reduction
+ * only by this record.
  */
 export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   const fall = fallOf(input.set, input.deployment);
@@ -71,14 +69,11 @@ export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   );
 }
 
-/** Prints the time, or returns the text of the autoscaler if the text contains the same time. */
+/** If the text of the autoscaler contains this time, the text stays. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : exact(time);
 
-/**
- * Keeps fractions of a second. A rounded time would be earlier than the time of the name, so every reconcile would
- * write the time again.
- */
+/** A rounded time would be earlier than the time of the name, so every reconcile would write the time again. */
 const exact = (time: number): string => {
   const date = new Date(time);
   return time % 1_000 === 0 ? formatTime(date) : date.toISOString();
@@ -90,13 +85,12 @@ interface OpenName {
   readonly at: number;
 }
 
-/** Returns true if the manager has seen the reduction for this name. */
 const isSeen = ({ machine, at }: OpenName): boolean =>
   parseInstant(machine.metadata.annotations?.[Annotations.ScaleInSeen]) === at;
 
 /**
- * Returns the open names in ascending order of their times. A name is open if its machine exists and no earlier
- * reduction has counted the name.
+ * The names are in ascending order of their times. A name is open if its machine exists and no earlier reduction has
+ * counted the name.
  */
 function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone' | 'now'>): OpenName[] {
   const before = coveredUntil(set) ?? NEVER;
@@ -115,9 +109,9 @@ function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone'
 /**
  * Returns the latest time for which at most `fall` names are counted. Names with a later time wait for the next
  * reduction.
- * @param open Times of the open names, in ascending order.
- * @param fall Number by which the replicas are reduced.
- * @param all The time that includes all open names.
+ * @param open the times of the open names, in ascending order.
+ * @param fall the number by which the replicas are reduced.
+ * @param all the time that includes all open names.
  */
 function coverOf(open: readonly OpenName[], fall: number, all: number): number | undefined {
   if (fall <= 0) return undefined;
@@ -126,18 +120,14 @@ function coverOf(open: readonly OpenName[], fall: number, all: number): number |
   return open.slice(0, fall).findLast(({ at }) => at < first && at <= all)?.at;
 }
 
-/**
- * Returns true if the manager has seen a reduction, and a client raised the replicas again before the manager wrote the
- * set.
- */
+/** A client raised the replicas again after the manager saw the reduction, and before the manager wrote the set. */
 export const isTakenBack = (input: Omit<ScalerTimeInput, 'undone' | 'now'>): boolean =>
   fallOf(input.set, input.deployment) <= 0 && openNames(input).some(isSeen);
 
 /**
- * Returns true if the replicas were reduced and raised again before the controller saw the reduction. Two facts show
- * this: the spec has changed at least twice since the last status, and the deletion list contains machines without a
- * mark. The original looks only at the names, so it deletes machines even if the replicas were not reduced.
- * @param machines Machines of the current set.
+ * The replicas were reduced and raised again before the controller saw the reduction. Two facts show this
+ * reduction: the spec has changed at least twice since the last status, and named machines have no mark. The original checks only the names, so it deletes machines even if the replicas were not reduced.
+ * @param machines the machines of the current set.
  */
 export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {
   const { observedGeneration } = status ?? {};

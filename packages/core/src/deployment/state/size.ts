@@ -4,34 +4,32 @@ import { compareText, parseInteger } from '../../values/integers.ts';
 
 export interface SetSize {
   readonly name: string;
-  /** Creation time of the set, in milliseconds since 1970. */
+  /** The creation time of the set, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly replicas: number;
-  /** Number of existing machines, including those that are being deleted. */
+  /** The number of existing machines, including machines that are being deleted. */
   readonly actual: number;
   readonly available: number;
   /**
-   * Number of terminating machines that count in addition to the replicas. If `leaving` is absent, terminating machines
-   * count only up to the replicas.
+   * The number of terminating machines that count in addition to the replicas. By default, terminating machines count
+   * only up to the replicas.
    */
   readonly leaving?: number | undefined;
   /**
-   * Number of replicas without a machine, including replicas whose machine is terminating. A machine counts from the
-   * time at which its create request is sent.
+   * The number of replicas without a machine, or with a terminating machine. A machine counts from the time at which
+   * its create request is sent.
    */
   readonly open?: number | undefined;
   /**
-   * Number of unreachable machines that a circuit breaker keeps. A rollout must not delete these machines as failed
+   * The number of unreachable machines that a circuit breaker keeps, so a rollout must not delete them as failed
    * machines.
    */
   readonly held?: number | undefined;
-  /** Number of available machines whose nodes postpone their replacement. A rollout does not delete these machines. */
+  /** The number of available machines whose nodes postpone their replacement, so a rollout does not delete them. */
   readonly postponed?: number | undefined;
   /** Number of machines that are named for deletion and are not above the replicas, see {@link countNamed}. */
   readonly named?: number | undefined;
-  /** Value of the annotation desired-replicas. */
   readonly desired: number | undefined;
-  /** Value of the annotation max-replicas. */
   readonly max: number | undefined;
 }
 
@@ -75,15 +73,11 @@ export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): num
   Math.max(replicas, actual - leaving) + leaving;
 
 /**
- * Returns the number of available machines above the replicas of the set. If the set grows by this number, the set
- * creates no machine.
+ * Returns the number of available machines above the replicas. If the set grows by this number, it creates no machine.
  */
 export const surplusMachines = ({ replicas, available }: SetSize): number => Math.max(available - replicas, 0);
 
-/**
- * Returns the number of available machines within the replicas of the set. If the set has more machines than replicas,
- * the additional machines do not count, because the set will delete them.
- */
+/** Additional machines above the replicas do not count, because the set will delete them. */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 
 export const sum = <T>(items: readonly T[], value: (item: T) => number): number =>

@@ -30,14 +30,14 @@ export interface RolloutPlan {
    */
   readonly measureProgress: boolean;
   readonly lookAgainAt: Date | undefined;
-  /** `forgetPause` is true if the plan removes the recorded reason of a former pause. */
+  /** Whether the plan removes the recorded reason of a former pause. */
   readonly forgetPause: boolean;
-  /** The set to record as the last good set. If the last good set does not change, `lastGood` is undefined. */
+  /** The set to record as the last good set, or undefined for no change. */
   readonly lastGood: string | undefined;
   readonly standby: string | null | undefined;
-  /** The name of the current set if its canaries have no pods that stop the rollout. The manager records the name. */
+  /** The name of the current set to record, because its canaries have no pods that stop the rollout. */
   readonly podsSeen: string | undefined;
-  /** The new value of the annotation with the zones without capacity, in the same format as `standby`. */
+  /** The value of the annotation with the zones without capacity, in the format of `standby`. */
   readonly short: string | null | undefined;
   readonly pause: AutomaticPause | undefined;
   /** True from the first step of a rollout until all machines of the new template are available. */
@@ -70,10 +70,7 @@ export type Step = Pick<RolloutPlan, 'because'> &
     readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
     /** Sets whose scale annotations are written even if their size does not change. */
     readonly annotate?: readonly string[];
-    /**
-     * The new value of the PreferNoSchedule annotation, by the name of the set. The value null removes the
-     * PreferNoSchedule annotation.
-     */
+    /** The value of the PreferNoSchedule annotation by the name of the set. Null removes the annotation. */
     readonly mark?: ReadonlyMap<string, string | null>;
   };
 

@@ -34,30 +34,23 @@ import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts
 
 /** The observed state of a deployment, read from the caches at one moment. */
 export interface DeploymentSnapshot {
-  /** The deployment, which is valid and is not being deleted. The selector of the deployment is not empty. */
+  /** The deployment is valid, has a selector that is not empty, and is not being deleted. */
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /**
-   * Returns the number of machines of a set that are not in the cache yet, because the set is creating them. The
-   * argument is the UID of the set.
-   */
+  /** Returns the number of machines that a set is creating and that are not in the cache yet. */
   readonly creating: (setUid: string) => number;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /** The reason why the manager cannot read the nodes of the target cluster. The text is a part of a sentence. */
   readonly nodesUnseen?: string | undefined;
-  /**
-   * Settings and states that limit disruptions. If `guards` is absent, the default limits apply, and there is no
-   * circuit breaker.
-   */
+  /** By default, there is no circuit breaker, and only the default limits apply. */
   readonly guards?: Guards | undefined;
   /** Other deployments that select the same machines. */
   readonly overlaps?: readonly MachineDeployment[];
   /** Disruptions by other controllers of this process that the caches do not show yet. */
   readonly disruptions?: DisruptionsUnderWay;
-  /** The pods of the canaries, after their soak time. `canaryPods` is absent if the rollout does not check pods now. */
+  /** The pods of the canaries after their soak time, or undefined if the rollout does not check pods now. */
   readonly canaryPods?: CanaryPods | undefined;
-  /** The message about a refused rollback. */
   readonly refusedRollback?: string | undefined;
   readonly now: Date;
 }
@@ -74,10 +67,10 @@ export interface View extends DeploymentSnapshot {
    * see `isReplicaOf`.
    */
   readonly machines: DeploymentSnapshot['machines'];
-  /** Returns the number of machines that the set controls, including machines that do not count as replicas. */
+  /** Returns the number of machines that the set controls, even if they do not count as replicas. */
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
-  /** The scaler time for a write that shrinks the current set, or undefined if the set keeps its time. */
+  /** The scaler time for a write that shrinks the current set, or undefined to keep the time of the set. */
   readonly scalerTime: string | undefined;
   readonly counted: CountedSets;
   readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
@@ -90,14 +83,11 @@ export interface View extends DeploymentSnapshot {
   readonly rolloutSettings: RolloutSettings;
   /** The reason that delays the rollout, for example canaries that are not available yet. */
   readonly gate: Gate | undefined;
-  /**
-   * The reason that stops the rollout: closed maintenance windows, active freezes, or the rollout budget of a fleet.
-   */
+  /** The reason that stops the rollout: a closed maintenance window, a freeze, or the rollout budget of a fleet. */
   readonly closed: ClosedWindow | ClosedBudget | undefined;
   readonly postponed: readonly PostponedMachine[];
   /**
-   * Running machines that do not count as available, because their Nodes have not applied their machine configuration
-   * yet.
+   * Running machines that do not count as available, because their Nodes have not applied their machine configuration.
    */
   readonly awaited: readonly Machine[];
   /** The old set that gets the machines that the current set may not have yet. */
@@ -184,7 +174,6 @@ export function viewOf(seen: DeploymentSnapshot): View {
   };
 }
 
-/** Returns the input of the functions that delay a rollout. */
 export function gateInputOf(
   view: Pick<View, 'deployment' | 'rolloutSettings' | 'split' | 'counted' | 'machines' | 'now'>,
 ): GateInput {
@@ -194,9 +183,7 @@ export function gateInputOf(
   return { deployment, rolloutSettings, current, machines: mine, old, rolling: rolling(counted.old), now };
 }
 
-/**
- * Returns true if nodes may postpone the rollout: old machines exist, and no user overrides windows and postponements.
- */
+/** Nodes may postpone the rollout if old machines exist, and no user overrides windows and postponements. */
 const mayPostpone = (
   { deployment, now }: DeploymentSnapshot,
   old: readonly CountedSet[],
@@ -257,5 +244,5 @@ const selectedBy =
 export const hasMachines = ({ set, counts }: CountedSet): boolean =>
   counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
 
-/** Returns true if old sets have machines. The creation of a deployment does not count as a rollout. */
+/** The creation of a deployment does not count as a rollout. */
 export const rolling = (old: readonly CountedSet[]): boolean => old.some(hasMachines);

@@ -68,8 +68,8 @@ export const anyState = fc.record({
   surge: limit,
   unavailable: limit,
   /**
-   * Index of the deployment's template in the templates of the sets. If no set has this template, the deployment has no
-   * current set yet.
+   * The index of the deployment's template in the templates of the sets. Without a match, the deployment has no current
+   * set yet.
    */
   template: fc.nat(2),
   sets: fc.array(anySet, { maxLength: 3 }),

@@ -11,11 +11,11 @@ export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number,
 
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
-/** Returns true if the update has ended. The manager then removes the result, and can select the node again. */
+/** After an update has ended, the manager removes the result, and can select the node again. */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
 
-/** Sets a label of a Node. The value null removes the label. */
+/** The value null removes the label. */
 export async function label(world: World, name: string, value: string | null, key: string = Labels.SelectedForUpdate) {
   const body = { metadata: { labels: { [key]: value } } };
   await world.keeper.resource(nodes).patch(name, { type: 'merge', body });
@@ -53,10 +53,7 @@ export async function play(world: World, verdict: (machine: Machine) => Verdict 
   }
 }
 
-/**
- * Runs rounds of the simulation. In each round, the manager, the machine controller and the agents act one after the
- * other.
- */
+/** In each round, the manager, the machine controller and the agents act one after the other. */
 export async function rounds(world: World, count: number, verdict?: (machine: Machine) => Verdict): Promise<void> {
   for (let i = 0; i < count; i++) {
     await world.pass(1);

@@ -2,12 +2,9 @@ import { Labels, type Machine, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 
 export interface MachineLives {
-  /**
-   * Returns the milliseconds from the creation of a machine until it is Running, or undefined if the machine never
-   * becomes Running.
-   */
+  /** The time from the creation of a machine until it is Running, or undefined if it never becomes Running. */
   readonly birthMs?: (machine: Machine, index: number) => number | undefined;
-  /** Returns the milliseconds from the deletion request to the removal of the machine. */
+  /** The time from the deletion request to the removal of the machine. */
   readonly deathMs?: (machine: Machine, index: number) => number;
 }
 
@@ -20,8 +17,8 @@ export interface KeptWorld {
 }
 
 /**
- * Simulates a machine controller. In the simulation, a machine becomes Running after a delay, and disappears some time
- * after its deletion.
+ * In this simulation of a machine controller, a machine becomes Running after a delay, and disappears some time after
+ * its deletion.
  */
 export class MachineKeeper {
   readonly #world: KeptWorld;

@@ -2,7 +2,7 @@ import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
 /**
- * Time in seconds after which all actions that began before a pause or a scaling have ended. This time is longer than
+ * All actions that began before a pause or a scaling have ended after this number of seconds. This time is longer than
  * the delay of a cache with retries.
  */
 const SETTLES_S = 20;

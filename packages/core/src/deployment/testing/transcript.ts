@@ -33,7 +33,7 @@ export class Transcript {
   readonly #names = new Map<string, string>();
   readonly #monotonic: () => number;
 
-  /** @param monotonic Returns milliseconds since a fixed time. */
+  /** @param monotonic returns milliseconds since a fixed time */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
@@ -73,7 +73,7 @@ export class Transcript {
     this.#lines.push({ ms: this.#monotonic(), of, text });
   }
 
-  /** Returns the transcript. A decision that equals the previous decision about the same object is omitted. */
+  /** Returns the transcript. A decision that equals the previous decision about the object is omitted. */
   print(): string {
     const start = this.#lines[0]?.ms ?? 0;
     const names = [...this.#names].sort(([a], [b]) => b.length - a.length);

@@ -49,10 +49,7 @@ import { managerContext } from './manager-context.ts';
 export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
 
-/**
- * The functions of the embedded control plane. Tests pass the functions of the control plane to the world, because the
- * package core must not depend on the control plane.
- */
+/** Tests pass these functions of the control plane, because the package core must not depend on the control plane. */
 export interface Plane {
   fetch(request: Request): Promise<Response>;
   readonly transport: Transport;
@@ -71,7 +68,6 @@ export interface WorldOptions extends MachineLives {
   readonly safetyUp?: number;
   readonly safetyDown?: number;
   readonly safeguards?: Partial<SafeguardSettings>;
-  /** The names of the MachineClasses. The default is small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
   readonly readyCondition?: boolean;
@@ -86,11 +82,10 @@ export interface WorldOptions extends MachineLives {
   readonly moreCrds?: readonly object[];
   readonly wrapLog?: (log: Logger) => Logger;
   /**
-   * If `lax` is true, the CRDs have no validation rules. Without validation rules, stored objects may be invalid, like
-   * objects that are older than the rules.
+   * Without validation rules in the CRDs, stored objects may be invalid, like objects that are older than the rules.
    */
   readonly lax?: boolean;
-  /** Changes a response of the server to the controllers, or throws an error. */
+  /** Changes a response to the controllers, or throws an error. */
   readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
 }
 
@@ -102,7 +97,7 @@ export class World implements AsyncDisposable {
   readonly clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   readonly log = createMemoryLogger();
   readonly problems: unknown[] = [];
-  /** Number of writes of the controllers by kind, for example `POST machines`. */
+  /** The number of writes of the controllers by kind, for example `POST machines`. */
   readonly writes = new Map<string, number>();
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
@@ -116,10 +111,7 @@ export class World implements AsyncDisposable {
   blockedBy: boolean;
   readonly #stop = new AbortController();
   #stopManager = new AbortController();
-  /**
-   * Prevents the garbage collection of watch requests. If Node.js collects a Request, it stops forwarding the signal,
-   * so the watch would never end.
-   */
+  /** Prevents the garbage collection of watch requests, because a collected Request no longer forwards its signal. */
   readonly #watches: Request[] = [];
   #running: Promise<unknown>[] = [];
   #seed = 7;
@@ -161,7 +153,7 @@ export class World implements AsyncDisposable {
 
   #newContext(): ControllerContext {
     const { fault } = this.#options;
-    // Faults change requests of the Fetch API. A world without faults uses a faster transport.
+    // Faults change requests of the Fetch API, so only a world without faults uses the faster transport.
     const reach: Transport =
       fault === undefined
         ? async (request) => (await this.#plane).transport(request)
@@ -206,7 +198,7 @@ export class World implements AsyncDisposable {
     await this.clock.settle();
   }
 
-  /** Names of machines that sets created, each with the UID of the first machine with that name. */
+  /** The names of created machines, each with the UID of the first machine with that name. */
   readonly names = new Map<string, string>();
 
   #verifyName(machine: Machine): void {
@@ -245,8 +237,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Stops the manager at any point and starts a new manager with empty caches. As with a real Lease, the new manager
-   * starts only after all requests of the old manager have reached the server.
+   * Stops the manager at any point and starts a new manager with empty caches. As with a Lease, the new manager starts
+   * only after all requests of the old manager have reached the server.
    */
   async restart(): Promise<void> {
     await this.stop();
@@ -406,6 +398,6 @@ export class World implements AsyncDisposable {
     return [...this.writes.values()].reduce((a, b) => a + b, 0);
   }
 
-  /** The finalizer of machines. A machine with this finalizer exists until the {@link MachineKeeper} removes it. */
+  /** A machine with this finalizer exists until the {@link MachineKeeper} removes it. */
   readonly finalizer = FINALIZER;
 }

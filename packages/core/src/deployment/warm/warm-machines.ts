@@ -33,9 +33,8 @@ const PARALLEL = 32;
 const NAMES_IN_EVENT = 10;
 
 /**
- * Returns a new warm machine of a set. The deployment owns the machine, and the machine has no labels of the template.
- * Therefore, no MachineSet counts or replaces the warm machine, with mcm or with the original. The autoscaler does not
- * see the warm machine.
+ * The deployment owns a warm machine, which has no labels of the template. Therefore, no MachineSet counts or replaces
+ * a warm machine, with mcm or with the original. The autoscaler does not see a warm machine.
  */
 function warmMachine(
   deployment: MachineDeployment,
@@ -132,9 +131,8 @@ export class WarmMachines {
   }
 
   /**
-   * Returns names for new machines. Names of create requests without a response come first, so that a repeated request
-   * never creates an additional machine. New names are random, because a new machine must not have the name of an
-   * earlier machine.
+   * Names of create requests without a response come first, so that a repeated request never creates an additional
+   * machine. New names are random, because a new machine must not have the name of an earlier machine.
    */
   #namesFor(deployment: MachineDeployment, { metadata: { name } }: MachineSet, count: number): readonly string[] {
     const open = this.#unansweredOf(deployment);
@@ -144,8 +142,7 @@ export class WarmMachines {
   }
 
   /**
-   * Creates a machine, or returns the machine if one with this name already exists. In this case, either the response
-   * to an earlier create request was lost, or the cache does not contain the machine yet.
+   * The machine may already exist, because the response to an earlier create request was lost or the cache is outdated.
    */
   async #createOne(
     name: string,

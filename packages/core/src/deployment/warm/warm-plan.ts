@@ -3,7 +3,7 @@ import { createdAt, isFailed, isTerminating } from '../../objects/machines.ts';
 import { compareText } from '../../values/integers.ts';
 import { isTaken, isUsable, type WarmSetting, warmSettingOf, warmStateOf } from '../../warm/warm-machine.ts';
 
-/** Maximum number of warm machines that one reconcile creates. */
+/** The maximum number of warm machines that one reconcile creates. */
 const BURST = 100;
 
 export interface WarmSnapshot {
@@ -12,7 +12,7 @@ export interface WarmSnapshot {
   readonly current: MachineSet | undefined;
   readonly old: readonly MachineSet[];
   readonly warm: readonly Machine[];
-  /** Number of machines of the current set that are not being deleted. */
+  /** The number of machines of the current set that are not being deleted. */
   readonly alive: number;
 }
 
@@ -25,7 +25,7 @@ export interface WarmPlan {
 
 const NOTHING: WarmPlan = { create: 0, remove: [], state: 'Stopped', because: 'no change' };
 
-/** Sorts machines by their usefulness: unusable machines first, then the newest machines. */
+/** Unusable machines come first, and then the newest machines. */
 const leastUseful =
   (hash: string | undefined) =>
   (a: Machine, b: Machine): number =>
@@ -34,8 +34,7 @@ const leastUseful =
     compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Decides which warm machines a deployment creates and deletes. The number of warm machines never exceeds the number in
- * the annotation.
+ * The number of warm machines never exceeds the number in the annotation.
  * - During a rollout, warm machines stay, because a failed rollout may be undone. After the rollout, new warm machines
  *   replace warm machines of an older template.
  * - Replicas come first: no warm machine is created while the current set lacks machines.

@@ -26,7 +26,7 @@ export class DeploymentAccess {
   }
 
   /**
-   * Writes the metadata of a deployment. The newest known version is the precondition.
+   * The newest known version of the deployment is the precondition.
    * @throws KubeError for a conflict.
    */
   async patch(

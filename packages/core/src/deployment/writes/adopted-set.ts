@@ -6,15 +6,15 @@ export type HashStep =
   | { readonly kind: 'labelMachines'; readonly machines: readonly Machine[]; readonly hash: string };
 
 /**
- * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6). An
- * adopted set was created by another program. The selector of an adopted set contains only the labels of the
- * deployment, so the set would claim the machines of other sets.
+ * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6).
+ * Another program created the adopted set, whose selector contains only the labels of the deployment, so it would claim
+ * the machines of other sets.
  * 1. The template gets the hash, so new machines have the hash.
  * 2. All machines of the set get the hash.
  * 3. The selector gets the hash.
  *
- * Each reconcile determines the next step from the objects. The original instead blocks a worker for up to two minutes.
- * @returns undefined when the set has its hash.
+ * Each reconcile determines the next step from the objects, while the original blocks a worker for up to two minutes.
+ * @returns undefined if the set has its hash
  */
 export function nextHashStep(
   deployment: MachineDeployment,

@@ -4,7 +4,6 @@ import { blocksOfMachines, blocksOfSet, breakerBlock, budgetBlock, frozenObjectB
 import type { CountedSets } from '../state/status.ts';
 import type { RolloutPlan } from '../state/step.ts';
 
-/** Returns the reasons why nothing happens for a deployment now, including the reasons of its machines. */
 export function blocksOfDeployment(
   deployment: MachineDeployment,
   { problems, repairs }: Pick<RolloutPlan, 'problems' | 'repairs'>,

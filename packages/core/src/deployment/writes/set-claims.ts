@@ -14,9 +14,8 @@ export class SetClaims {
   }
 
   /**
-   * Adopts and releases sets, and returns the sets that the deployment controls afterwards.
-   * @param alone True if no other deployment selects the same sets. Otherwise, the owner of a set without a controller
-   * is ambiguous.
+   * Returns the sets that the deployment controls after adoptions and releases.
+   * @param alone Whether no other deployment selects these sets, so the owner of a set without a controller is clear.
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);
@@ -26,7 +25,7 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // The deployment may be deleted by now, or replaced by a new deployment with the same name. The garbage collector
+      // The deployment may be deleted by now, or replaced by a new deployment with this name. The garbage collector
       // would delete sets that a deleted deployment adopted.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
@@ -39,10 +38,7 @@ export class SetClaims {
     return this.#access.setsOf(deployment);
   }
 
-  /**
-   * Executes the next step that gives adopted sets their template hash. The result is true if another reconcile must
-   * follow.
-   */
+  /** Returns true if another reconcile must follow. */
   async labelAdopted(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],

@@ -15,9 +15,7 @@ import { sameTemplate } from '../../rollout/template-hash.ts';
 
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /**
-   * The name of the new set is already used by a set of another template or owner. The caller must use another hash.
-   */
+  /** A set of another template or owner has the name, so the caller must use another hash. */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -26,7 +24,7 @@ const PARALLEL = 16;
 const isNamespaceTerminating = (error: unknown): boolean =>
   isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
-/** Writes the sets of deployments, and updates the cache with the responses of the server. */
+/** The responses of the server update the cache. */
 export class SetWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<MachineSet>;
@@ -57,8 +55,7 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // The set is read from the server instead of the cache, because a wrong decision would create a duplicate set with
-    // machines.
+    // The set is read from the server, because a wrong decision would create a duplicate set with machines.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -87,8 +84,8 @@ export class SetWriter {
   }
 
   /**
-   * Reads a set from the server after a write without a response, so that the next decision uses the right size. If the
-   * cache contained an outdated smaller size, a set could create too many machines.
+   * After a write without a response, the set is read, so that the next decision uses the right size. With an outdated
+   * smaller size, a set could create too many machines.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
     if (!mayHaveHappened(error)) return undefined;
@@ -109,8 +106,8 @@ export class SetWriter {
   }
 
   /**
-   * Deletes the sets that are not being deleted yet. Each delete request has the observed resource version as a
-   * precondition. The method tries to delete all sets, and then throws the first error.
+   * Each delete request has the observed resource version as a precondition. The method tries to delete all sets, and
+   * then throws the first error.
    */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);

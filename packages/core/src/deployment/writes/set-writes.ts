@@ -8,9 +8,9 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
 /**
- * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written
- * first. If the process stops between two writes, a machine can be missing, but no surplus machine is created. A set
- * that loses its last machines is written last, after all other sets have recorded the new replicas of the deployment.
+ * Each set gets at most one write with all its changes. Sets that shrink are written first, so that a stop between two
+ * writes creates no surplus machine. A set that loses its last machines is written last, after all other sets have
+ * recorded the new replicas of the deployment.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
@@ -35,9 +35,8 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 }
 
 /**
- * Returns the labels of a set during an in-place update. While machines move to another set, an old set has a label
- * that forbids replacements. The original never removes the label that forbids replacements, so a set that becomes
- * current again cannot grow (BUG-7).
+ * While machines move to another set, an old set has a label that forbids replacements. The original never removes this
+ * label, so a set that becomes current again cannot grow (BUG-7).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
   const { deployment, split } = view;
@@ -51,8 +50,8 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
 }
 
 /**
- * Returns true during a pause in which no machine moves between sets. During such a pause, an old set replaces a failed
- * machine. The original replaces a failed machine of an old set only after the pause.
+ * Returns true during a pause in which no machine moves between sets. An old set then replaces a failed machine, but
+ * the original replaces it only after the pause.
  */
 const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
@@ -74,8 +73,8 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const size = step.resize?.get(name);
   const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
-  // One write changes both the scaler time and the replicas, so the set deletes exactly the machines that were named
-  // for this reduction.
+  // One write changes the scaler time and the replicas, so the set deletes exactly the machines that were named for
+  // this reduction.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
   const time =
     falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};

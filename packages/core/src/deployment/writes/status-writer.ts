@@ -28,10 +28,10 @@ import { blocksOfDeployment } from './blocked-by.ts';
 import { withoutReadiness, withReadiness } from './ready-condition.ts';
 import { messageOf, type SetCreation } from './set-writer.ts';
 
-/** Minimum interval between status writes that change only counts, in milliseconds. */
+/** The minimum interval between status writes that change only counts. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Condition types that only mcm writes. mcm removes a condition of these types when its problem no longer exists. */
+/** Only mcm writes conditions of these types, and removes them when their problem is gone. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
@@ -86,7 +86,7 @@ export class StatusWriter {
     return soonest(outcome, again(deadline - now.getTime() + 1000));
   }
 
-  /** Adds `status.blockedBy`, if the flag is set and the API server stores the field. */
+  /** The field is written if the flag is set and the API server stores it. */
   withBlocks<T extends MachineDeploymentStatus>(
     deployment: MachineDeployment,
     status: T,

@@ -7,9 +7,8 @@ import { RETRY_MS, type StandbyChange } from './standby.ts';
 import { zonesOf } from './zone-step.ts';
 
 /**
- * Decides which zones have no capacity for an evacuation. A zone has no capacity if one of its machines waits for
- * capacity while another zone is open. After {@link RETRY_MS}, new machines show whether the zone has capacity again.
- * When the evacuation ends, all records are removed.
+ * A zone has no capacity if one of its machines waits for capacity while another zone is open. After {@link RETRY_MS},
+ * new machines show whether the zone has capacity again. The end of the evacuation removes all records.
  */
 export function shortageOf(view: View): StandbyChange {
   const { deployment, now } = view;

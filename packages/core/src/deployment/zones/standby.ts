@@ -5,14 +5,11 @@ import type { PlannedEvent } from '../state/rollback.ts';
 import type { View } from '../state/view.ts';
 import { zonesOf } from './zone-step.ts';
 
-/** A zone without machines leaves standby after this time. The next machine of a zone shows whether the zone works. */
+/** After this time, a zone without machines leaves standby, and its next machine shows whether the zone works. */
 export const RETRY_MS = 30 * 60_000;
 
 export interface StandbyChange {
-  /**
-   * The value of the annotation with the zones on standby. The value null removes the annotation, and undefined keeps
-   * the annotation.
-   */
+  /** The value of the annotation with the zones on standby. Null removes the annotation, and undefined keeps it. */
   readonly text?: string | null | undefined;
   readonly events: readonly PlannedEvent[];
   /** The time at which the first zone without machines leaves standby. */
@@ -20,8 +17,8 @@ export interface StandbyChange {
 }
 
 /**
- * Decides which zones are on standby. A zone is lost when all its machines are down, and returns when one of its
- * machines is available again. A lost zone without machines returns after {@link RETRY_MS}.
+ * A zone is lost when all its machines are down, and returns when one of its machines is available again. A lost zone
+ * without machines returns after {@link RETRY_MS}.
  */
 export function standbyOf(view: View): StandbyChange {
   const { deployment, now } = view;

@@ -25,16 +25,15 @@ interface Standing {
   readonly movers: readonly Machine[];
   /** A machine of the zone with the most machines, or undefined if no machine may move. */
   readonly surplus: Machine | undefined;
-  /** Number of machines without a VM in zones without capacity. */
+  /** The number of machines without a VM in zones without capacity. */
   readonly stuck: number;
 }
 
 /**
- * Moves machines between zones: out of evacuated zones, and from the zone with the most machines to the zone with the
- * fewest. The set first grows by at most the surge, with new machines in other zones. When the new machines are
- * available, the set shrinks and deletes the old machines. Without a surge, the set first deletes as many machines as
- * may be unavailable.
- * @returns undefined if no machine moves, and the rollout determines the next step
+ * Moves machines out of evacuated zones, and from the zone with the most machines to the zone with the fewest. The set
+ * first grows by at most the surge, with new machines in other zones. When the new machines are available, the set
+ * shrinks and deletes the old machines. Without a surge, the set first deletes as many machines as may be unavailable.
+ * @returns undefined if no machine moves, so the rollout determines the next step
  */
 export function zoneStep(view: View): Step | undefined {
   const { sizes, replicas, limits, deployment } = view;
@@ -63,7 +62,7 @@ export function zoneStep(view: View): Step | undefined {
   return { resize: new Map([[current.name, size]]), measureProgress: false, because };
 }
 
-/** The smaller set deletes the machines without a VM, and then creates machines in other zones. */
+/** A smaller set deletes the machines without a VM, and then creates machines in other zones. */
 const unstuck = ({ name, replicas }: SetSize, { staying, stuck }: Standing): Step => ({
   // If the set has not yet reached its size, a smaller size would delete available machines.
   resize: new Map([[name, staying.length === replicas ? replicas - stuck : replicas]]),
@@ -106,8 +105,8 @@ function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Mac
 }
 
 /**
- * Returns the replicas of the set. The set first grows by new machines in other zones. For each new machine that is
- * available, the set shrinks by one machine.
+ * The set first grows by new machines in other zones, and shrinks by one machine for each new machine that is
+ * available.
  */
 function withSurge({ replicas, limits }: View, { current, staying, movers }: Standing, wanted: number): number {
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
@@ -120,8 +119,8 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
 }
 
 /**
- * Returns the reduced replicas of the set. The set shrinks by the number of machines that may be unavailable now. The
- * next step of the rollout creates the missing machines in other zones.
+ * The set shrinks by the number of machines that may be unavailable now. The next step of the rollout creates the
+ * missing machines in other zones.
  */
 function withoutSurge(
   { replicas, limits, repairs }: View,

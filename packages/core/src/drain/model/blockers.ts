@@ -6,21 +6,21 @@ export type ReportReason = 'DeletionBlocked' | 'DrainFailed' | 'PodDoesNotEnd' |
 /** An object that delays or blocks a drain. */
 export interface Blocker {
   /**
-   * The kind (`pod`, `budget` or `volume`), the name and the problem of the object. Each plan returns the same text, so
+   * The kind (`pod`, `budget` or `volume`), the name and the problem of the object. Each plan returns an equal text, so
    * that mcm writes the text to the status only once.
    */
   readonly text: string;
-  /** `failed` is true if the blocker is an error. `failed` is false if the blocker only needs time. */
+  /** Whether the blocker is an error. If `failed` is false, the blocker only needs time. */
   readonly failed: boolean;
   /** The keys of PodDisruptionBudgets. A change of one of these budgets may end the wait. */
   readonly budgets?: readonly string[] | undefined;
-  /** The keys `namespace/name` of the blocked pods. `pods` is absent for a volume of a deleted pod. */
+  /** The keys `namespace/name` of the blocked pods, or undefined for a volume of a deleted pod. */
   readonly pods?: readonly string[] | undefined;
   /** A sentence about the action that ends the wait. */
   readonly hint: string;
   /**
-   * The event about the blocker. mcm sends one event for each `cause` of a drain. All pods that one budget blocks have
-   * the same cause, even if the API server returns different errors.
+   * mcm sends one event for each `cause` of a drain. All pods that one budget blocks have one cause, even if the API
+   * server returns different errors.
    */
   readonly event?: { readonly reason: ReportReason; readonly cause: string };
 }
@@ -29,7 +29,6 @@ export const nameOf = ({ namespace, name }: PodRef): string => `${namespace}/${n
 
 const blocked = (cause: string): Blocker['event'] & object => ({ reason: 'DeletionBlocked', cause });
 
-/** The action of each undrainable policy after the drain timeout. */
 const AFTER_TIMEOUT: Readonly<Record<UndrainablePolicy, string>> = {
   Force: 'deletes the pod',
   Quarantine: 'keeps the node cordoned until the pod ends',
@@ -37,7 +36,6 @@ const AFTER_TIMEOUT: Readonly<Record<UndrainablePolicy, string>> = {
   Fail: 'ends the drain and keeps the VM',
 };
 
-/** Returns the blocker for an expired drain timeout if the undrainable policy forbids a forced drain. */
 export function heldBlocker(
   { policy = 'Hold', policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
   going: readonly DrainPod[],
@@ -61,8 +59,7 @@ export function heldBlocker(
 }
 
 /**
- * Returns the blocker for missing read permissions. Without these permissions, mcm does not evict pods with volumes,
- * because mcm would not see when the volumes are detached.
+ * Without these permissions, mcm evicts no pods with volumes, because it would not see when the volumes are detached.
  */
 export const unseenBlocker = (
   unseen: string,
@@ -77,8 +74,8 @@ export const unseenBlocker = (
 });
 
 /**
- * Returns the blocker for a pod with several budgets. The API server refuses the eviction of a pod with several budgets
- * with status 500, even if each budget allows a disruption.
+ * The API server refuses the eviction of a pod with several budgets with status 500, even if each budget allows a
+ * disruption.
  */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
@@ -97,7 +94,6 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
  */
 const replicasHelp = (rule = ''): boolean => !/^(maxUnavailable: |minAvailable: 100%)/.test(rule);
 
-/** Returns the blocker for a pod that a drain rule protects until its completion. */
 export const completionBlocker = (pod: DrainPod, rule: string): Blocker => ({
   text: `drain rule ${rule} waits until pod ${nameOf(pod)} has completed`,
   failed: false,

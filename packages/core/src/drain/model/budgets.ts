@@ -3,7 +3,7 @@ import { keyOf, type PodDisruptionBudget } from '@mcm/kube';
 import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
- * Returns true if a budget can never allow a disruption. There are two causes:
+ * There are two causes:
  * - The budget requires every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent
  *   percentage.
  * - All selected pods are healthy, but the budget allows no disruption. For example, the budget counts no pods, see
@@ -47,7 +47,6 @@ const countsOf = ({ status }: PodDisruptionBudget): Counts => ({
   allowed: status?.disruptionsAllowed ?? 0,
 });
 
-/** Returns the limit of the budget as the user wrote the limit, and its effect. */
 function ruleOf(budget: PodDisruptionBudget): string | undefined {
   const { spec, status } = budget;
   const { minAvailable, maxUnavailable } = spec;
@@ -78,13 +77,13 @@ export function drainBudget(budget: PodDisruptionBudget): DrainBudget {
   };
 }
 
-/** Returns true if the budget selects a pod with these labels. In policy/v1, an empty selector selects every pod. */
+/** In policy/v1, an empty selector selects every pod. */
 export const budgetSelects = (
   budget: PodDisruptionBudget,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/** Returns true if budgets protect the pod. The API server always evicts a pod that has ended or not started yet. */
+/** The API server always evicts a pod that has ended or not started yet, so budgets do not protect the pod. */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 
@@ -102,6 +101,6 @@ export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** Returns a text that changes with each change of a budget of the pod. */
+/** The text changes with each change of a budget of the pod. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

@@ -1,14 +1,13 @@
 import type { DrainRule } from '../../settings/drain-rules.ts';
 import type { UndrainablePolicy } from '../../settings/undrainable.ts';
 
-/** A reference to a pod. The UID distinguishes the pod from a later pod with the same name. */
+/** The UID distinguishes the pod from a later pod with an equal name. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** The fields of a drain rule that the plan needs. */
 export interface PodRule {
   readonly name: string;
   readonly behavior: DrainRule['behavior'];
@@ -17,7 +16,6 @@ export interface PodRule {
 
 /** The fields of a pod that the plan of a drain needs. */
 export interface DrainPod extends PodRef {
-  /** The value of `status.phase`. */
   readonly phase: string;
   readonly ready: boolean;
   /**
@@ -28,39 +26,37 @@ export interface DrainPod extends PodRef {
   readonly graceMs: number;
   readonly priority: number;
   readonly ownerKind?: string | undefined;
-  /** `mirror` is true for the mirror pod of a static pod. */
   readonly mirror: boolean;
-  /** `localStorage` is true if the pod uses emptyDir volumes. The data of these volumes is deleted with the pod. */
+  /** Whether the pod uses emptyDir volumes, whose data is deleted with the pod. */
   readonly localStorage: boolean;
-  /** `hasClaims` is true if the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
+  /** Whether the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
   readonly hasClaims: boolean;
   /** The PersistentVolumes of the pod that no other pod on the node uses. */
   readonly volumes: readonly string[];
   readonly budgets: readonly DrainBudget[];
   /** The drain rule that applies to the pod. */
   readonly rule?: PodRule | undefined;
-  /** `later` is true if the pod waits for pods with a lower order. */
+  /** Whether the pod waits for pods with a lower order. */
   readonly later?: true;
 }
 
 /** The fields of a PodDisruptionBudget that the plan of a drain needs. */
 export interface DrainBudget {
-  /** The key `namespace/name` of the budget. */
   readonly key: string;
   readonly resourceVersion: string;
   readonly allowed: number;
-  /** `stale` is true if the disruption controller has not processed the newest spec of the budget yet. */
+  /** Whether the disruption controller has not processed the newest spec of the budget yet. */
   readonly stale: boolean;
   /** `misconfigured` is true if the budget can never allow a disruption, see {@link isMisconfigured}. */
   readonly misconfigured: boolean;
-  /** `sparesUnready` is true if the budget allows the eviction of pods that are not ready. */
+  /** Whether the budget allows the eviction of pods that are not ready. */
   readonly sparesUnready: boolean;
   /**
    * The value of `spec.minAvailable` or `spec.maxUnavailable` and its effect, such as `maxUnavailable: 0, 3 of 3 pods
    * needed`.
    */
   readonly rule?: string | undefined;
-  /** `nothingHealthy` is true if the budget requires healthy pods, but no pod is healthy. */
+  /** Whether the budget requires healthy pods, but no pod is healthy. */
   readonly nothingHealthy?: boolean | undefined;
 }
 
@@ -77,7 +73,7 @@ export interface Attempt {
    */
   readonly result: 'asked' | 'blocked' | 'namespaceEnds' | 'failed';
   readonly message: string;
-  /** Number of consecutive attempts with the same result. */
+  /** The number of consecutive attempts with an equal result. */
   readonly count: number;
   /**
    * The resource versions of the pod's budgets at the time of the attempt. When a budget changes, mcm immediately
@@ -85,14 +81,14 @@ export interface Attempt {
    */
   readonly budgets: string;
   readonly retryAfterMs?: number | undefined;
-  /** `requested` is true if mcm created an EvictionRequest instead of evicting the pod. */
+  /** Whether mcm created an EvictionRequest instead of evicting the pod. */
   readonly requested?: true;
 }
 
 export interface Responder {
   /**
-   * The active responder of an EvictionRequest, such as `imperative-eviction.k8s.io/evictor`. `name` is absent if no
-   * responder is active.
+   * The active responder of an EvictionRequest, such as `imperative-eviction.k8s.io/evictor`, or undefined without an
+   * active responder.
    */
   readonly name?: string | undefined;
   readonly message?: string | undefined;
@@ -103,7 +99,7 @@ export interface Responder {
 export interface VolumeMove {
   readonly pod: PodRef;
   readonly volumes: readonly string[];
-  /** `returns` is true if the owner of the pod will start a new pod on another node, which needs the volumes. */
+  /** Whether the owner of the pod will start a new pod on another node, which needs the volumes. */
   readonly returns: boolean;
   /** The time of the first reconcile that no longer found the pod. */
   readonly goneAt?: Date;
@@ -125,7 +121,7 @@ export interface DrainMemory {
   readonly reported?: ReadonlySet<string>;
   readonly responders?: ReadonlyMap<string, Responder>;
   readonly respondersAt?: Date;
-  /** `cordonFailed` is true if mcm failed to cordon the node. A forced drain continues without the cordon. */
+  /** Whether mcm failed to cordon the node. A forced drain continues without the cordon. */
   readonly cordonFailed?: boolean;
 }
 
@@ -134,19 +130,18 @@ export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Ma
 
 /** A volume that is attached to a node. */
 export interface Attachment {
-  /** The name of the VolumeAttachment. `name` is absent if only the status of the Node shows the volume. */
+  /** The name of the VolumeAttachment, or undefined if only the status of the Node shows the volume. */
   readonly name?: string;
   readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
-  /** `inUse` is true if only `status.volumesInUse` of the Node shows the volume. */
+  /** Whether only `status.volumesInUse` of the Node shows the volume. */
   readonly inUse?: true;
 }
 
 export interface AttachRoom {
   /**
-   * For each CSI driver, the number of volumes that other nodes can still attach. A CSI driver without an entry has no
-   * limit.
+   * The number of volumes that other nodes can still attach, by CSI driver. A CSI driver without an entry has no limit.
    */
   readonly room: ReadonlyMap<string, number>;
   /**
@@ -158,11 +153,10 @@ export interface AttachRoom {
 
 /** The reasons why a drain cannot read objects. Each reason is a part of a sentence. */
 export interface UnseenByDrain {
-  /** The reason why mcm cannot read pods. The pods on the node are then unknown. */
+  /** The reason why mcm cannot read pods, so the pods on the node are unknown. */
   readonly pods?: string | undefined;
   /**
-   * The reason why mcm cannot read claims, volumes or attachments. `volumes` is set only if the node or its pods may
-   * have volumes.
+   * The reason why mcm cannot read claims, volumes or attachments. Set only if the node or its pods may have volumes.
    */
   readonly volumes?: string | undefined;
 }
@@ -175,21 +169,21 @@ export interface DrainObservation {
   readonly attachments: readonly Attachment[];
   /** The volumes of moving pods that are now attached to another node. */
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** `interrupted` is true if the cloud will end the VM. The drain is then forced before the end of the VM. */
+  /** Whether the cloud will end the VM. The drain is then forced before the end of the VM. */
   readonly interrupted?: true | undefined;
-  /** `urgent` is true if the VM ends soon. The drain then evicts all pods at the same time, sorted by priority. */
+  /** Whether the VM ends soon. The drain then evicts all pods at the same time, sorted by priority. */
   readonly urgent?: true | undefined;
-  /** The volumes that other nodes can still attach. `attach` is undefined if the limits are unknown. */
+  /** The volumes that other nodes can still attach, or undefined if the limits are unknown. */
   readonly attach?: AttachRoom | undefined;
   /**
-   * `requests` states whether pods get EvictionRequests. `requests` is `unknown` until mcm has read discovery.
-   * `requests` is undefined if mcm evicts the pods itself.
+   * Whether pods get EvictionRequests: `unknown` until mcm has read discovery, and undefined if mcm evicts the pods
+   * itself.
    */
   readonly requests?: 'served' | 'unknown' | undefined;
   readonly tracksVolumes: boolean;
   /** The missing read permissions of this process. */
   readonly unseen?: UnseenByDrain;
-  /** `podsUnproven` is true if the watch of pods was interrupted. The cache may then lack pods. */
+  /** Whether the watch of pods was interrupted, so the cache may lack pods. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
   /** The end of the evictions. After this time, the drain deletes the pods. */
@@ -197,14 +191,13 @@ export interface DrainObservation {
   /** The time from which the drain is forced. */
   readonly forceAt: Date;
   /**
-   * `unresponsive` is true if `forceAt` is early because the node does not respond. For a responsive node, `forceAt` is
-   * the end of the drain timeout.
+   * Whether `forceAt` is early because the node does not respond. Normally, `forceAt` is the end of the drain timeout.
    */
   readonly unresponsive?: true | undefined;
   readonly forced: boolean;
-  /** The label that forces the drain, as `key=value`. The default is `force-deletion=true`. */
+  /** The label that forces the drain, as `key=value` (default: `force-deletion=true`). */
   readonly forcedBy?: string;
-  /** The policy for pods that remain at the time `forceAt`. The default is `Force`. */
+  /** The policy for pods that remain at the time `forceAt` (default: `Force`). */
   readonly policy?: UndrainablePolicy | undefined;
   /** The error in the annotation that contains the policy. */
   readonly policyProblem?: string | undefined;

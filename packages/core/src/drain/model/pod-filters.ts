@@ -12,7 +12,7 @@ export interface Verdict {
   readonly because: string;
 }
 
-/** A rule that decides about a pod. The filter returns undefined if the next filter must decide. */
+/** Decides about a pod, or returns undefined if the next filter must decide. */
 export type PodFilter = (pod: DrainPod) => Verdict | undefined;
 
 const mirrorPod: PodFilter = (pod) =>
@@ -50,7 +50,7 @@ const localStoragePod: PodFilter = (pod) =>
     ? { pod: 'evict', because: 'the deletion of the node deletes the local data of the pod' }
     : undefined;
 
-/** The filters of pods in their order. The first filter with a result decides. */
+/** The first filter with a result decides. */
 export const POD_FILTERS: readonly PodFilter[] = [
   mirrorPod,
   daemonSetPod,
@@ -64,8 +64,7 @@ export const POD_FILTERS: readonly PodFilter[] = [
 ];
 
 /**
- * Returns the decision about a pod. If no filter decides, the drain evicts the pod. Source:
- * pkg/util/provider/drain/drain.go, pod filters.
+ * If no filter decides about the pod, the drain evicts the pod. Source: pkg/util/provider/drain/drain.go, pod filters.
  */
 export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FILTERS): Verdict {
   for (const filter of filters) {

@@ -2,7 +2,6 @@ import type { DrainRule } from '../../settings/drain-rules.ts';
 import type { DrainPod, PodRule } from './observation.ts';
 import { verdictOf } from './pod-filters.ts';
 
-/** Returns the first drain rule that matches the pod. */
 export function ruleFor(
   rules: readonly DrainRule[],
   namespace: string,

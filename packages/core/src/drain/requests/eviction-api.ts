@@ -11,15 +11,15 @@ import {
 import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '../model/observation.ts';
 
 /**
- * The requester in the EvictionRequests of all machine controllers. Kubernetes writes this name as a label to the
- * Evictions of these EvictionRequests.
+ * The requester in the EvictionRequests of all machine controllers. Kubernetes writes the name of the requester as a
+ * label to the Evictions.
  */
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 
-/** mcm reads discovery again after this time, in milliseconds. */
+/** Discovery is read again after this time. */
 const KNOWN_FOR_MS = 3_600_000;
 
-/** Drains that read Evictions within this time share one list request, in milliseconds. */
+/** Drains that read Evictions within this time share one list request. */
 const SHARED_FOR_MS = 5_000;
 
 interface Asking {
@@ -32,15 +32,12 @@ interface Discovered {
 }
 
 /**
- * Returns the name of the EvictionRequest for a pod. The name depends only on the pod, so that a repeated creation
- * finds the existing EvictionRequest.
+ * The name of an EvictionRequest depends only on the pod, so that a repeated creation finds the existing
+ * EvictionRequest.
  */
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
-/**
- * Returns the memory of a drain from the Evictions in the cluster. A process that did not create the EvictionRequests
- * of the drain needs this function.
- */
+/** A process that did not create the EvictionRequests of the drain reads the memory of the drain from the cluster. */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
   const responders = await readResponders(client, signal);
   const asked = { at: now, result: 'asked', message: '', count: 1, budgets: '', requested: true } as const;
@@ -55,7 +52,7 @@ async function readResponders(client: KubeClient, signal: AbortSignal): Promise<
   for (const eviction of items) {
     const uid = eviction.spec.target?.pod?.uid;
     const responder = responderOf(eviction);
-    // If an Eviction of a pod has failed, a later Eviction of this pod replaces the failed Eviction.
+    // If an Eviction of a pod has failed, a later Eviction of this pod replaces it.
     if (uid && (found.get(uid)?.failed ?? true)) found.set(uid, responder);
   }
   return found;
@@ -68,7 +65,7 @@ function responderOf({ status }: PodEviction): Responder {
   return { name, message, failed };
 }
 
-/** Reads and writes EvictionRequests in the target cluster. In Kubernetes 1.37, EvictionRequests are an alpha API. */
+/** In Kubernetes 1.37, EvictionRequests are an alpha API. */
 export class EvictionApi {
   readonly #client: KubeClient | undefined;
   #discovered: { readonly at: Date; readonly isServed: boolean } | undefined;
@@ -91,8 +88,8 @@ export class EvictionApi {
   }
 
   /**
-   * Reads from discovery whether the API server serves EvictionRequests and Evictions. If the API server refuses this
-   * read, mcm evicts the pods itself.
+   * Discovery shows whether the API server serves EvictionRequests and Evictions. If the API server refuses to return
+   * discovery, mcm evicts the pods itself.
    */
   async find({ now, signal }: Asking): Promise<void> {
     const resources = await this.#discover(signal);
@@ -112,8 +109,7 @@ export class EvictionApi {
   }
 
   /**
-   * Creates an EvictionRequest for a pod. The pod is the owner, so the garbage collector deletes the EvictionRequest
-   * after the pod.
+   * The pod owns its EvictionRequest, so the garbage collector deletes the EvictionRequest after the pod.
    * @returns false if the API server refuses the EvictionRequest
    */
   async ask(pod: PodRef, machineUid: string, signal: AbortSignal): Promise<boolean> {
@@ -139,7 +135,7 @@ export class EvictionApi {
     }
   }
 
-  /** Returns the responders by the UID of the pod. The result is empty if the API server refuses the read. */
+  /** The key is the UID of the pod. The result is empty if the API server refuses the read. */
   async read({ now, signal }: Asking): Promise<ReadonlyMap<string, Responder>> {
     const client = this.#client;
     if (!client) return new Map();

@@ -1,34 +1,29 @@
 import { type Blocker, nameOf } from '../model/blockers.ts';
 import type { Attempt, DrainObservation, DrainPod, Responder } from '../model/observation.ts';
 
-/** Delay between the creation of an EvictionRequest and the first read of its Eviction, in milliseconds. */
+/** The delay between the creation of an EvictionRequest and the first read of its Eviction. */
 const FIRST_READ_MS = 10_000;
 
 const READ_EVERY_MS = 20_000;
 
-/**
- * Maximum wait for the Eviction of an EvictionRequest, in milliseconds. If no Eviction exists after this time, no
- * controller handles the EvictionRequest, and mcm evicts the pod.
- */
+/** If no Eviction exists after this time, no controller handles the EvictionRequest, and mcm evicts the pod. */
 const UNHANDLED_AFTER_MS = 30_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
 /**
- * Returns true if the drain must create an EvictionRequest for the pod. Each pod gets only one EvictionRequest. If the
- * VM ends soon, there is no time for an EvictionRequest. After the drain timeout, the policies Quarantine and Fail
- * prevent new EvictionRequests.
+ * Each pod gets only one EvictionRequest. If the VM ends soon, there is no time for an EvictionRequest. After the drain
+ * timeout, the policies Quarantine and Fail prevent new EvictionRequests.
  */
 export const isAskedFor = (o: DrainObservation, pod: DrainPod, now: Date): boolean =>
   o.requests === 'served' && !o.urgent && !stopsRequests(o, now) && o.memory.attempts.get(pod.uid) === undefined;
 
-/** Returns true if the drain must withdraw its EvictionRequests, because the policy allows no further evictions. */
+/** If the policy allows no further evictions, the drain withdraws its EvictionRequests. */
 export const stopsRequests = (o: DrainObservation, now: Date): boolean => stopsEvictions(o) && now >= o.forceAt;
 
-/** Returns true if the undrainable policy stops evictions after the drain timeout. */
 export const stopsEvictions = ({ policy }: DrainObservation): boolean => policy === 'Quarantine' || policy === 'Fail';
 
-/** The wait for the responder of an EvictionRequest. `read` is true if mcm must read the Evictions again. */
+/** Whether mcm must read the Evictions again. */
 interface RequestedWait {
   readonly until: Date;
   readonly read: boolean;
@@ -36,8 +31,8 @@ interface RequestedWait {
 }
 
 /**
- * Plans a pod with an EvictionRequest that is not terminating yet. Returns undefined if mcm must evict the pod itself.
- * The Eviction of the pod has then failed, or was not created in time.
+ * Returns undefined if mcm must evict the pod itself, because the Eviction of the pod has failed or was not created in
+ * time.
  */
 export function planRequested(
   { memory }: DrainObservation,

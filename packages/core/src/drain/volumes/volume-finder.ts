@@ -6,7 +6,7 @@ import type { Attachment } from '../model/observation.ts';
 /**
  * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole
  * ID, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original uses the ID as a
- * regular expression, so the original confuses vol-12 with vol-1.
+ * regular expression, so it confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -20,9 +20,8 @@ export function namesVolume(attachedName: string, id: string): boolean {
 const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
 
 /**
- * Finds the nodes to which volumes are attached. VolumeAttachments show the nodes of CSI volumes. A volume without CSI
- * appears only in the status of the Node, under its ID in the cloud. The driver derives this ID from the
- * PersistentVolume.
+ * The status of CSI volumes is in VolumeAttachments. A volume without CSI appears only in the status of the Node, under
+ * its ID in the cloud. The driver derives this ID from the PersistentVolume.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -81,10 +80,7 @@ export class VolumeFinder {
     return [...reported, ...named];
   }
 
-  /**
-   * Returns true if a name in the status of a Node belongs to a volume. The name contains the ID in the cloud, or the
-   * kubelet's name of a CSI volume.
-   */
+  /** A name in the status of a Node contains the ID in the cloud, or the kubelet's name of a CSI volume. */
   #isNamed(volume: string, name: string): boolean {
     const id = this.#id(volume);
     if (id !== undefined && namesVolume(name, id)) return true;
@@ -93,8 +89,8 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns true if a volume is attached to another node. A volume without VolumeAttachments also counts as attached to
-   * another node, because no object would ever show its attachment.
+   * A volume without VolumeAttachments counts as attached to another node, because no object would ever show its
+   * attachment.
    */
   isAttachedElsewhere(volume: string, nodeName: string): boolean {
     const found = this.#caches.volumes.store.get(volume);
@@ -104,10 +100,7 @@ export class VolumeFinder {
     );
   }
 
-  /**
-   * Returns the CSI driver of a volume that must still move to another node. Returns undefined if the volume has a
-   * VolumeAttachment for another node, or has no CSI driver.
-   */
+  /** Returns undefined if the volume has a VolumeAttachment for another node, or has no CSI driver. */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;
     const csi = this.#caches.volumes.store.get(volume)?.spec.csi;

@@ -17,7 +17,7 @@ const IN_USE_HINT = 'the kubelet must unmount the volume, so check the kubelet l
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** Minimum duration of a wait that the status of a drain reports, in milliseconds. */
+/** The status of a drain reports a wait for a volume after this time. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
@@ -28,7 +28,7 @@ interface Wait {
   readonly blocker: Blocker;
 }
 
-/** Returns the blockers of the long waits. For a short wait, the next plan starts when the wait becomes long. */
+/** When a short wait becomes long enough for a report, the next plan starts. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -54,10 +54,7 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
   hint: REATTACH_HINT,
 });
 
-/**
- * Returns the waits for volumes of evicted pods. A volume delays further evictions while the volume is attached to this
- * node, or not yet attached to another node.
- */
+/** A volume delays further evictions while the volume is attached to this node, or not yet attached to another node. */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { isAttached, since, by } }): Wait[] => {
     if (!since || !by) return [];
@@ -78,10 +75,7 @@ interface LeftBehind {
   readonly by: Date;
 }
 
-/**
- * Returns the volumes that are still attached to the node and belong to no pod on the node. The result excludes volumes
- * of pods that the drain ignores, such as DaemonSet pods.
- */
+/** The result excludes volumes of pods that the drain ignores, such as DaemonSet pods. */
 function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   const used = new Set(o.pods.flatMap((pod) => pod.volumes));
   const moves = [...o.memory.moves.values()];
@@ -106,8 +100,8 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
 }
 
 /**
- * Returns the volumes that were not detached in time. The drain continues without these volumes, and reports each
- * volume once.
+ * Returns the volumes that were not detached in time. The drain continues without waiting for these volumes, and
+ * reports each volume once.
  */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
   return leftBehind(o, now)

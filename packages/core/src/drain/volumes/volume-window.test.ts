@@ -4,8 +4,8 @@ import { later, look, MINUTE, pod } from '../testing.ts';
 import { windowSize } from './volume-window.ts';
 
 /**
- * Returns the observation of a drain. The volumes of its pods were detached within these times after the end of the
- * pod, in milliseconds. An undefined time means that the volumes are still attached.
+ * The volumes of its pods were detached within these times after the end of the pod, in milliseconds. An undefined time
+ * means that the volumes are still attached.
  */
 const after = (...took: (number | undefined)[]) => {
   const moves = took.map((ms, i): [string, VolumeMove] => {

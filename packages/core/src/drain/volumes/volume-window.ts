@@ -1,6 +1,6 @@
 import type { DrainObservation } from '../model/observation.ts';
 
-/** Maximum duration of a fast detach, measured from the end of the pod, in milliseconds. */
+/** A detach within this time after the end of the pod is fast. */
 const FAST_MS = 30_000;
 
 /**

@@ -9,14 +9,10 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/**
- * The next step of a pod that moves with its volumes. The move counts toward the volume limit until the time `by`. If
- * `by` is undefined, the move counts without an end.
- */
+/** The move counts toward the volume limit until the time `by`, or without an end if `by` is undefined. */
 export interface MoveStage {
   /**
-   * `isAttached` is true while the volumes are attached to the node of the pod. Afterwards, the volumes must be
-   * attached to another node.
+   * Whether the volumes are attached to the node of the pod. In the next step, they must be attached to another node.
    */
   readonly isAttached?: true;
   readonly since?: Date;
@@ -24,9 +20,8 @@ export interface MoveStage {
 }
 
 /**
- * Returns the next step of an evicted pod with volumes. Returns undefined if the move is complete, or if no new pod
- * will use the volumes. The move of a pod that does not terminate stops counting after the detach timeout. The wait of
- * the next pods therefore ends before the end of the drain.
+ * Returns undefined if the move is complete, or if no new pod will use the volumes. The move of a pod that does not
+ * terminate stops counting after the detach timeout, so the next pods can move.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -39,7 +34,6 @@ function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage 
   return { since: detachedAt, by: later(detachedAt, o.reattachTimeoutMs) };
 }
 
-/** Returns the moves that count toward the volume limit at the time `now`, each with its next step. */
 export function movesUnderWay(
   o: DrainObservation,
   now: Date,
@@ -52,7 +46,7 @@ export function movesUnderWay(
 
 /**
  * Records when evicted pods with volumes have ended, and when their volumes are detached. A pod that another client or
- * an earlier process evicted also counts. Call this function before each plan of a drain. Returns the given memory if
+ * an earlier process evicted counts too. Call this function before each plan of a drain. Returns the given memory if
  * nothing changed.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
@@ -87,7 +81,7 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
       }
     : undefined;
 
-/** Compares two pods by descending priority, then by name. Every plan therefore has the same order. */
+/** Each plan has the order of descending priority, then name. */
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
 
@@ -104,9 +98,8 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
 }
 
 /**
- * Returns the pods with volumes that may be evicted now, by priority. One limit is the maximum number of moving pods.
- * The other limit is the number of volumes that other nodes can attach. If no pod is moving, one pod may always be
- * evicted, so the drain is never slower than a serial drain.
+ * One limit is the maximum number of moving pods, and the other limit is the number of volumes that other nodes can
+ * attach. If no pod is moving, one pod may always be evicted, so the drain is never slower than a serial drain.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   const moves = movesUnderWay(o, now).map(({ move }) => move);
@@ -124,7 +117,7 @@ function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   return going;
 }
 
-/** Reserves places for volumes on other nodes. Returns false if the other nodes cannot attach all volumes. */
+/** Returns false if the other nodes cannot attach all volumes. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {
@@ -137,10 +130,7 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
   return fits;
 }
 
-/**
- * Returns the time at which the next pod may move without another change. Returns undefined if only a change can allow
- * the next move.
- */
+/** Returns the time at which the next pod may move without another change, or undefined if a change is necessary. */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
   return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;

@@ -1,13 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The priorities of cloud calls that wait for a rate limit. The highest priority is first. */
+/** The priorities of cloud calls that wait for a rate limit, highest first. */
 export const LANES = ['delete', 'health', 'create', 'audit'] as const;
 export type Lane = (typeof LANES)[number];
 
-/**
- * The lane of an operation's cloud calls. `onWaited` receives the time in milliseconds that each call waited for the
- * rate limit.
- */
+/** Receives the time in milliseconds that each call waited for the rate limit. */
 export interface LaneOfCalls {
   readonly lane: Lane;
   readonly onWaited?: ((ms: number) => void) | undefined;
@@ -21,8 +18,5 @@ const current = new AsyncLocalStorage<LaneOfCalls>();
  */
 export const inLane = <T>(lane: LaneOfCalls, operation: () => Promise<T>): Promise<T> => current.run(lane, operation);
 
-/**
- * Returns the lane of the current operation. Calls outside of an operation, for example logins, are in the lane
- * `health`.
- */
+/** Calls outside of an operation, for example logins, are in the lane `health`. */
 export const laneOfCalls = (): LaneOfCalls => current.getStore() ?? { lane: 'health' };

@@ -106,10 +106,7 @@ test('however often a cloud throttles, one call is sent every two seconds', asyn
   expect(rate.limit).toBeGreaterThanOrEqual(0.5);
 });
 
-/**
- * Runs calls of several lanes against a cloud that accepts five calls per second. Returns the seconds until the last
- * call of each lane ends.
- */
+/** The cloud accepts five calls per second. Returns the seconds until the last call of each lane ends. */
 async function lanesAt(counts: Readonly<Partial<Record<Lane, number>>>): Promise<Partial<Record<Lane, number>>> {
   const clock = new VirtualClock();
   const { call } = cloud(clock, 5);

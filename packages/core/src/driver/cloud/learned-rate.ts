@@ -8,26 +8,23 @@ import { LANES, laneOfCalls } from './lanes.ts';
  */
 const CUT = 0.8;
 /**
- * While the cloud throttles no calls, the rate limit grows by this fraction every second. The growth per second is at
- * least `GROWTH_AT_LEAST` calls.
+ * While the cloud throttles no calls, the rate limit grows by this fraction every second. The rate limit grows by at
+ * least this number of calls per second.
  */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
 /** The lowest rate limit, in calls per second. */
 const SLOWEST = 0.5;
 /**
- * Minimum time between two reductions of the rate limit, in milliseconds. Calls that the cloud throttles within this
- * time were sent before the last reduction.
+ * The minimum time between two reductions of the rate limit. Calls that are throttled within this time were sent before
+ * the last reduction.
  */
 const CUT_REST_MS = 1_000;
-/** The rate limit is removed when the cloud has throttled no call for this time, in milliseconds. */
+/** The rate limit is removed when the cloud has throttled no call for this time. */
 const FORGET_AFTER_MS = 600_000;
 const WINDOW_MS = 1_000;
 
-/**
- * Every n-th call from the queue is a call with a lower priority. Without this rule, calls with a low priority could
- * wait forever.
- */
+/** Every n-th call from the queue has a lower priority, because such calls could otherwise wait forever. */
 const LOWER_EVERY = 8;
 
 interface Waiter {
@@ -39,11 +36,10 @@ interface Waiter {
 /**
  * Limits the rate of calls to a cloud, and adapts the limit when the cloud throttles calls. No limit applies until the
  * cloud throttles the first call. The limit then starts a little below the rate that the cloud accepted before, and
- * grows every second. Calls wait in the order of their lanes. Within a lane, calls wait in the order of their arrival.
+ * grows every second. Calls wait in the order of their lanes, and within a lane in the order of their arrival.
  */
 export class LearnedRate {
   readonly #clock: Clock;
-  /** The waiting calls, sorted by lane and arrival. */
   readonly #waiting: Waiter[] = [];
   #tickets = 0;
   #turns = 0;
@@ -58,7 +54,7 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** The allowed calls per second. `limit` is undefined if no limit applies. */
+  /** The allowed calls per second, or undefined without a limit. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();
@@ -79,7 +75,7 @@ export class LearnedRate {
     const waiter: Waiter = { go: resolve, rank: LANES.indexOf(lane), ticket: ++this.#tickets };
     const giveUp = (): void => {
       const at = this.#waiting.indexOf(waiter);
-      // An aborted call may already have left the queue. In this case, no other call may be removed.
+      // An aborted call may have left the queue already, so no other call may be removed.
       if (at >= 0) this.#waiting.splice(at, 1);
       reject(signal.reason);
     };
@@ -100,7 +96,7 @@ export class LearnedRate {
 
   /**
    * Reduces the rate limit after the cloud has throttled a call.
-   * @param retryAfterMs The wait time that the cloud requested, in milliseconds. The default is 0.
+   * @param retryAfterMs the wait time that the cloud requested, in milliseconds. The default is 0.
    */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
@@ -123,7 +119,7 @@ export class LearnedRate {
     if (limit !== undefined) this.#nextFree = this.#now() + 1_000 / limit;
   }
 
-  /** Removes the next call from the queue and returns the call. Returns undefined if the queue is empty. */
+  /** Returns undefined if the queue is empty. */
   #next(): Waiter | undefined {
     this.#turns++;
     const [first] = this.#waiting;
@@ -161,7 +157,7 @@ export class LearnedRates {
     this.#most = most;
   }
 
-  /** Returns the rate limit for a kind of call, and creates the rate limit at the first call. */
+  /** The rate limit for a kind of call is created at the first call. */
   of(kind: string): LearnedRate {
     const known = this.#rates.get(kind);
     if (known) return known;

@@ -9,8 +9,7 @@ export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promi
 
 /**
  * Creates a function that sends a request and reports the result.
- * @param observe The callback for each ended request, with the name, the duration in milliseconds and the error of the
- * request.
+ * @param observe receives the name, the duration in milliseconds and the error of each ended request.
  */
 export const observedCalls =
   (clock: Clock, observe: ObserveApi | undefined): ObservedCall =>

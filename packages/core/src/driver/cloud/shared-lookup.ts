@@ -1,10 +1,10 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** The default maximum number of values in one request. EC2 allows at most this number of values in one filter. */
+/** The maximum number of values in one request, because EC2 allows no more values in one filter. */
 const MOST = 200;
 /**
- * A request normally starts at least this time after the previous request, in milliseconds. Lookups that start within
- * this time share one request.
+ * The minimum time between the starts of two requests, in milliseconds. Lookups that start within this time share one
+ * request.
  */
 const GATHER_MS = 2_000;
 
@@ -79,8 +79,8 @@ export class SharedLookup<T> {
   }
 
   /**
-   * Waits until the minimum time between two requests has passed, so that more lookups can join the next request. A
-   * full request is sent immediately. A lookup that a single caller repeats is also sent immediately.
+   * More lookups can join the next request until the minimum time between two requests has passed. A full request, or a
+   * lookup that a single caller repeats, is sent immediately.
    */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();

@@ -4,7 +4,7 @@ import { singleFlight } from './single-flight.ts';
 /** An access token, as the token service returned the token. */
 export interface Token {
   readonly value: string;
-  /** The expiry of the token, in milliseconds since 1970. */
+  /** The expiry in milliseconds since 1970. */
   readonly until: number;
 }
 
@@ -15,18 +15,14 @@ export interface TokenSource {
    * @throws the error of the token request, or the reason of the signal
    */
   get(signal: AbortSignal): Promise<string>;
-  /** Reports that the cloud refused a token. The next call of `get` then requests a new token. */
+  /** Reports that the cloud refused a token. The next call of `get` requests a new token. */
   refused(value: string): void;
 }
 
-/**
- * A token is renewed this long before its expiry, in milliseconds. A token with a short lifetime is renewed after half
- * of its lifetime.
- */
+/** A token is renewed this long before its expiry, or after half of a short lifetime. */
 const RENEW_BEFORE_MS = 300_000;
 
 /**
- * Creates a token source whose concurrent callers share one request.
  * @param fetch Requests a token.
  */
 export function tokenSource(clock: Clock, fetch: (signal: AbortSignal) => Promise<Token>): TokenSource {

@@ -24,24 +24,24 @@ export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of a POST request. A request without a body is a GET request. */
+  /** The body of a POST request. Without a body, the request is a GET request. */
   readonly body?: string;
   readonly schema: z.ZodType<T>;
   /**
-   * Formats the error message of a failed token request. The parameter contains the cause and the error code, but no
-   * other part of the response, because the response may contain secrets.
+   * Formats the error message of a failed token request. The parameter contains only the cause and the error code,
+   * because the rest of the response may contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /**
-   * If `strict` is true, a response without a token counts as a permanent refusal. Set `strict` for a metadata server.
-   * A metadata server always sends a token, so a response without a token comes from another server.
+   * Whether a response without a token counts as a permanent refusal. Set `strict` for a metadata server, which always
+   * sends a token. A response without a token then comes from another server.
    */
   readonly strict?: boolean;
   readonly now: Date;
 }
 
-/** Maximum difference between two clocks that token services tolerate, in milliseconds. */
+/** The maximum difference between two clocks that token services tolerate. */
 const TOLERATED_SKEW_MS = 240_000;
 
 /** The parameters of a request to a metadata server for a text, such as the name of a role. */
@@ -66,7 +66,7 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const reported = schema.safeParse(json(text));
   if (reported.success) return reported.data;
   const why = say(`status ${status}, but the response contains no token`);
-  // An HTML page comes from another server, such as a proxy, and not from the metadata server.
+  // An HTML page does not come from the metadata server, but from another server such as a proxy.
   throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
 
@@ -115,10 +115,10 @@ function codeOf(text: string): string {
 }
 
 /**
- * Compares the clocks of this process and the token service. Returns the difference as the likely cause of a refusal.
+ * Returns the difference between the clocks of this process and the token service as the likely cause of a refusal.
  * Returns an empty text if the difference is tolerated or unknown.
- * @param service Name of the service in the text
- * @param date Header `Date` of the response
+ * @param service the name of the service in the text
+ * @param date the header `Date` of the response
  */
 export function clockText(service: string, date: string | null, now: Date): string {
   const skewMs = now.getTime() - Date.parse(date ?? '');

@@ -2,15 +2,11 @@ import { isRecord } from '@mcm/kube';
 import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
-/**
- * Creates the error for an invalid result of a driver. A driver in JavaScript, or its cloud, may return values of wrong
- * types, and the controller must not store these values.
- */
+/** A driver in JavaScript, or its cloud, may return values of wrong types, which the controller must not store. */
 const broken = (driver: string, call: string, what: string): MachineError =>
   new MachineError('Internal', `driver ${driver} returned an invalid result of ${call}: ${what}; fix the driver`);
 
 /**
- * Returns the VM that a driver returned if all required fields are valid.
  * @throws MachineError `Internal` that names the invalid field
  */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
@@ -23,8 +19,7 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
 }
 
 /**
- * Returns the list of VMs that a driver returned if all entries are valid. One invalid entry makes the whole list
- * invalid. Without this rule, the VM of an invalid entry would count as deleted.
+ * One invalid entry makes the whole list invalid, because the VM of the entry would count as deleted.
  * @throws MachineError `Internal` that names the invalid entry
  */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {

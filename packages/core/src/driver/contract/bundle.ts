@@ -13,7 +13,7 @@ export interface InstanceEvidence {
 
 /** A failure of a machine for which mcm stores evidence. */
 export interface Failure {
-  /** The ID of the failure. The ID does not change while the failure lasts, so the evidence is stored only once. */
+  /** The ID does not change while the failure lasts, so the evidence is stored only once. */
   readonly id: string;
   readonly reason: string;
   readonly at: Date;
@@ -24,7 +24,7 @@ export interface EvidenceParts {
   readonly machineClass: MachineClass | undefined;
   readonly failure: Failure;
   readonly instance: InstanceEvidence | undefined;
-  /** Sentences about the evidence that could not be read, one for each item. */
+  /** Sentences about evidence that could not be read, one for each item. */
   readonly gaps: readonly string[];
   readonly known: Known;
 }
@@ -38,32 +38,25 @@ export const EvidenceLabels = {
 } as const;
 
 /**
- * Maximum lengths of the texts in a ConfigMap with evidence, in characters. If a text is too long, its start is
- * removed. The sum of all maximum lengths is far below the 1 MiB limit of a ConfigMap.
+ * The maximum lengths of the texts in a ConfigMap with evidence, in characters. The start of a longer text is removed.
+ * The sum of all lengths is far below the 1 MiB limit of a ConfigMap.
  */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
-/**
- * Returns the label value for a name. The label value is a hash, because names can be longer than the maximum of a
- * label value.
- */
+/** A label value is a hash, because names can be longer than the maximum of a label value. */
 export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * Returns the name of the ConfigMap with the evidence. The name depends only on the machine and the failure, so a
- * second attempt to store the evidence uses the same name.
+ * The name depends only on the machine and the failure, so a second attempt to store the evidence uses an equal name.
  */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
 }
 
-/**
- * Returns the ConfigMap with the evidence of a failure. Secrets are removed before long texts are truncated, because
- * the redaction cannot find a truncated secret.
- */
+/** Secrets are removed before long texts are truncated, because the redaction cannot find a truncated secret. */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
   const clean = (text: string, limit: number): string => newest(scrub(text, known), limit);
@@ -91,10 +84,7 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   };
 }
 
-/**
- * Returns the owner reference for a ConfigMap with evidence. The owner is the class and not the machine, because the
- * evidence must remain when the machine is deleted.
- */
+/** The class owns a ConfigMap with evidence, because the evidence must outlive the machine. */
 export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
   apiVersion: `${machineClasses.group}/${machineClasses.version}`,
   kind: machineClasses.kind,
@@ -109,7 +99,7 @@ const conditionLines = (conditions: readonly NodeCondition[]): string =>
     )
     .join('\n') || 'none: no node has joined';
 
-/** Returns the text, or only its last lines if the text is longer than the limit. */
+/** A text that is longer than the limit loses its first lines. */
 function newest(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(-limit);

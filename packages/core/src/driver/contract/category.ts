@@ -21,9 +21,7 @@ const credentials = kind('credentials', 'the user');
 const transient = kind('transient', 'a retry');
 const driver = kind('internal', 'the driver');
 
-/**
- * The category depends only on the error code, so the category stays the same after retries and restarts (incident 29).
- */
+/** The category depends only on the error code, so it stays equal after retries and restarts (incident 29). */
 const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   OK: driver,
   Canceled: transient,
@@ -46,7 +44,8 @@ const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
 };
 
 /**
- * Returns the category of an error code from `status.lastOperation.errorCode`. Returns undefined for an unknown code.
+ * Returns the category of an error code from `status.lastOperation.errorCode`. The result is undefined for an unknown
+ * code.
  */
 export const errorKindOf = (code: string): ErrorKind | undefined =>
   Object.hasOwn(KINDS, code) ? KINDS[code as MachineCode] : undefined;

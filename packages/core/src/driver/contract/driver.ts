@@ -11,14 +11,14 @@ export interface DriverRequest<Spec, Credentials> {
   readonly spec: Spec;
   readonly credentials: Credentials;
   /**
-   * The signal aborts when the deadline of the call passes or the process stops. The call must then reject within a
+   * The signal aborts at the deadline of the call, or when the process stops. The call must then reject within a
    * second.
    */
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * The control cluster of the caller, if known. `create` writes the owner to a tag of the VM (see `ownerTags`), and
-   * `list` returns the owner.
+   * The control cluster of the caller, if it is known. `create` writes the owner to a tag of the VM (see `ownerTags`),
+   * and `list` returns the owner.
    */
   readonly owner?: string | undefined;
   /**
@@ -30,9 +30,9 @@ export interface DriverRequest<Spec, Credentials> {
 }
 
 /**
- * `ObserveApi` is called at the end of each request to the cloud.
+ * Called at the end of each request to the cloud.
  * @param service The name of the request in the metrics of the driver.
- * @param error The failure. `error` is undefined if the request succeeded.
+ * @param error The failure, or undefined if the request succeeded.
  */
 export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
@@ -53,10 +53,7 @@ export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, C
 
 /** Input for stopping a VM. */
 export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
-  /**
-   * If `hibernate` is true, the cloud must keep the memory of the VM. Only a driver whose field `hibernates` is true
-   * gets this request.
-   */
+  /** Whether the cloud must keep the memory of the VM. Only a driver with `hibernates` gets this request. */
   readonly hibernate: boolean;
 }
 
@@ -109,7 +106,7 @@ export interface ListedInstance {
  *
  * - `Terminate`: the VM ends at the deadline, for example because a spot VM is reclaimed.
  * - `Maintenance`: the VM is moved, rebooted or retired at the deadline.
- * - `Ended`: the VM has stopped or is deleted. mcm verifies this with a lookup in the cloud.
+ * - `Ended`: the VM has stopped or is deleted. A lookup in the cloud verifies this event.
  * - `Freeze`: the VM pauses for a few seconds. mcm only sends an event.
  * - `Rebalance`: the VM has an increased risk to end. mcm only sends an event.
  */
@@ -117,26 +114,24 @@ export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' 
 
 /** A notice of a cloud about one VM. */
 export interface InterruptionNotice {
-  /** ID of the notice. All repetitions of a notice have the same ID. */
+  /** All repetitions of a notice have one ID. */
   readonly id: string;
   /** The provider ID of the VM, or the part of the ID that the cloud uses in notices, such as `i-0abc`. */
   readonly providerId: string;
   readonly kind: InterruptionKind;
   /** The time at which the cloud sent the notice, RFC 3339. */
   readonly noticedAt: string;
-  /**
-   * The time at which the cloud acts, RFC 3339. `deadline` is absent if the cloud acts at once or the time is unknown.
-   */
+  /** The time at which the cloud acts (RFC 3339), or undefined if the cloud acts at once or the time is unknown. */
   readonly deadline?: string | undefined;
-  /** The description of the cloud for the notice. */
+  /** The cloud's description of the notice. */
   readonly detail: string;
 }
 
 /**
  * The result of processing a notice.
  *
- * - `done`: the notice is recorded or has no effect. The driver removes the notice from the queue of the cloud.
- * - `later`: the VM is not recorded yet, or a request failed. The driver reports the notice again later.
+ * - `done`: the notice is recorded or has no effect, so the driver removes the notice from the queue of the cloud.
+ * - `later`: the VM is not recorded yet, or a request failed, so the driver reports the notice again later.
  */
 export type NoticeAnswer = 'done' | 'later';
 
@@ -154,8 +149,8 @@ export interface VolumeSource {
 
 /**
  * The calls to one cloud. A method is absent if the driver does not support the operation. Every method is idempotent,
- * because the caller repeats a call if its response is lost. For example, a repeated `create` finds the first VM by the
- * UID of the Machine. Methods throw `MachineError`.
+ * because the caller repeats a call without a response. For example, a repeated `create` finds the first VM by the UID
+ * of the Machine. Methods throw `MachineError`.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
@@ -196,7 +191,7 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    * stopped
    */
   start?(request: MachineRequest<Spec, Credentials>): Promise<void>;
-  /** `hibernates` is true if `stop` can keep the memory of the VM. */
+  /** Whether `stop` can keep the memory of the VM. */
   readonly hibernates?: boolean;
   /**
    * Returns the state and the console output of a VM that failed to join or became unhealthy. The method changes
@@ -213,7 +208,7 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   watchInterruptions?(request: InterruptionRequest<Spec, Credentials>): Promise<void>;
   /**
    * Returns an ID for the source of notices of a class, for example for a region and its credentials. All classes with
-   * the same source share one call of `watchInterruptions`.
+   * one source share one call of `watchInterruptions`.
    */
   interruptionSource?(machineClass: MachineClass): string | undefined;
   /** Returns all VMs with the cluster and the role of the class. The driver must read all pages of the result. */

@@ -8,21 +8,21 @@ export type { MachineCode };
 export class MachineError extends Error {
   override readonly name = 'MachineError';
   readonly code: MachineCode;
-  /** The wait time that the cloud requests, in milliseconds. The maximum is one hour. */
+  /** The wait time that the cloud requests, in milliseconds, at most one hour. */
   readonly retryAfterMs: number | undefined;
 
   /**
-   * If `credentialsRefused` is true, the cloud refuses the credentials. The caller may then try other credentials. The
-   * field is independent of the error code.
+   * Whether the cloud refuses the credentials, independent of the error code. The caller may then try other
+   * credentials.
    */
   readonly credentialsRefused: boolean;
 
-  /** If `throttled` is true, the cloud throttles calls. mcm then slows down all calls with the same credentials. */
+  /** Whether the cloud throttles calls. All calls with these credentials then slow down. */
   readonly throttled: boolean;
 
   /**
-   * If `unexpected` is true, the driver threw an error that is not a `MachineError`. The likely cause is a bug in the
-   * driver or in one of its libraries.
+   * Whether the driver threw an error that is not a `MachineError`. The likely cause is a bug in the driver or in one
+   * of its libraries.
    */
   readonly unexpected: boolean;
 
@@ -39,10 +39,10 @@ export class MachineError extends Error {
    */
   readonly found: readonly FoundInstance[];
 
-  /** If `unsent` is true, mcm did not call the driver, because the class or its Secrets are invalid. */
+  /** Whether the driver was not called, because the class or its Secrets are invalid. */
   readonly unsent: boolean;
 
-  /** @param options.throttled The default is true if the code is `Unavailable` and the cloud requests a wait time. */
+  /** @param options.throttled default: true if the code is `Unavailable` and the cloud requests a wait time. */
   constructor(
     code: MachineCode,
     message: string,
@@ -75,9 +75,7 @@ export class MachineError extends Error {
   }
 }
 
-/**
- * Returns the text of a thrown value. The conversion itself can throw, for example for an object without a prototype.
- */
+/** The conversion to text can throw, for example for an object without a prototype. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

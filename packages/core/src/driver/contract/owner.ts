@@ -8,7 +8,7 @@ import { MachineError } from './errors.ts';
  */
 export const OWNER_TAG = 'mcm-control-cluster';
 
-/** Returns the tags that a driver adds to a new VM. Returns no tags if the control cluster is unknown. */
+/** Returns the tags that a driver adds to a new VM. Without a known control cluster, the VM gets no tags. */
 export const ownerTags = ({ owner }: { readonly owner?: string | undefined }): Readonly<Record<string, string>> =>
   owner === undefined ? {} : { [OWNER_TAG]: owner };
 
@@ -20,7 +20,7 @@ interface Asked {
 
 /**
  * Returns true if the tags of a VM name another control cluster. The machine controller neither adopts nor deletes a VM
- * of another control cluster. Returns false for all VMs if the current control cluster is unknown.
+ * of another control cluster. If the current control cluster is unknown, the result is false for all VMs.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;

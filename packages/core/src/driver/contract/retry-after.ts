@@ -1,10 +1,7 @@
-/**
- * The maximum wait time that mcm accepts from a cloud or a proxy, in milliseconds. All machines of an account share one
- * wait.
- */
+/** The maximum wait time that mcm accepts from a cloud or a proxy. All machines of an account share one wait. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** Headers with a wait time in milliseconds: from Azure, from older Azure services, and from AWS. */
+/** The headers with milliseconds of Azure, of older Azure services, and of AWS. */
 const IN_MS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];
 
 export const boundedWait = (ms: number | undefined): number | undefined =>

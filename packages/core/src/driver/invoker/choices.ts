@@ -19,9 +19,9 @@ type Source<Spec, Credentials> = Pick<
 >;
 
 /**
- * Returns a function that finds the offerings of a machine: the first choice, then the alternatives in their order.
- * Every reconcile of a waiting machine needs the offerings, so the result is cached for each version of a class.
- * @returns undefined for a machine without alternatives. A capacity shortage then applies to the whole class.
+ * Returns the offerings of a machine: the first choice, then the alternatives in their order. Every reconcile of a
+ * waiting machine needs the offerings, so they are cached for each version of a class.
+ * @returns Undefined for a machine without alternatives. A capacity shortage then applies to the whole class.
  */
 export function createChoices<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
@@ -47,8 +47,8 @@ export function createChoices<Spec, Credentials>(
 }
 
 /**
- * Returns a key for the cloud account. The key is a hash of the credentials, so the key contains no secret. The user
- * data is not part of the hash, because pools of one account have different user data.
+ * The key of a cloud account is a hash of the credentials, so the key contains no secret. The user data is not part of
+ * the hash, because pools of one account have different user data.
  */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
@@ -61,10 +61,7 @@ interface Input {
   readonly data: Readonly<Record<string, string>>;
   readonly text: string;
   readonly account: string;
-  /**
-   * The zone for which the machine was created, or undefined. If the zone is set, all offerings of the machine are in
-   * this zone.
-   */
+  /** The zone for which the machine was created. All offerings of the machine are then in this zone. */
   readonly zone: Alternative | undefined;
 }
 
@@ -88,7 +85,7 @@ function choicesOf<Spec, Credentials>(
   });
 }
 
-/** Restricts the alternatives to a zone. An alternative without a zone and a subnet applies to every zone. */
+/** An alternative without a zone and a subnet applies to every zone. */
 const within = (zone: Alternative | undefined, alternatives: readonly Alternative[]): readonly Alternative[] =>
   zone === undefined
     ? alternatives

@@ -33,10 +33,7 @@ export function checkClass<Spec, Credentials>(
   return [noUserData, ...problems];
 }
 
-/**
- * Returns the problems of a class's alternatives. Returns no problems if the class itself is invalid, because
- * `checkClass` reports this problem.
- */
+/** The problems of an invalid class are not repeated, because `checkClass` reports them. */
 export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

@@ -5,20 +5,14 @@ import { dataVersion, secretKeysOf } from '../schemas/credentials.ts';
 const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
-/**
- * Returns the versions of a class and its Secrets. The version of the class is its generation, which does not change
- * with the metadata.
- */
+/** The version of the class is its generation, which does not change with the metadata. */
 function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
   const { uid, generation = 0 } = machineClass.metadata;
   return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
 }
 
-/**
- * Returns the versions of all inputs of a machine's creation. The versions include the recorded offering, so a retry
- * with another offering starts without a delay.
- */
+/** The versions include the recorded offering, so a retry with another offering starts without a delay. */
 export function inputsOfMachine(
   machine: Machine,
   machineClass: MachineClass | undefined,

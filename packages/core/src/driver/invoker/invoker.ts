@@ -32,7 +32,7 @@ import { scrub } from './stages/scrub.ts';
 
 const KIND = machineClasses.kind;
 
-/** Creates the invoker of a driver. The invoker converts each error to a MachineError without secrets. */
+/** Creates the invoker of a driver. Each error becomes a MachineError without secrets. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, log } = options;
   const lookup = lookupOf(caches, driver.credentialsSchema);
@@ -119,7 +119,7 @@ type ForMachine<Spec, Credentials> = <T>(
   work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
 ) => Promise<T>;
 
-/** Returns the power calls `stop` and `start`. A driver must have both methods or neither. */
+/** A driver must have both `stop` and `start`, or neither. */
 const powerCalls = <Spec, Credentials>(
   driver: InvokerOptions<Spec, Credentials>['driver'],
   forMachine: ForMachine<Spec, Credentials>,
@@ -159,10 +159,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/**
- * Describes a driver call for a machine. A later stage reads the class and the Secrets, and only if the call needs
- * them.
- */
+/** A later stage reads the class and the Secrets, only if the call needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -228,9 +225,7 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/**
- * Creates the error for a machine whose class reference has an unsupported kind. mcm creates no VM for this machine.
- */
+/** A machine whose class reference has an unsupported kind gets no VM. */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 
@@ -247,17 +242,17 @@ async function create<Spec, Credentials>(
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
-  // Rendering the user data may take long, because of requests for the bootstrap token. Meanwhile, another process may
-  // have become the leader.
+  // Rendering the user data may take long, because of requests for the bootstrap token. During these requests, another
+  // process may have become the leader.
   await confirmLeader(fence, 'create');
   // The redaction finds a Buffer in an error, because a Buffer is printed as text. A plain byte array would be printed
-  // as a list of numbers.
+  // as numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
     // An error of the cloud may quote the rendered user data in base64. No later stage knows the rendered user data, so
-    // `create` must remove it.
+    // `create` must remove it from the error.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

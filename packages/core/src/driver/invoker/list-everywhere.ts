@@ -7,8 +7,8 @@ import type { ClassLookup } from './api/class-lookup.ts';
 import type { InvokerOptions } from './api/invoker-api.ts';
 
 /**
- * Lists the VMs of a class in every part of the cloud that its alternatives or its machines use. If one listing fails,
- * the function throws. With an incomplete result, existing VMs would count as deleted.
+ * The alternatives and the machines of a class determine in which parts of the cloud the function lists VMs. If one
+ * listing fails, the function throws, because existing VMs would count as deleted.
  */
 export async function listEverywhere<Spec, Credentials>(
   options: Pick<InvokerOptions<Spec, Credentials>, 'driver' | 'recorded'>,

@@ -21,14 +21,11 @@ export interface SiblingCallOptions<Spec, Credentials> extends Pick<ClassLookup,
   readonly log: Logger;
 }
 
-/**
- * Returns a function that sends a request with the credentials of the machine's class. If the cloud refuses the
- * credentials, the function repeats the request with the credentials of another class.
- */
+/** If the cloud refuses the credentials, the function repeats the request with the credentials of another class. */
 export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOptions<Spec, Credentials>) {
   /**
-   * A user may write new credentials only to newer classes (incident 28). The credentials may belong to another
-   * account, so the function uses another class only if its credentials find the VM.
+   * A user may write new credentials only to newer classes (incident 28). The other credentials may belong to another
+   * account, so they are used only if they find the VM.
    */
   return async <T>(
     { request }: MachineCall<Spec, Credentials>,
@@ -42,8 +39,8 @@ export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOption
       const sibling = await findSibling(options, request);
       if (!sibling) throw refused;
       return await work(sibling.request).catch((failed: unknown) => {
-        // The caller removes only the Secrets of the machine's own class from the error. The Secrets of the other class
-        // must be removed here.
+        // The caller removes only the Secrets of the machine's own class from the error, so the Secrets of the other
+        // class are removed here.
         const error = MachineError.from(failed);
         throw scrub(error, sibling.secrets.hidden, undefined, error);
       });

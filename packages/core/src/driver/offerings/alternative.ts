@@ -4,7 +4,7 @@ import { MachineError } from '../contract/errors.ts';
 /** The purchase option of a VM: on-demand or spot. */
 export type Market = 'spot' | 'on-demand';
 
-/** An alternative offering for the VMs of a class. A field that is absent has the value of the provider spec. */
+/** An alternative offering for the VMs of a class. A missing field has the value of the provider spec. */
 export interface Alternative {
   readonly machineType?: string | undefined;
   readonly zone?: string | undefined;
@@ -18,8 +18,8 @@ export type AlternativeField = keyof Alternative;
 export interface Choice {
   readonly record: string;
   /**
-   * The key of an offering, from the provider, the account, and the cloud fields of the offering. Pools with the same
-   * key share a capacity shortage.
+   * The key consists of the provider, the account, and the cloud fields of the offering. Pools with one key share a
+   * capacity shortage.
    */
   readonly key: string;
   /** Text for messages, such as `machineType m6i.large`. */
@@ -30,13 +30,9 @@ export interface Choice {
 const FIELDS: readonly AlternativeField[] = ['machineType', 'zone', 'subnet', 'market'];
 const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Market[];
 
-/** Maximum number of alternatives. */
 const MOST = 20;
 
-/**
- * The alternatives from an annotation, and the problems of the annotation, one sentence each. If the annotation has a
- * problem, `alternatives` is empty.
- */
+/** If the annotation has a problem, `alternatives` is empty. */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
   readonly problems: readonly string[];
@@ -48,7 +44,7 @@ const KEY = Annotations.CapacityAlternatives;
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Parses the annotation with the alternatives. Returns no alternatives if the annotation is absent or empty. */
+/** The result is empty for an absent or empty annotation. */
 export function parseAlternatives(text: string | undefined, supported = FIELDS): ParsedAlternatives {
   if (text === undefined || text.trim() === '') return NONE;
   const list = parseJson(text);
@@ -91,8 +87,8 @@ function parseJson(text: string): unknown {
 export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
 
 /**
- * Returns the offering that is recorded on a Machine. Returns undefined for the first choice and for a machine without
- * a record.
+ * Returns the offering that is recorded on a Machine. The result is undefined for the first choice and for a machine
+ * without a record.
  * @throws MachineError `InvalidArgument` if a user changed the record to an invalid value. With a wrong offering, the
  * driver could miss the VM or create a second VM.
  */
@@ -108,11 +104,11 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
   );
 }
 
-/** Returns the offering that is recorded on a Machine. Returns undefined if the record is missing or invalid. */
+/** Returns the offering that is recorded on a Machine, or undefined if the record is missing or invalid. */
 export const offeringOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.CapacityOffering);
 
-/** Returns the zone for which the machine was created. Returns undefined if the machine may be in any zone. */
+/** Returns the zone for which the machine was created, or undefined if the machine may be in any zone. */
 export const zoneOfferingOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.ZoneOffering);
 
@@ -121,10 +117,7 @@ function alternativeIn({ metadata }: Machine, key: string): Alternative | undefi
   return isMap(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }
 
-/**
- * Returns the text of the alternatives. The annotation of the machine takes precedence over the annotation of its
- * class.
- */
+/** The annotation of the machine takes precedence over the annotation of its class. */
 export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
 

@@ -21,16 +21,16 @@ export interface AlternativeRules<Spec> {
    * ends with the fix.
    */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
-  /** Returns the offering of a provider spec. Provider specs with equal offerings share their capacity. */
+  /** Provider specs with equal offerings share their capacity. */
   offering(spec: Spec): Offering;
   /**
-   * Returns the part of the cloud that `list` searches for a provider spec, such as a zone. mcm sends a separate
-   * listing for each part. If `listing` is absent, one listing returns the VMs of all alternatives.
+   * Returns the part of the cloud that `list` searches for a provider spec, such as a zone. Each part of the cloud,
+   * such as a zone, needs its own listing. Without `listing`, one listing returns the VMs of all alternatives.
    */
   listing?(spec: Spec): string;
 }
 
-/** Returns the problems of an object's alternatives for a provider spec, one sentence each. */
+/** Returns one sentence for each problem of the alternatives. */
 export function alternativeProblems<Spec>(
   rules: AlternativeRules<Spec> | undefined,
   text: string | undefined,
@@ -47,10 +47,7 @@ export function alternativeProblems<Spec>(
   });
 }
 
-/**
- * Returns the alternatives from the annotation. Returns no alternatives if the annotation has any problem, because a VM
- * must not get an unintended offering.
- */
+/** If the annotation has a problem, no alternative is used, because a VM must not get an unintended offering. */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,
   text: string | undefined,
@@ -64,7 +61,6 @@ const problemOf = <Spec>(rules: AlternativeRules<Spec>, spec: Spec, alternative:
   rules.problem?.(spec, alternative);
 
 /**
- * Returns the provider spec with the fields of an alternative.
  * @throws MachineError `Unimplemented` if the driver supports no alternatives
  */
 export function specWith<Spec>(

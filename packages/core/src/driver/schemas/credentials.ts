@@ -4,28 +4,24 @@ import { makeKey, type Secret } from '@mcm/kube';
 import { MachineError } from '../contract/errors.ts';
 import type { SecretValues } from '../secrets/secret-value.ts';
 
-/** The merged and decoded Secrets of a class. */
 export interface ClassSecrets {
-  /**
-   * Credentials and user data as text. `userData` contains the exact bytes, because user data is not always valid
-   * UTF-8.
-   */
+  /** `userData` contains the exact bytes, because user data is not always valid UTF-8. */
   readonly data: Readonly<Record<string, string>>;
   /** The user data, byte for byte as in the Secret. */
   readonly userData?: Uint8Array | undefined;
-  /** The secret values that mcm removes from each text before the text is stored. */
+  /** The secret values that are removed from each text before the text is stored. */
   readonly hidden: SecretValues;
-  /** Problems of the Secrets, one sentence each. A call that needs the Secrets fails with these sentences. */
+  /** One sentence for each problem of the Secrets. A call that needs the Secrets fails with these sentences. */
   readonly problems: readonly string[];
 }
 
-/** Returns the keys `namespace/name` of the class's Secrets. The Secret with the user data is first. */
+/** The keys have the form `namespace/name`, with the Secret with the user data first. */
 export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   [machineClass.secretRef, machineClass.credentialsSecretRef].flatMap((reference) =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
   );
 
-/** Returns the names of the Secrets for messages: `Secret n/a` or `Secrets n/a and n/b`. */
+/** Returns `Secret n/a` or `Secrets n/a and n/b` for messages. */
 export function secretNames(machineClass: MachineClass): string {
   const keys = [...new Set(secretKeysOf(machineClass))];
   return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
@@ -42,7 +38,7 @@ interface Decoded {
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** Decodes a Secret and caches the result, because every call reads the Secret. */
+/** Decoded Secrets are cached, because every call reads a Secret. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;
@@ -67,10 +63,7 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/**
- * Returns a hash of the data of a Secret. The hash does not change with the metadata of the Secret, for example with a
- * finalizer.
- */
+/** The version is a hash of the data, so changes of the metadata, such as a finalizer, do not change it. */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -83,14 +76,14 @@ export function dataVersion(secret: Secret): string {
 }
 
 /**
- * Merges the Secrets of a class. `credentialsSecretRef` takes precedence over `secretRef`.
+ * `credentialsSecretRef` takes precedence over `secretRef`.
  *
- * - User data may be any bytes.
- * - Credentials must be valid UTF-8.
+ * - User data may be any bytes, but credentials must be valid UTF-8. -
  * - A value with any other key is ignored if it is not valid UTF-8.
  *
- * @param find Returns the Secret with the key `namespace/name`
- * @param isCredential Returns true if the driver reads this key of a Secret. By default, the driver reads all keys.
+ * @param find returns the Secret with the key `namespace/name`
+ * @param isCredential whether the driver reads this key of
+ * a Secret (default: all keys).
  */
 export function readSecrets(
   machineClass: MachineClass,
@@ -120,8 +113,7 @@ export function readSecrets(
 }
 
 /**
- * Returns the user data for a machine.
- * @throws MachineError if the Secrets contain no user data, because a VM cannot be created without user data
+ * @throws MachineError if the Secrets contain no user data
  */
 export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): Uint8Array {
   const { userData } = secrets;

@@ -19,9 +19,8 @@ export type DriverCall =
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
-  /** The machine of the call. `machine` is absent for a listing and for a wait for notices. */
+  /** The machine of the call, or undefined for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
-  /** The merged and decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
 }
 
@@ -39,7 +38,7 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
    * Validates the input instead of the schemas, for drivers with special rules, messages or error codes. mcm calls
-   * `decode` before every call to the cloud. `foldGoJson` decodes a provider spec in the same way as Go.
+   * `decode` before every call to the cloud. `foldGoJson` decodes a provider spec like Go.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
@@ -49,13 +48,13 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
-   * Applies alternatives to a provider spec. If the driver refuses a creation with `ResourceExhausted`, the driver must
-   * leave no VM, because the next call may use an alternative.
+   * Applies alternatives to a provider spec. A creation that fails with `ResourceExhausted` must leave no VM, because
+   * the next call may use an alternative.
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**
-   * `spacesRequests` is true if the driver limits the rate of its requests itself, with a `LearnedRate` for each
-   * account. If `spacesRequests` is false, mcm limits the calls when errors have `MachineError.throttled`.
+   * Whether the driver limits the rate of its requests itself, with a `LearnedRate` for each account. By default, mcm
+   * limits the calls when errors have `MachineError.throttled`.
    */
   readonly spacesRequests?: boolean;
 }

@@ -22,12 +22,10 @@ function escapedInGo(char: string): string {
   return `${prefix}${code.toString(16).padStart(digits, '0')}`;
 }
 
-/** Quotes a text in the same way as `%q` in Go. */
+/** Quotes a text like `%q` in Go. */
 const quotedInGo = (text: string): string => `"${[...text].map(escapedInGo).join('')}"`;
 
-/**
- * Formats a value as JSON in the same way as Go. Go also escapes characters that have a meaning in HTML and JavaScript.
- */
+/** Formats JSON like Go, which also escapes characters with a meaning in HTML and JavaScript. */
 const jsonOfGo = (value: unknown): string =>
   JSON.stringify(value).replaceAll(
     /[<>&\u2028\u2029]/g,
@@ -35,8 +33,8 @@ const jsonOfGo = (value: unknown): string =>
   );
 
 /**
- * Collects problems of fields. The messages are equal to the messages of the Kubernetes validation library
- * (apimachinery `field.Error`).
+ * Collects problems of fields. The messages equal the messages of the Kubernetes validation library (apimachinery
+ * `field.Error`).
  */
 export class FieldErrors {
   readonly #errors: string[] = [];
@@ -50,10 +48,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Invalid value: ${shown}: ${detail}`);
   }
 
-  /**
-   * Adds a problem of a field whose Go type is a named string type. Go formats the value of a named string type as
-   * JSON.
-   */
+  /** Go formats the value of a named string type as JSON. */
   invalidConstant(path: string, value: string, detail: string): void {
     this.#errors.push(`${path}: Invalid value: ${jsonOfGo(value)}: ${detail}`);
   }
@@ -63,7 +58,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Unsupported value: ${quotedInGo(value)}: supported values: ${known}`);
   }
 
-  /** Adds a problem of a field whose Go type is a pointer. Go formats the value behind a pointer as JSON. */
+  /** Go formats the value behind a pointer as JSON. */
   unsupportedPointer(path: string, value: string, supported: readonly string[]): void {
     const known = supported.map(quotedInGo).join(', ');
     this.#errors.push(`${path}: Unsupported value: ${jsonOfGo(value)}: supported values: ${known}`);
@@ -77,10 +72,7 @@ export class FieldErrors {
     return this.#errors;
   }
 
-  /**
-   * Returns all problems as one text, or undefined without problems. Several problems are in brackets. Duplicates are
-   * removed.
-   */
+  /** Several problems are in brackets. The result is undefined without problems. Duplicates are removed. */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

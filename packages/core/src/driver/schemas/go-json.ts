@@ -20,7 +20,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
 }
 
-/** The zero values of Go types. Go does not distinguish an absent value of these types from the zero value. */
+/** Go does not distinguish an absent value from the zero value of these types. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
 
 const unwrap = (definition: Definition): Definition =>
@@ -38,8 +38,8 @@ export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
 }
 
 /**
- * Decodes a value in the same way as Go, for example null as an empty object. Returns undefined for an absent value, so
- * that the schema can reject the missing field.
+ * Decodes a value like Go, for example null as an empty object. The result is undefined for an absent value, so that
+ * the schema can reject the missing field.
  */
 export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
@@ -100,6 +100,6 @@ function foldObject(
   return result;
 }
 
-/** Normalizes a key for the comparison without letter case. As in Go, the long s (U+017F) is equal to the letter s. */
+/** Keys are compared without letter case. As in Go, the long s (U+017F) equals the letter s. */
 const folded = (key: string): string => key.replaceAll('\u017f', 's').toLowerCase();
 const sameFold = (a: string, b: string): boolean => folded(a) === folded(b);

@@ -20,22 +20,18 @@ const UNREACHABLE = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
-/** Names of fields that contain a location in a cloud. */
 const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
 const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
-/**
- * Minimum length of a field value that is searched in an error message. A shorter value can occur in the message by
- * chance.
- */
+/** A shorter field value can occur in an error message by chance. */
 const SHORTEST_VALUE = 4;
 const MOST_FIELDS = 3;
 const DEEPEST_CAUSE = 8;
 
 /**
- * Returns a hint for a call that the cloud refused because of the class or its Secret. Returns undefined for any other
+ * Returns a hint for a call that the cloud refused because of the class or its Secret, or undefined for any other
  * cause.
- * @param error The error of the driver with its causes
- * @param call Name of the driver's method
+ * @param error the error of the driver with its causes
+ * @param call the name of the driver's method
  */
 export function problemOf(
   error: MachineError,
@@ -43,7 +39,7 @@ export function problemOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Problem | undefined {
-  // The method `check` of the invoker reports this problem on the class.
+  // The invoker's method `check` reports this problem on the class.
   if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
@@ -55,7 +51,7 @@ export function problemOf(
   return { reason: 'CloudRefuses', hint: `check ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
-/** Returns a hint about the field that the user must change. Returns undefined if the error has no `place`. */
+/** Returns a hint about the field that the user must change, or undefined without `place`. */
 export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
   if (place === undefined) return undefined;
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
@@ -79,7 +75,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
   return `the controller cannot reach the cloud (${code}); check ${where}the endpoint in Secret or environment, and the network`;
 }
 
-/** Searches the error and its causes for a network error code. Returns undefined if there is no such code. */
+/** The result is undefined if the error and its causes contain no network error code. */
 function networkCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
@@ -102,7 +98,7 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Returns true if the message contains the value as a whole word. The names of error codes do not count as values. */
+/** The value must be a whole word, and names of error codes do not count. */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

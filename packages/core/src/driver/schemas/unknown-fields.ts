@@ -3,10 +3,7 @@ import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
-/**
- * Returns the keys that a schema declares. Returns undefined if the schema is not an object, because a schema of
- * another kind may read any key.
- */
+/** A schema that is not an object may read any key, so the result is undefined. */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };
   return shape && new Set(Object.keys(shape));

@@ -107,10 +107,7 @@ test('no secret, token or line of user data survives in any encoding (fuzz)', ()
 });
 
 const LONG = 60_000;
-/**
- * Maximum CPU time of the search. The maximum is far above the cost of a linear scan of this text, and far below the
- * cost of a quadratic scan.
- */
+/** The maximum is far above the cost of a linear scan of this text, and far below the cost of a quadratic scan. */
 const MOST_CPU_MS = 2_000;
 test.each<[what: string, part: string]>([
   ['line breaks', '\n'],

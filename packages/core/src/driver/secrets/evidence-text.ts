@@ -13,17 +13,14 @@ export interface Known {
 const HIDDEN = '***';
 /** Minimum length of a secret value. The redaction ignores shorter values, because they are often ordinary words. */
 const SHORTEST_SECRET = 6;
-/**
- * Minimum length of a part of the user data. The redaction ignores shorter parts, because they are often ordinary
- * words.
- */
+/** The redaction ignores shorter parts of the user data, because they are often ordinary words. */
 const SHORTEST_LINE = 12;
-/** Minimum length of an encoded part. The redaction ignores shorter parts, because they occur in base64 by chance. */
+/** The redaction ignores shorter encoded parts, because they occur in base64 by chance. */
 const SHORTEST_ENCODED = 9;
 
 /**
  * Patterns that match secrets from any source. The cost of each pattern must be linear, because a console may contain
- * long runs of blanks or token prefixes. In a pattern, a lookahead must precede each lookbehind with white space.
+ * long runs of blanks or token prefixes. Therefore, a lookahead must precede each lookbehind with white space.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -42,7 +39,7 @@ const LOOKS: readonly RegExp[] = [
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
-/** Returns a function that removes secrets from texts. For many texts, the function prepares the search only once. */
+/** Prepares the search for secrets once, for many texts. */
 export function scrubber(known: Known): (text: string) => string {
   const pieces = piecesOf(known);
   const needles = [
@@ -53,7 +50,6 @@ export function scrubber(known: Known): (text: string) => string {
     LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(hide(text, pieces), needles));
 }
 
-/** Returns the parts of all secret values, without white space. */
 function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
   const pieces = new Set<string>();
   const add = (piece: string, shortest: number): void => {
@@ -82,7 +78,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** Length of the parts in which binary user data is searched, in bytes. Binary data has no lines. */
+/** Binary data has no lines, so it is searched in parts of this number of bytes. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {
@@ -107,11 +103,10 @@ function inBase64(piece: SecretValue): readonly string[] {
   });
 }
 
-/** Characters that may occur inside of a secret in the output of a console. A console wraps lines and colors words. */
+/** A console wraps lines and colors words, so these characters may occur inside of a secret. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
 
-/** Replaces secrets in a text, even if a secret contains white space or escape sequences. */
 function hide(text: string, pieces: ReadonlySet<string>): string {
   const { bare, at } = withoutBlanks(text);
   const ranges: [number, number][] = [];
@@ -130,10 +125,7 @@ function hide(text: string, pieces: ReadonlySet<string>): string {
   return result + text.slice(done);
 }
 
-/**
- * Removes white space and escape sequences from a text. `at` maps a position in the result to the position in the
- * original text.
- */
+/** `at` maps a position without white space and escape sequences to the position in the original text. */
 function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
   const starts: { readonly bare: number; readonly text: number }[] = [];
   let bare = '';

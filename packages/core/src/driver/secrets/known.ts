@@ -3,17 +3,15 @@ import type { Secret } from '@mcm/kube';
 import type { Known } from './evidence-text.ts';
 import type { SecretValue } from './secret-value.ts';
 
-/**
- * Decodes a value of a Secret. User data may be binary, so its result is bytes. The result for other values is text.
- */
+/** User data may be binary, so its result is bytes. All other values are text. */
 const decoded = (key: string, data: string): SecretValue => {
   const bytes = Buffer.from(data, 'base64');
   return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');
 };
 
 /**
- * Returns the secret values of all Secrets. The values stay separate for each Secret, because several Secrets can have
- * the same keys.
+ * Returns the secret values of all Secrets. The values of each Secret stay separate, because several Secrets can have
+ * equal keys.
  */
 export const knownOf = (secrets: readonly Secret[]): Known => ({
   secrets: secrets.map(({ data }) =>

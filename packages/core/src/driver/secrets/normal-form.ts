@@ -9,7 +9,6 @@ import { bytesOf, type SecretValue } from './secret-value.ts';
  */
 export interface NormalForm {
   readonly text: string;
-  /** The start and end of each character in the original text. */
   readonly from: Uint32Array;
   readonly to: Uint32Array;
 }
@@ -42,10 +41,10 @@ function meaningOf(part: string): string {
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Maximum depth of nested escapes, such as JSON in JSON in XML. */
+/** The maximum depth of nested escapes, such as JSON in JSON in XML. */
 const DEEPEST = 4;
 
-/** Builds the normal form of a text. The normal form is never longer than the text in UTF-8. */
+/** The normal form is never longer than the text in UTF-8. */
 class Builder {
   readonly #chunks: string[] = [];
   readonly #from: Uint32Array;
@@ -95,7 +94,6 @@ function once({ text, from, to }: NormalForm): NormalForm {
   return builder.end();
 }
 
-/** Matches a run of single-byte characters, or one character of several bytes. */
 const RUNS = /[\0-\x7f]+|[^\0-\x7f]/gu;
 
 function bytesWithPlaces(text: string): NormalForm {
@@ -118,15 +116,10 @@ export function normalForm(text: string): NormalForm {
   return { ...form, text: form.text.toLowerCase() };
 }
 
-/**
- * Minimum length of an encoded value. The redaction ignores shorter values, because they occur in base64 or hexadecimal
- * text by chance.
- */
+/** The redaction ignores shorter encoded values, because they occur in base64 or hexadecimal text by chance. */
 const SHORTEST_ENCODED = 6;
 
-/**
- * Returns the search texts for a secret: the plain text, the hexadecimal text, and the base64 text at any alignment.
- */
+/** The search texts for a secret are its plain text, its hexadecimal text, and its base64 text at any alignment. */
 export function needlesOf(value: SecretValue, shortest: number): readonly string[] {
   const bytes = bytesOf(value);
   const text = typeof value === 'string' ? normalForm(value).text : '';
@@ -137,10 +130,7 @@ export function needlesOf(value: SecretValue, shortest: number): readonly string
   return [...plain, hex, ...[':', '-', ',', ',0x'].map((between) => pairs.join(between)), ...inBase64(bytes)];
 }
 
-/**
- * Returns the parts of a value's base64 that do not depend on the neighboring bytes, for all three alignments. The
- * first and last characters of base64 depend on the neighboring bytes.
- */
+/** Returns the characters of a value's base64 that do not depend on the neighboring bytes, for all three alignments. */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');

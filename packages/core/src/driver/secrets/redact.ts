@@ -4,26 +4,25 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * This file removes secrets from texts before the texts are stored. Clouds, proxies and libraries quote requests in
- * their errors. Secrets are the values of Secret objects in many encodings, and texts that look like credentials.
+ * Texts are stored without secrets, because clouds, proxies and libraries quote requests in their errors. Secrets are
+ * the values of Secret objects in many encodings, and texts that look like credentials.
  */
 
-/** Minimum length of a secret value. The redaction ignores shorter values, because they are often ordinary words. */
+/** The redaction ignores shorter values of Secrets, because they are often ordinary words. */
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
-/** Returns the minimum length of a secret value for a key of a Secret. The redaction ignores shorter values. */
+/** Returns the minimum length of a secret value for a key of a Secret. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
 /**
- * Matches the placeholders in user data. The redaction searches the parts between placeholders, because each machine
- * has other values for the placeholders.
+ * The redaction searches the parts between placeholders, because each machine has other values for the placeholders.
  */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /**
- * Matches a key before a placeholder, such as `","nodeName":"`. A key before a placeholder is not secret and also
- * occurs in other JSON texts, for example in the journal.
+ * A key before a placeholder, such as `","nodeName":"`, is not secret and occurs in other JSON texts, for example in
+ * the journal.
  */
 const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
 
@@ -32,10 +31,7 @@ export function partsOfLine(line: string): readonly string[] {
   return parts.length === 1 ? parts : parts.filter((part) => !KEY_ONLY.test(part));
 }
 
-/**
- * Matches the keys with secret values in a JSON key file. Other values of a key file, such as account names and
- * addresses, may appear in errors.
- */
+/** Other values of a JSON key file, such as account names and addresses, may appear in errors. */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -48,14 +44,10 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/**
- * Returns a value in plain text and in base64. Clouds receive user data in base64 and may quote the base64 text in
- * errors.
- */
+/** Clouds receive user data in base64 and may quote the base64 text in errors. */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
-/** Maximum depth of the search in a JSON key file. */
 const DEEPEST_KEY = 8;
 
 function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator<string> {
@@ -69,10 +61,7 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/**
- * Returns the secret values inside of a JSON key file. Drivers parse the key file, so an error may contain a single
- * value of the file.
- */
+/** Drivers parse a JSON key file, so an error may contain a single value of the file. */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
@@ -82,13 +71,12 @@ function within(value: string, depth = 0): readonly string[] {
   }
 }
 
-/** Matches a word with letters and digits. Ordinary words and URLs do not match. */
+/** A word with letters and digits is probably a secret, but ordinary words and URLs are not. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
-/** Matches a short line that consists of one word with letters and digits. */
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** Returns the secret part of a line of user data. Most lines contain only ordinary words and no secret. */
+/** Most lines of user data contain only ordinary words and no secret. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
@@ -141,7 +129,7 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 
 type Secrets = SecretValues;
 
-/** Values of Secrets that are ordinary words. The redaction must not remove these values. */
+/** These values of Secrets are ordinary words, which the redaction must not remove. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
 
 const withoutChoices = (secrets: Secrets): Secrets =>
@@ -149,7 +137,7 @@ const withoutChoices = (secrets: Secrets): Secrets =>
     Object.entries(secrets).filter(([key, value]) => !CHOICES[key]?.includes(textsOf(value)[0]?.trim() ?? '')),
   );
 
-/** Caches the result for each set of secrets. All log lines of a logger use one set of secrets. */
+/** All log lines of a logger use one set of secrets, so the search texts are cached for each set. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
@@ -162,8 +150,8 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
 /**
- * Returns the search texts for secrets. The search texts find secrets with escape sequences, other letter cases and
- * white space, and in hexadecimal and base64.
+ * The search texts find secrets in hexadecimal and base64, and with escape sequences, other letter cases and white
+ * space.
  */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
@@ -176,7 +164,6 @@ function without(text: string, pieces: readonly string[]): string {
   return result;
 }
 
-/** Matches a run of base64 characters, with or without URL encoding. */
 const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
@@ -198,8 +185,8 @@ const denseOf = remembered((secrets) =>
 );
 
 /**
- * Replaces runs of characters that contain a part of a secret, in plain text or in base64. Servers truncate the texts
- * that they quote, so a response may contain only a part of a secret.
+ * Servers truncate the texts that they quote, so a response may contain only a part of a secret in plain text or
+ * base64.
  */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
@@ -247,7 +234,7 @@ export function redact(text: string, secrets: Secrets): string {
 }
 
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** Minimum length of a secret word in a header. Shorter words are authentication schemes, parameter names or dates. */
+/** Shorter words in a header are authentication schemes, parameter names or dates. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
 /** Matches the form fields with credentials in a token request. */
@@ -261,7 +248,7 @@ export interface Sent {
 
 /**
  * Removes the credentials of a request from the text of its response. An issued token has no recognizable form, so only
- * the sender of the request can remove the token. Call this function before an error contains the response text.
+ * the sender of the request can remove it. Call this function before an error contains the response text.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
@@ -275,16 +262,15 @@ export function withoutSent(text: string, { headers, form = {} }: Sent): string 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Maximum depth of the search in log fields. Objects of libraries can refer to each other in cycles. */
+/** The search in log fields is limited, because objects of libraries can refer to each other in cycles. */
 const DEEPEST = 5;
 
-/** Returns a logger that removes the values of the Secrets from messages and fields. */
 export function redactingLogger(log: Logger, secrets: Secrets): Logger {
   const clean = (value: unknown, depth = 0): unknown => {
     if (typeof value === 'string') return redact(value, secrets);
     if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
     if (typeof value !== 'object' || value === null) return value;
-    // A byte array is replaced, because a logger would print the bytes as a list of numbers.
+    // A logger would print a byte array as a list of numbers, so the array is replaced.
     if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
     if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
     return cleanFields(value as Fields, depth + 1);

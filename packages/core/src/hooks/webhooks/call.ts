@@ -5,10 +5,9 @@ import { z } from 'zod';
 import type { PendingHook } from '../pending.ts';
 import type { HookWebhook } from './config.ts';
 
-/** The result of one call of a webhook. */
 export type HookAnswer =
   | { readonly is: 'finished' }
-  /** The webhook has not finished its step. mcm repeats the call after this time. */
+  /** The call is repeated after this time, because the webhook has not finished its step. */
   | { readonly is: 'waits'; readonly retryAfterMs: number | undefined }
   | { readonly is: 'failed'; readonly because: string };
 
@@ -19,7 +18,7 @@ export interface HookCallOptions {
   readonly keys: readonly Uint8Array[];
 }
 
-/** Maximum size of a response. Without a maximum, a webhook could fill the memory of the process. */
+/** A larger response is refused, because a webhook could fill the memory of the process. */
 const LARGEST_ANSWER_BYTES = 65_536;
 
 const answerSchema = z.object({
@@ -28,8 +27,8 @@ const answerSchema = z.object({
 });
 
 /**
- * Returns the body of a webhook call. The body contains only names, IDs and times. Labels, annotations and specs are
- * missing, because they can contain confidential texts.
+ * The body of a call contains only names, IDs and times. Labels, annotations and specs are missing, because they can
+ * contain confidential texts.
  */
 function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
   const { namespace, name, uid } = machine.metadata;
@@ -51,17 +50,11 @@ function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
   };
 }
 
-/**
- * Returns the ID of a call. All calls for one hook of a machine have the same ID, so the receiver can recognize a
- * repeated call.
- */
+/** All calls for one hook of a machine have one ID, so the receiver can recognize a repeated call. */
 const hookCallId = (machine: Machine, { hook, since }: PendingHook): string =>
   `${machine.metadata.uid}/${hook.stage}/${hook.name}/${Math.floor(since.getTime() / 1_000)}`;
 
-/**
- * Returns the headers of a call. The headers contain a signature for each key, as the specification Standard Webhooks
- * requires.
- */
+/** The headers contain a signature for each key, as the specification Standard Webhooks requires. */
 function signedHeaders(
   keys: readonly Uint8Array[],
   id: string,
@@ -91,10 +84,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
 
 const failed = (because: string): HookAnswer => ({ is: 'failed', because });
 
-/**
- * Converts a response to the result of the call. The text of an error does not quote the response, because events
- * contain the text.
- */
+/** The text of an error does not quote the response, because events contain the text. */
 function answerOf(status: number, text: string): HookAnswer {
   if (status >= 300 && status < 400) return failed(`the webhook redirects (status ${status}); mcm follows no redirect`);
   if (status < 200 || status > 299) return failed(`the webhook answered with status ${status}`);
@@ -116,7 +106,7 @@ function answerOf(status: number, text: string): HookAnswer {
   return { is: 'waits', retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000 };
 }
 
-/** Calls a webhook once. The promise rejects only if the process must stop its work. */
+/** The promise rejects only if the process must stop its work. */
 export async function callHookWebhook(
   webhook: HookWebhook,
   machine: Machine,

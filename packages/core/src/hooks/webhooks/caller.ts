@@ -29,7 +29,7 @@ export interface HookCallerOptions {
   readonly caches: Pick<Caches, 'machines'>;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly control: KubeClient;
-  /** `interruptions` is true if mcm reacts to interruptions. */
+  /** Whether mcm reacts to interruptions. */
   readonly interruptions: boolean;
   readonly fence: Fence | undefined;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export interface HookCallerOptions {
 
 /** The wait before the retry of a failed call. */
 const RETRY = { baseMs: 5_000, maxMs: 300_000, jitter: 0.25 } as const;
-/** The wait after a response without `retryAfterSeconds`, in milliseconds. */
+/** The wait after a response without `retryAfterSeconds`. */
 const POLL_MS = 30_000;
 const SHORTEST_POLL_MS = 1_000;
 
@@ -107,7 +107,7 @@ export class HookCaller {
     );
   }
 
-  /** Calls the webhook once. Returns undefined if the hook has finished. */
+  /** Returns undefined if the hook has finished. */
   async #call(
     machine: Machine,
     pending: PendingHook,
@@ -133,7 +133,7 @@ export class HookCaller {
     return { failures, nextAt: inMs(backoffMs(RETRY, failures, random)) };
   }
 
-  /** Reads the keys of the webhook. With an invalid file, the caller continues to use the last valid keys. */
+  /** With an invalid file, the last valid keys are used. */
   async #keys(): Promise<readonly Uint8Array[]> {
     const { webhook, log } = this.#options;
     const { keys, problem } = await webhook.keys.read();
@@ -152,8 +152,8 @@ export class HookCaller {
   }
 
   /**
-   * Removes the annotation of a finished hook. The request contains the observed resource version, so the API server
-   * refuses the removal of a newer hook with the same name.
+   * The API server refuses the removal of a newer hook with an equal name, because the request contains the observed
+   * resource version.
    */
   async #finish(machine: Machine, { hook }: PendingHook, signal: AbortSignal): Promise<void> {
     const { control, caches, log } = this.#options;

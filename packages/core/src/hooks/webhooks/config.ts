@@ -3,11 +3,9 @@ import { parseDurationMs } from '@mcm/api';
 import { ConfigError, errorText } from '@mcm/kube';
 import { z } from 'zod';
 
-/** The keys of a webhook. During a rotation, a webhook has two keys, and each call has one signature for each key. */
+/** During a rotation, a webhook has two keys, and each call has one signature for each key. */
 export interface HookKeys {
-  /**
-   * Reads the keys for the next call. If the file is invalid, the result contains the last valid keys and the problem.
-   */
+  /** For an invalid file, the result contains the last valid keys and the problem. */
   readonly read: () => Promise<{ readonly keys: readonly Uint8Array[]; readonly problem?: string | undefined }>;
 }
 
@@ -15,10 +13,10 @@ export interface HookKeys {
 export interface HookWebhook {
   readonly name: string;
   readonly url: URL;
-  /** Certificate authorities in PEM format. If `ca` is undefined, the certificate authorities of Node.js apply. */
+  /** Certificate authorities in PEM format (default: the certificate authorities of Node.js). */
   readonly ca: string | undefined;
   readonly keys: HookKeys;
-  /** Maximum duration of one call, in milliseconds. */
+  /** The maximum duration of one call, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -28,7 +26,7 @@ const LONGEST_TIMEOUT_MS = 30_000;
 /** The minimum and maximum length of a symmetric key according to Standard Webhooks, in bytes. */
 const KEY_BYTES = { min: 24, max: 64 } as const;
 const KEY_PREFIX = 'whsec_';
-/** Maximum number of keys: the new key and the previous key. */
+/** The new key and the previous key. */
 const MOST_KEYS = 2;
 
 const schema = z.strictObject({
@@ -97,8 +95,8 @@ function parsed(text: string, file: string): z.infer<typeof schema> {
 }
 
 /**
- * Creates keys that are read from the file before each call. A new key therefore needs no restart. The cost is low,
- * because calls are rare and the file is small.
+ * The keys are read from the file before each call, so that a new key needs no restart. The read is cheap, because
+ * calls are rare and the file is small.
  */
 function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly Uint8Array[]>): HookKeys {
   let last = first;
@@ -116,8 +114,7 @@ function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly
 }
 
 /**
- * Reads the webhooks from the file of `--hook-webhooks`. The process reads this file and the certificates once, when
- * the process starts.
+ * The process reads the file of `--hook-webhooks` and the certificates once, when the process starts.
  * @throws ConfigError with the field and the fix
  */
 export async function readHookWebhooks(path: string, read: ReadText = readText): Promise<readonly HookWebhook[]> {

@@ -1,8 +1,6 @@
 import { type UndiciTransport, undiciTransport } from '@mcm/kube';
 import type { HookWebhook } from './config.ts';
 
-/**
- * Connects to the server of a webhook. The transport verifies the certificate of the server, and follows no redirect.
- */
+/** The transport verifies the certificate of the server, and follows no redirect. */
 export const connectWebhook = ({ url, ca }: Pick<HookWebhook, 'url' | 'ca'>): UndiciTransport =>
   undiciTransport({ server: url.origin, ca });

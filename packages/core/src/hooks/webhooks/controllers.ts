@@ -2,23 +2,18 @@ import { type Controller, type ControllerOptions, createController, type Transpo
 import { HookCaller, type HookCallerOptions, type ObserveHookCall } from './caller.ts';
 import type { HookWebhook } from './config.ts';
 
-/** The webhooks of a process, and the function that connects to them. */
 export interface HookWebhooks {
   readonly webhooks: readonly HookWebhook[];
-  /** Returns the transport to the server of a webhook. The transport verifies the certificate of the server. */
+  /** The transport verifies the certificate of the server. */
   readonly connect: (webhook: HookWebhook) => Transport;
   readonly observe: ObserveHookCall;
 }
 
-/** Maximum number of simultaneous calls to one webhook. */
 const CALLS_AT_ONCE = 5;
 
 type Shared = Omit<HookCallerOptions, 'webhook' | 'transport' | 'observe'> & Pick<ControllerOptions, 'metrics'>;
 
-/**
- * Returns one controller for each webhook. Separate controllers prevent a slow webhook from delaying the calls of other
- * webhooks.
- */
+/** Each webhook has its own controller, so that a slow webhook does not delay the calls of other webhooks. */
 export const hookControllers = (
   { webhooks, connect, observe }: HookWebhooks,
   { metrics, ...shared }: Shared,

@@ -22,7 +22,6 @@ export interface CallsOptions {
    */
   readonly limit?: number;
   readonly observer?: CallObserver;
-  /** Returns the trace ID of a machine for log messages. */
   readonly traceIdOf?: ((uid: string) => string) | undefined;
   /**
    * `onFault` is called once, when {@link FAULT_AFTER_FAILURES} consecutive calls have failed with an unexpected error.
@@ -33,22 +32,18 @@ export interface CallsOptions {
 const DEFAULT_LIMIT = 500;
 
 /**
- * Number of consecutive unexpected errors after which mcm reports a bug of the driver. A single unexpected error may be
+ * After this number of consecutive unexpected errors, mcm reports a bug of the driver. A single unexpected error may be
  * temporary.
  */
 export const FAULT_AFTER_FAILURES = 5;
 
-/**
- * Minimum difference between the system clock and the monotonic clock that counts as a change of the system clock, in
- * milliseconds.
- */
+/** A smaller difference between the system clock and the monotonic clock is not a change of the system clock. */
 const JUMP_MS = 2_000;
 
 const NOTHING: CallMemory = {};
 
 /**
- * Runs the driver calls of all machines.
- * - A reconcile does not wait for a call. The end of a call starts the next reconcile of its machine.
+ * - A reconcile does not wait for a call, because the end of the call starts the next reconcile of the machine.
  * - Each machine UID has at most one running call, so `create` and `delete` of one machine never overlap.
  * - A call that ignores its abort signal blocks only its own machine and no longer counts toward the limit.
  */
@@ -73,7 +68,7 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // The system clock has changed. The corrected time keeps the remaining wait of the machine.
+    // After a change of the system clock, the corrected time keeps the remaining wait of the machine.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
@@ -144,14 +139,14 @@ export class DriverCalls {
     this.#options.wake(machine);
   }
 
-  /** Removes the recorded calls of a machine. The result of a running call will be ignored. */
+  /** The result of a running call will be ignored. */
   forget(uid: string): void {
     this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
     else this.#memory.delete(uid);
   }
 
-  /** Removes the recorded calls of all machines, because a restore of the API server may have changed the machines. */
+  /** A restore of the API server may have changed all machines, so their recorded calls are removed. */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);
   }

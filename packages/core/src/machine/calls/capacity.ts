@@ -10,12 +10,10 @@ export interface CapacityOptions {
   readonly clock: Clock;
   readonly random: Random;
   /**
-   * The first wait of a shortage, in milliseconds (flag `--resource-exhausted-retry`). With 0, the first wait is 10
-   * minutes.
+   * The first wait of a shortage, in milliseconds (flag `--resource-exhausted-retry`). The value 0 means 10 minutes.
    */
   readonly firstMs: number;
   readonly wake: (key: Key) => void;
-  /** Returns the offerings of a machine. */
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
 
@@ -25,17 +23,17 @@ export interface CapacityOptions {
  */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * Maximum random extension of a wait, as a fraction of the wait. With random extensions, classes whose shortages
+ * The maximum random extension of a wait, as a fraction of the wait. With random extensions, classes whose shortages
  * started together send their probes at different times. The first wait has no extension.
  */
 const JITTER = 0.2;
 /** A shortage ends when this number of creations may run at the same time, or when no machine waits. */
 const OPEN_FROM = 64;
-/** A shortage is removed if the cloud received no probe for this time, in milliseconds. */
+/** A shortage is removed if the cloud received no probe for this time. */
 const FORGET_AFTER_MS = 86_400_000;
 /**
- * Maximum time between the record of an offering and its `create` call, in milliseconds. After this time, the place of
- * the machine becomes free. The machine may have been deleted, or the write of the record failed.
+ * The maximum time between the record of an offering and its `create` call. Later, the place of the machine becomes
+ * free, because the machine was deleted or the write of the record failed.
  */
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';
@@ -50,11 +48,11 @@ export interface OfferingShortage {
 interface Place {
   readonly key: string;
   /**
-   * The versions of the class and its Secrets. A shortage of a class applies only to these versions. For an offering,
-   * the value is empty, because a shortage of an offering applies to all classes.
+   * A shortage of a class applies only to these versions of the class and its Secrets. For an offering, the value is
+   * empty, because a shortage of an offering applies to all classes.
    */
   readonly inputs: string;
-  /** The offering. `choice` is absent for a class in a zone. */
+  /** The offering. `choice` is undefined for a class in a zone. */
   readonly choice?: Choice;
 }
 
@@ -62,7 +60,7 @@ interface Entry extends Place {
   error: MachineError;
   failures: number;
   retryAt: number;
-  /** Number of creations that may run at the same time. The number starts at 1 and doubles after each success. */
+  /** The number of creations that may run at the same time, which starts at 1 and doubles after each success. */
   allowed: number;
   readonly probing: Set<string>;
   readonly waiting: Set<Key>;
@@ -70,7 +68,7 @@ interface Entry extends Place {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/** Returns the key of a class in a zone, for machines without alternatives. */
+/** Machines without alternatives wait for a class in a zone. */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
@@ -204,8 +202,8 @@ export class CapacityGate {
   }
 
   /**
-   * Records a refused `create` call. If a shortage is known, only a refused probe changes the shortage. Any other
-   * refused call started before the shortage was known.
+   * If a shortage is known, only a refused probe changes the shortage. Any other refused call started before the
+   * shortage was known.
    */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;

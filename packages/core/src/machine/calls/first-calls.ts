@@ -1,10 +1,10 @@
 import type { Clock, Key } from '@mcm/kube';
 
-/** Maximum time for which machines wait for the first call of another machine, in milliseconds. */
+/** The maximum time for which machines wait for the first call of another machine. */
 const WAIT_MS = 120_000;
 /**
- * After a successful call, an offering counts as available for this time, in milliseconds. Afterwards, one machine must
- * make a first call again.
+ * After a successful call, an offering counts as available for this time. Later, one machine must make a first call
+ * again.
  */
 const PROVEN_MS = 600_000;
 
@@ -17,8 +17,8 @@ interface FirstCall {
 const NONE: ReadonlySet<Key> = new Set();
 
 /**
- * Coordinates the first `create` call for an offering without a recent result. One machine calls the cloud, and all
- * other machines wait for the result. If the offering has no capacity, the cloud refuses only one call.
+ * The first `create` call for an offering without a recent result comes from one machine, and all other machines wait
+ * for the result. If the offering has no capacity, the cloud refuses only one call.
  */
 export class FirstCalls {
   readonly #clock: Clock;

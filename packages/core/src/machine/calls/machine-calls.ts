@@ -15,10 +15,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
 }
 
-/**
- * Makes the driver calls for machines. `MachineCalls` builds the input of each call from the machine, and checks the
- * result.
- */
+/** The input of each call comes from the machine, and the result is checked. */
 export class MachineCalls {
   readonly #options: MachineCallsOptions;
 
@@ -86,8 +83,7 @@ export class MachineCalls {
 }
 
 /**
- * Throws if the result of a driver has no provider ID or no Node name. Without these values, mcm could not find the VM
- * and its Node again.
+ * Without a provider ID and a Node name, mcm could not find the VM and its Node again.
  * @throws MachineError `Internal`
  */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {

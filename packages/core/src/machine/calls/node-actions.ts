@@ -33,15 +33,14 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
 }
 
 /**
- * Counts the direct reads of Nodes. mcm reads a Node directly if the health of its machine changes often. `stale`
- * counts the reads that differ from the cache.
+ * mcm reads a Node directly if the health of its machine changes often. `stale` counts the direct reads of Nodes that
+ * differ from the cache.
  */
 export interface Rechecks {
   readonly all: number;
   readonly stale: number;
 }
 
-/** Actions on the Nodes of machines, and on their attached volumes. */
 export class NodeActions {
   readonly #options: NodeActionsOptions;
   #rechecks: Rechecks = { all: 0, stale: 0 };
@@ -62,8 +61,8 @@ export class NodeActions {
   }
 
   /**
-   * Writes metadata and status of a Node in separate requests. Server-side apply is the first request, because the
-   * patch `main` contains the record of the applied values.
+   * Metadata and status of a Node need separate requests. Server-side apply is the first request, because the patch
+   * `main` contains the record of the applied values.
    */
   async sync(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
@@ -78,7 +77,7 @@ export class NodeActions {
     if (patch.status) this.#record(await patchNodeStatus(this.#nodes(), node, 'merge', patch.status, { signal }));
   }
 
-  /** Number of labels and annotations that mcm did not apply, because another client owns these fields. */
+  /** The number of labels and annotations that mcm did not apply, because another client owns these fields. */
   get yields(): number {
     return this.#yields;
   }
@@ -161,8 +160,8 @@ export class NodeActions {
   }
 
   /**
-   * Deletes volume attachments. The method sends all requests, even if the server refuses one of them. While a volume
-   * is attached to the old node, its pod cannot start on another node.
+   * Deletes volume attachments. All requests are sent, even if the server refuses one of them. While a volume is
+   * attached to the old node, its pod cannot start on another node.
    */
   async deleteAttachments(
     scope: Scope,
@@ -170,7 +169,7 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // A volume that is attached again to a Node of this name has an attachment with the same name. The precondition on
+    // A volume that is attached again to a Node of this name has an attachment with an equal name. The precondition on
     // the UID protects the new attachment.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
@@ -188,7 +187,7 @@ export class NodeActions {
     if (open) throw open.error;
   }
 
-  /** Deletes the Node and records its UID, because an outdated cache may still contain the deleted Node. */
+  /** The UID of the deleted Node is recorded, because an outdated cache may still contain the Node. */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#delete(node, signal);
@@ -209,7 +208,7 @@ export class NodeActions {
     }
   }
 
-  /** Deletes the Node and its finalizer. The precondition on the UID protects a new Node with the same name. */
+  /** The precondition on the UID protects a new Node with an equal name. */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
     if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
@@ -222,8 +221,8 @@ export class NodeActions {
   }
 
   /**
-   * Returns true if the kubelet registered a Node during the deletion of its VM. The method reads the Node from the API
-   * server, because the watch may be late. After the deletion of the Machine, no controller would own the Node.
+   * The kubelet may register a Node during the deletion of its VM. The Node is read from the API server, because the
+   * watch may be late. After the deletion of the Machine, no controller would own the Node.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];

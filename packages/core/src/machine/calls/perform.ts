@@ -161,8 +161,7 @@ export class Performer {
   }
 
   /**
-   * Patches a Machine. The patch contains the UID, so that the server refuses the request for a new machine with the
-   * same name.
+   * Patches a Machine. The patch contains the UID, so that the server refuses it for a new machine with an equal name.
    */
   async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
     const { name, uid } = scope.o.machine.metadata;
@@ -171,10 +170,7 @@ export class Performer {
     this.#options.caches.machines.recordWrite(answer);
   }
 
-  /**
-   * Writes the finalizers of a Machine. A merge patch replaces the whole list, so the request contains the observed
-   * resource version.
-   */
+  /** A merge patch replaces the whole list of finalizers, so the request contains the observed resource version. */
   #setFinalizers(scope: Scope, finalizers: readonly string[]): Promise<void> {
     const { resourceVersion } = scope.o.machine.metadata;
     return this.#patchMachine(scope, { metadata: { finalizers, resourceVersion } });
@@ -218,10 +214,7 @@ export class Performer {
     }
   }
 
-  /**
-   * Sends an event about the drain. After a restart, the recorder first checks whether the API server already has the
-   * event.
-   */
+  /** After a restart, the recorder first checks whether the API server already has the event. */
   #reportDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'reportDrain' }>): void {
     this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
     memory.drain = { ...memory.drain, reported: new Set([...(memory.drain.reported ?? []), ...causes]) };
@@ -314,8 +307,7 @@ export class Performer {
   }
 
   /**
-   * Deletes pods with grace period 0. An event lists the pods, so that a user sees why pods are missing or a budget is
-   * exceeded.
+   * An event lists the pods that are deleted with grace period 0, so that a user sees why pods are missing.
    */
   #deletePods(scope: Scope, { pods, because }: Extract<Action, { do: 'deletePods' }>): Promise<void> {
     const { attempts } = scope.memory.drain;

@@ -4,8 +4,8 @@ import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
 /**
- * Returns true before the Node of the machine has joined. mcm uncordons the Node of an adopted VM only before the join.
- * A later cordon comes from another client or from a deletion.
+ * The Node of an adopted VM is uncordoned only before its join. A later cordon comes from another client or from a
+ * deletion.
  */
 function joins({ status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
@@ -13,9 +13,8 @@ function joins({ status }: Machine): boolean {
 }
 
 /**
- * Plans the work on the Node of an adopted VM.
- * - A former deletion or orphan collection may have cordoned the Node and set the condition `Terminating`. The plan
- *   uncordons the Node.
+ * - A former deletion or orphan collection may have cordoned the Node and set the condition `Terminating`, so the plan
+ * uncordons the Node.
  * - A user can create a Machine with `spec.providerID`. If the driver returns no Node name, the machine gets the Node
  *   with this provider ID.
  */

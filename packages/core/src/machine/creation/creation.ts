@@ -20,10 +20,9 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
 }
 
 /**
- * Plans the next step of a creation. Another controller may have created the VM, so mcm looks up a VM with the name of
- * the machine before the first `create`. `create` returns an existing VM even if the lookup does not find the VM yet.
- * After a crash, no VM is therefore lost. Source: machine-controller-manager,
- * pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
+ * Another controller may have created the VM, so mcm looks up a VM with the name of the machine before the first
+ * `create`. `create` returns an existing VM even if the lookup does not find the VM yet. After a crash, no VM is
+ * therefore lost.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
@@ -34,13 +33,13 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Plans the step while a driver call is in progress. During the first creation, the phase stays empty. The orphan
- * collection of the original recognizes a creation by the empty phase.
+ * During the first creation, the phase stays empty. The orphan collection of the original recognizes a creation by the
+ * empty phase.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
   const { currentStatus, lastOperation } = machine.status ?? {};
-  // The new call does not end the block by the capacity shortage. The start of a call also causes no status write.
+  // The new call does not end the block by the capacity shortage, and its start causes no status write.
   const underway = { ...wait(because), blockedBy: keptBlocks(machine, 'Capacity') };
   if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return underway;
   const description = `${CREATING.description}: ${waitsFor}`;
@@ -49,7 +48,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** Plans the step while a driver call ignores its abort signal. The creation continues when the call ends. */
+/** While a driver call ignores its abort signal, the creation waits for the end of the call. */
 function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const { error } = call.outcome;
@@ -60,8 +59,8 @@ function planOverdue(o: MachineObservation, call: FailedCall): Plan {
 
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // If a machine with an owner is Failed, the owner replaces the machine and would immediately delete a new VM. The
-  // original creates a VM for a Failed machine.
+  // The owner of a Failed machine replaces the machine and would immediately delete a new VM. The original creates a VM
+  // for a Failed machine.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
@@ -82,10 +81,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   return act('the VM exists', { do: 'record', instance: created });
 }
 
-/**
- * Plans the `before-create` hooks. After the creation timeout, the machine becomes Failed, because a new VM would have
- * no time to join.
- */
+/** After the creation timeout, the machine becomes Failed, because a new VM would have no time to join. */
 function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   const timeout = after(o.machine.metadata.creationTimestamp, o.settings.creationTimeoutMs);
   const plan = planHooks(o, 'before-create', now, (because, event) => {
@@ -107,10 +103,7 @@ function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   return { ...plan, next: nextAt(known, now <= timeout ? timeout : undefined) };
 }
 
-/**
- * Adopts an existing VM with the name of the machine. Returns undefined if the driver cannot look up VMs or found no
- * VM.
- */
+/** Returns undefined if the driver cannot look up VMs or found no VM with the name of the machine. */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
@@ -132,8 +125,8 @@ function creationRestarted({ machine }: MachineObservation, now: Date): Action {
 }
 
 /**
- * Returns true if the Node with the name of the new VM belongs to an earlier VM. A Node that refers to the machine, or
- * is newer than the machine, may have joined before the driver returned. A Node of this kind is not stale.
+ * A Node that refers to the machine, or is newer than the machine, may have joined before the driver returned, so it is
+ * not stale.
  */
 function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
   if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
@@ -164,7 +157,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
   return act('another Node has the Node name of the VM', { do: 'writeStatus', status, event });
 }
 
-/** Initializes the VM if the driver supports the initialization, then waits for the Node. */
+/** A driver may need to initialize the VM before the wait for the Node. */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
@@ -207,10 +200,7 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
   return act('initializing the VM again', { do: 'call', call: 'initialize' });
 }
 
-/**
- * Plans the step after a lookup of the VM. A new process needs the lookup, because the process does not know whether
- * the VM is initialized.
- */
+/** A new process does not know whether the VM is initialized, so it needs the lookup. */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
@@ -238,8 +228,7 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
 
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // `planShortage` and `planRetry` must write the same time. With different times, each of the two functions would
-  // overwrite the status of the other function.
+  // `planShortage` and `planRetry` must write equal times, because each would overwrite the status of the other.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return (
@@ -247,23 +236,18 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
   );
 }
 
-/**
- * The reason of a capacity block. The message of the cloud may contain request IDs, so only the last operation contains
- * the message.
- */
+/** The message of the cloud may contain request IDs, so the reason of the block does not contain the message. */
 const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
-/**
- * The start of the description for a machine that waits because the cloud refused the `create` call of another machine.
- */
+/** The description of a machine that waits for another machine's refused `create` call starts with this text. */
 const REFUSED_ELSEWHERE =
   'mcm has not called the cloud for this machine, because the cloud refused another machine with the same offering: ';
 
 const isBorrowed = (description: string | undefined): boolean => description?.startsWith(REFUSED_ELSEWHERE) === true;
 
 /**
- * Returns the description for a machine that waits because of another machine's refusal. A refusal that the status
- * already reports stays, because an earlier process may have called the cloud for the machine.
+ * A refusal that the status already reports stays, because an earlier process may have called the cloud for the
+ * machine.
  */
 function refusedElsewhere({ machine }: MachineObservation, error: MachineError): string {
   const { errorCode, state, type, description } = machine.status?.lastOperation ?? {};
@@ -274,8 +258,8 @@ function refusedElsewhere({ machine }: MachineObservation, error: MachineError):
 }
 
 /**
- * Plans the wait during a capacity shortage. Clients read the error code of every machine, so each machine reports the
- * error of the cloud. The creation timeout still applies during a shortage.
+ * Clients read the error code of every machine, so each waiting machine reports the error of the cloud. The creation
+ * timeout applies during a shortage too.
  */
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
@@ -329,8 +313,8 @@ function failed(o: MachineObservation, { code }: MachineError, at: Date, descrip
 }
 
 /**
- * Adds the priority annotation and the Node label if one of them is missing. Another controller may have written only
- * one of the two fields.
+ * The priority annotation or the Node label may be missing, because another controller wrote only one of the two
+ * fields.
  */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
@@ -364,10 +348,7 @@ function available(o: MachineObservation, now: Date): MachineStatus {
   return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
 }
 
-/**
- * Merges the known addresses of a machine with the addresses from the driver. The result contains known addresses that
- * the driver no longer returns, and is sorted by type and address.
- */
+/** The result contains known addresses that the driver no longer returns, and is sorted by type and address. */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
   const all = new Map<string, NodeAddress>();

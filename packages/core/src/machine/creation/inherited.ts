@@ -12,10 +12,7 @@ export class InheritedMachines {
     });
   }
 
-  /**
-   * Treats machines as inherited after a restore of the API server from a backup. No process knows the earlier calls
-   * for these machines.
-   */
+  /** After a restore of the API server from a backup, no process knows the earlier calls for these machines. */
   takeAll(uids: Iterable<string>): void {
     for (const uid of uids) this.#uids.add(uid);
   }

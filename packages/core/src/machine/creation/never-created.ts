@@ -5,8 +5,8 @@ import { act, type Plan } from '../model/plan.ts';
 const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.NoCreateCall] === TRUE_LOWER;
 
 /**
- * Returns true if no process ever called `create` for the machine. The proof is an annotation of the Machine, or the
- * creation of the Machine under this leader. A machine that existed before this process may have a VM.
+ * Returns true if an annotation proves that no process called `create`, or if the machine was created under this
+ * leader. A machine that existed before this process may have a VM.
  */
 export function wasNeverCreated(o: MachineObservation): boolean {
   const { machine, calls } = o;
@@ -21,8 +21,8 @@ export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boo
   last !== undefined && !last.outcome.ok && last.outcome.error.credentialsRefused;
 
 /**
- * Adds an annotation which states that the machine has no VM. mcm adds the annotation if the class is invalid, or if
- * the cloud refused the credentials of the class. A later process can then delete the machine without the class.
+ * The annotation states that the machine has no VM. The annotation is added if the class is invalid, or if the cloud
+ * refused the credentials of the class. A later process can then delete the machine without the class.
  */
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!(lastCallWasNotSent(o) || lastCallWasRefused(o)) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
@@ -34,8 +34,8 @@ export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
 /**
- * Removes the annotation before the first `create` call. After a crash during the call, the next leader would not know
- * whether the call reached the cloud.
+ * The annotation must be removed before the first `create` call. After a crash during the call, the next leader would
+ * not know whether the call reached the cloud.
  */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;

@@ -20,7 +20,7 @@ export const operation = (description: string, state: MachineState = 'Processing
 
 export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
 
-/** Sets or removes the condition `DrainFailed`. The condition exists only while the policy `Fail` keeps the VM. */
+/** The condition `DrainFailed` exists only while the policy `Fail` keeps the VM. */
 function withDrainFailed(status: MachineStatus | undefined, message: string | undefined, now: Date): MachineStatus {
   const all = status?.conditions ?? [];
   const type = MachineConditions.DrainFailed;
@@ -36,9 +36,7 @@ function withDrainFailed(status: MachineStatus | undefined, message: string | un
 }
 
 /**
- * Plans a status write about a deletion.
- * @param drainFailed The message of the condition `DrainFailed`. If `drainFailed` is undefined, the status write
- * removes the condition.
+ * @param drainFailed The message of the condition `DrainFailed`, or undefined to remove the condition.
  */
 export function say(
   o: MachineObservation,

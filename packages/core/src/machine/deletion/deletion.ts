@@ -28,15 +28,15 @@ import { isVmKept, planKeeping } from './keep-vm.ts';
 const ANNOUNCED_AFTER_MS = 3_000;
 
 /**
- * After an error of `initialize` or `status` with one of these codes, the deletion continues. Another call would return
- * no further information.
+ * After these errors of `initialize` or `status`, the deletion continues, because another call would return no further
+ * information.
  */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
- * Plans the next step of a deletion from the observed Node, pods and VM. While a machine waits, the description in its
- * status ends with a step text of the original. The original can therefore continue a deletion that mcm began, and vice
- * versa. Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
+ * While a machine waits, the description in its status ends with a step text of the original. The original can
+ * therefore continue a deletion that mcm began, and vice versa. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller, triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
   const plan = planNext(o, now);
@@ -94,10 +94,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-/**
- * Plans the wait for a running driver call. The status mentions a call that takes long, because a user waits for the
- * deletion.
- */
+/** The status mentions a long driver call, because a user waits for the deletion. */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress and may still create a VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -109,10 +106,7 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
   };
 }
 
-/**
- * Plans the wait for a driver call that ignores its abort signal. The overdue call can still change the VM after the
- * end of a second call, so no second call starts.
- */
+/** An overdue call can still change the VM after the end of a second call, so no second call starts. */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: FailedCall): Plan {
   const because = `the driver's ${kind} call does not end`;
   const step = kind === 'delete' ? 'deleteVm' : 'getVmStatus';
@@ -121,7 +115,7 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Failed
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/** Sets the phase Terminating. Before the phase changes, an annotation records that the machine was Failed. */
+/** An annotation records that the machine was Failed, before the phase changes. */
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };
@@ -134,7 +128,7 @@ function begin(o: MachineObservation, now: Date): Plan {
   return act('a user or controller deleted the Machine', { do: 'writeStatus', status });
 }
 
-/** Delays the deletion while mcm cannot read the Node, because the pods on the VM are then unknown. */
+/** The deletion waits while mcm cannot read the Node, because the pods on the VM are then unknown. */
 function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls, nodesUnseen } = o;
   if (nodesUnseen === undefined || isForceDeletion(machine)) return undefined;
@@ -147,7 +141,7 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
 
-/** Looks up the name of the Node. The drain finds the pods of a machine by the name of its Node. */
+/** The drain finds the pods of a machine by the name of its Node. */
 function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls } = o;
   if (
@@ -218,7 +212,7 @@ function planRetry(
 const stepOfDrain = ({ machine }: MachineObservation): 'drain' | 'getVmStatus' =>
   hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
 
-/** Waits for the `before-drain` hooks. A hook that a user adds during the drain also pauses the drain. */
+/** A hook that a user adds during the drain also pauses the drain. */
 function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const step = stepOfDrain(o);
@@ -228,8 +222,8 @@ function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Waits for the `before-delete` hooks after the drain. If the machine has no Node, the status stays at an earlier step.
- * The VM may register its Node during the wait, and mcm then drains this Node.
+ * The status of a machine without a Node stays at an earlier step during the wait for `before-delete` hooks. The VM may
+ * register its Node during the wait, and mcm then drains this Node.
  */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (wasNeverCreated(o)) return undefined;
@@ -279,7 +273,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Returns true if the write that cordons the Node may also remove the finalizer of mcm.
+ * Returns true if the write that cordons the Node may remove the finalizer of mcm.
  * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. Without the finalizer,
  *   Kubernetes would delete the pods of a deleted Node and ignore their disruption budgets.
  * - An empty Node needs no finalizer. The drain still evicts a pod that was bound to the Node before the cordon.
@@ -299,8 +293,8 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     : (blockers[0]?.text ?? `${counted(leaving.length, 'pod')} ${leaving.length === 1 ? 'is' : 'are'} terminating`);
 
 /**
- * Returns the reason of the deletion for the condition of the Node (O-5). A Failed machine counts as unhealthy even
- * with a Ready Node, because its configuration or its in-place update may have failed.
+ * The condition of the Node contains the reason of the deletion (O-5). A Failed machine counts as unhealthy even with a
+ * Ready Node, because its configuration or its in-place update may have failed.
  */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   if (o.deletedForHealth) return 'Unhealthy';
@@ -331,7 +325,8 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const description = isTransient(error.code)
     ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
     : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
-  // The VM may register its Node before the next call. If the status stays at the earlier step, mcm drains this Node.
+  // The VM may register its Node before the next call, so the status stays at the earlier step, and mcm drains the
+  // Node.
   const step = o.hasTarget && !o.node ? stepOfDrain(o) : 'deleteVm';
   return planRetry(o, last, error, DELETE_RETRY[error.code], at(step, description), now);
 }
@@ -352,8 +347,7 @@ const vmNote = (o: MachineObservation): string =>
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
 /**
- * Detaches volumes that are still attached after the deletion of the VM. The deleted VM can no longer write to these
- * volumes.
+ * The deleted VM can no longer write to the volumes that are still attached.
  *
  * With the taint `out-of-service`, Kubernetes detaches the volumes immediately instead of after six minutes. The
  * tainted Node must exist until the volumes are detached. The original detaches volumes while the VM still runs.
@@ -382,7 +376,7 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Deletes the Node and then the Machine, after the deletion of the VM. While a VM runs, its kubelet would register a
+ * After the deletion of the VM, the Node is deleted before the Machine. While a VM runs, its kubelet would register a
  * deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes the Node.
  */
 function planEnd(o: MachineObservation): Plan {

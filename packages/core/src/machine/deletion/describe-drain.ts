@@ -8,16 +8,13 @@ import type { Action } from '../model/plan.ts';
 import type { Operation } from '../model/status.ts';
 import { at, operation, say } from './deletion-status.ts';
 
-/** Minimum time between two status writes about the blockers of a drain. */
+/** The minimum time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
-/**
- * Delay of the status write after the last blocker of a drain is gone, in milliseconds. If all pods end within this
- * time, mcm skips the write.
- */
+/** After the last blocker of a drain is gone, the status is written only if the pods need more than this time. */
 const PASSES_MS = 10_000;
 
-/** A status write about the drain, or the earliest time of the next write. */
+/** A status write about the drain, or the earliest time of this write. */
 export interface Description {
   readonly actions: readonly Action[];
   readonly at?: Date;
@@ -29,7 +26,7 @@ export function describeDrain(o: MachineObservation, drain: DrainObservation, pl
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // This status write sends no event, because the status changes with every pod. `blockerEvents` sends the events.
+  // The status changes with every pod, so this write sends no event. `blockerEvents` sends the events.
   const drainFailed = plan.undrained === 'Fail' ? plan.blockers.map(({ text }) => text).join('; ') : undefined;
   const actions = say(o, wanted, now, { alike: namesTheSame, drainFailed }).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
@@ -48,13 +45,9 @@ function blocked(blockers: readonly Blocker[]): Operation {
     : operation(at('drain', `Waiting: ${texts(blockers)}.`));
 }
 
-/** Matches the status texts about blockers. */
 const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
-/**
- * Returns the text that replaces the report about blockers when the drain is no longer blocked. mcm writes the text
- * only if the remaining pods take long.
- */
+/** The text replaces the report about blockers when the drain is no longer blocked, if the other pods take long. */
 function freed(
   { machine }: MachineObservation,
   { memory }: DrainObservation,
@@ -66,18 +59,15 @@ function freed(
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
-/**
- * Returns true if two texts contain the same object names. The similarity of two long texts does not show the change of
- * a single name.
- */
+/** The similarity of two long texts does not show the change of a single name, so the object names are compared. */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
   return names(a) === names(b);
 }
 
 /**
- * Returns the earliest time of the next status write about the drain. After a lost Lease, two processes may drain the
- * same machine for a while. The delay limits how often the two processes overwrite the status.
+ * After a lost Lease, two processes may drain one machine for a while. The delay limits how often the two processes
+ * overwrite the status.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

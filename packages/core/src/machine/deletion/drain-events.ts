@@ -13,8 +13,8 @@ interface News {
 }
 
 /**
- * Returns one event for each new cause of a blocked drain. Blockers of the same kind share one event. An event asks a
- * user to act, so mcm sends no further event for more pods with the same budget.
+ * All blockers of one kind share one event, and each new cause gets one event. An event requires an action of a user,
+ * so mcm sends no further event for more pods with one budget.
  */
 export function blockerEvents(
   { memory, forcedBy }: DrainObservation,

@@ -6,15 +6,12 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/**
- * Maximum time that a deletion waits until the record of a kept VM is written, in milliseconds. After this time, mcm
- * deletes the VM.
- */
+/** After this wait for the record of a kept VM, mcm deletes the VM. */
 export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';
 
-/** Returns true if mcm keeps the VM of the machine. The Node of the VM then also stays, and is cordoned. */
+/** The Node of a kept VM stays too, and is cordoned. */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
@@ -36,8 +33,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * Returns true if the VM may be kept, because none of its pods can also run on another node. On an unreachable VM, two
- * kinds of pods may still run: pods that were deleted with grace period 0, and pods of a deleted Node.
+ * A VM may be kept if none of its pods can run on another node at the same time. On an unreachable VM, two kinds of
+ * pods may still run: pods that were deleted with grace period 0, and pods of a deleted Node.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

@@ -2,12 +2,12 @@ import type { Failure } from '../../driver/contract/bundle.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 
-/** Maximum time to collect evidence before mcm marks a machine as Failed. */
+/** mcm collects evidence for at most this time before it marks a machine as Failed. */
 export const EVIDENCE_BOUND_MS = 30_000;
 
 /**
- * Stores the evidence before mcm marks the machine as Failed, because the MachineSet deletes a Failed machine. After a
- * crash, mcm finds the stored evidence by its name.
+ * Evidence must be stored before the machine is marked as Failed, because the MachineSet deletes a Failed machine.
+ * After a crash, mcm finds the stored evidence by its name.
  */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;

@@ -33,8 +33,7 @@ import type { PlannedEvent } from '../model/plan.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from '../model/status.ts';
 
 /**
- * The result of a health check: a status to write, or the time of the next check. `joined` is true if the status write
- * reports that the Node has joined.
+ * A status to write, or the time of the next check. `joined` means that the status write reports the join of the Node.
  */
 export interface HealthPlan {
   readonly status?: MachineStatus;
@@ -50,8 +49,8 @@ export interface HealthPlan {
 }
 
 /**
- * The conditions of a Pending machine are copied from its Node after this delay, in milliseconds. The delay saves
- * writes, because the next change of the phase often includes the conditions.
+ * The conditions of a Pending machine are copied from its Node after this delay. The delay saves writes, because the
+ * next change of the phase often includes the conditions.
  */
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
@@ -96,7 +95,7 @@ const withMirror = (machine: Machine, node: Node): MachineStatus => ({
 
 const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
 
-/** Returns the phase change with the expiry of the preservation. A change of the health must not end a preservation. */
+/** A change of the health must not end a preservation, so the phase change contains its expiry. */
 const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
   phase,
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
@@ -108,10 +107,7 @@ const isWell = ({ node, settings }: MachineObservation): boolean =>
 const isUpdating = (phase: string | undefined): boolean =>
   phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
 
-/**
- * Returns true if the Node still has a taint that delays the join. Clusters without the node readiness controller have
- * no readiness taints.
- */
+/** Clusters without the node readiness controller have no readiness taints. */
 const waitsForTaints = (node: Node): boolean => waitsForCriticalComponents(node) || readinessTaints(node).length > 0;
 
 export const hasJoined = (o: MachineObservation): boolean =>
@@ -146,8 +142,8 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
 }
 
 /**
- * Returns true if the machine is Failed because its in-place update did not end in time. A healthy Node does not prove
- * that the update has recovered. In the original, the next health check may set the machine to Running.
+ * An in-place update that did not end in time makes the machine Failed, and a healthy Node does not prove its recovery.
+ * In the original, the next health check may set the machine to Running.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -194,9 +190,7 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/**
- * Returns the reason for a label that names the Node of another VM. A user may have edited a provider ID or the label.
- */
+/** The label names the Node of another VM, because a user edited a provider ID or the label. */
 function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObservation): string {
   if (nodeOfOther) {
     const { node, ownedBy, own } = nodeOfOther;
@@ -227,8 +221,8 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
   );
 
 /**
- * Returns the unhealthy conditions for an event. An event omits healthy conditions, because users read events. The
- * description of the last operation contains all conditions.
+ * An event lists only unhealthy conditions, because users read events. The description of the last operation contains
+ * all conditions.
  */
 const unhealthyText = (
   { settings }: MachineObservation,
@@ -342,8 +336,8 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
 }
 
 /**
- * Marks the machine as Failed, or waits if the deployment must not replace another machine now. A change of another
- * machine of the deployment starts the next check.
+ * The machine waits if the deployment must not replace another machine now. A change of another machine of the
+ * deployment starts the next check.
  */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
@@ -381,8 +375,9 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Adds the reason of the wait once, at the start of the last description. The original only logs this reason. The text
- * contains no names or numbers of other machines, because each change of a machine would then cause a status write.
+ * The reason of the wait is added once, at the start of the last description. The original only logs this reason. The
+ * text contains no names or numbers of other machines, because each change of a machine would then cause a status
+ * write.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
@@ -404,7 +399,7 @@ function toFailed(
   };
 }
 
-/** Restarts the health timeout of a machine, so that the time of the outage does not count. */
+/** The health timeout restarts, so that the time of an outage does not count. */
 export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
   const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
   const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };

@@ -6,14 +6,14 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
 /**
- * mcm waits for this time before mcm deletes a new Node whose VM is unknown, in milliseconds. If the VM still runs, its
- * kubelet would register a deleted Node again. A lookup of the VM can end the wait.
+ * mcm deletes a new Node whose VM is unknown only after this time. If the VM still runs, its kubelet would register a
+ * deleted Node again. A lookup of the VM can end the wait.
  */
 const LET_BE_MS = 60_000;
 
 /**
- * The time between two lookups of the VM, in milliseconds. If the clock of this process is behind the clock of the API
- * server, a lookup may seem older than the Node.
+ * The time between two lookups of the VM. If the clock of this process is behind the clock of the API server, a lookup
+ * may seem older than the Node.
  */
 const LOOKUP_MS = 30_000;
 
@@ -47,7 +47,6 @@ const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.
 
 const leftOver: Plan = act('an earlier VM has a stale Node with the name of the machine', { do: 'deleteStaleNode' });
 
-/** Decides from a lookup in the cloud whether the Node is stale. */
 function planReported(
   { calls, machine, driver }: MachineObservation,
   conflictingNode: Node,

@@ -23,7 +23,9 @@ import { afterOutage } from './health.ts';
 
 /** Time settings of the reachability check, in milliseconds. */
 export interface ReachabilityTimings {
-  /** Time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`. */
+  /**
+   * The time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`.
+   */
   readonly periodMs: number;
   /**
    * The controller freezes if an API server is unreachable for longer than this time. Flag:
@@ -32,34 +34,27 @@ export interface ReachabilityTimings {
   readonly timeoutMs: number;
 }
 
-/** Default timings of the reachability check. */
+/** The default timings of the reachability check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** Minimum time between two probes, in milliseconds. The minimum limits the load if the timeout is very short. */
+/** The minimum time between two probes limits the load if the timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 const LAST_PROBE_MS = 1_000;
-/**
- * mcm checks no health for this time after an outage, in milliseconds, so that the caches can update. Source:
- * machine_safety.go.
- */
+/** After an outage, mcm checks no health for this time, so that the caches can update. Source: machine_safety.go. */
 const SETTLE_MS = 30_000;
 const PROBE_NAME = 'dummy-name';
 
-/** Returns the time between two probes of an API server before a freeze, in milliseconds. */
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/**
- * Returns the maximum age of data for health checks, in milliseconds. The age of the data includes the duration of one
- * probe.
- */
+/** The maximum age of data for health checks, including the duration of one probe, in milliseconds. */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
-/** The state of the reachability check. Times are in milliseconds of the monotonic clock. */
+/** Times are in milliseconds of the monotonic clock. */
 export interface Reachability {
-  /** The start of the first failed probe. `downSince` is absent if the API servers are reachable. */
+  /** The start of the first failed probe, or undefined if the API servers are reachable. */
   readonly downSince?: number;
   readonly frozen: boolean;
 }
@@ -70,7 +65,7 @@ export interface ReachabilityStep {
   readonly nextCheckMs: number;
 }
 
-/** Returns true if the controller is frozen. The freeze starts on time even if a probe is still running. */
+/** The freeze starts on time even if a probe is still running. */
 export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
@@ -78,8 +73,7 @@ export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeo
  * Freezes the controller if an API server was unreachable for longer than the timeout. During such an outage, healthy
  * nodes look unhealthy, and mcm would replace all machines. In the original, a single failed check long after the
  * previous check causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
- * @param failingSince The start of the outage according to this check. `failingSince` is undefined if both servers
- * responded.
+ * @param failingSince The start of the outage, or undefined if both servers responded.
  */
 export function stepReachability(
   state: Reachability,
@@ -97,12 +91,12 @@ export function stepReachability(
   return { state: { frozen: false, downSince }, thaw: false, nextCheckMs: Math.min(intervalMs, leftMs) };
 }
 
-/** The clients for probes. Probes have separate clients, so that probes do not wait for other requests. */
+/** Probes have their own clients, so that they do not wait for other requests. */
 export interface Probes {
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
   /**
-   * Milliseconds since the control API server has answered another request of this process. A recent answer replaces
+   * The milliseconds since the control API server answered another request of this process. A recent answer replaces
    * the probe. By default, each check sends the probe.
    */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
@@ -135,7 +129,7 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Freezes the controller while a cache is in doubt after a restore of an API server. An API server with an older
+   * The controller is frozen while a cache is in doubt after a restore of an API server. An API server with an older
    * state counts as an outage until the cache is verified.
    */
   #onDoubt(doubted: boolean): void {
@@ -148,7 +142,7 @@ export class ReachabilityCheck {
     return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
   }
 
-  /** Starts the reachability check. Returns the time until the first probe, in milliseconds. */
+  /** Returns the time until the first probe, in milliseconds. */
   begin(): number {
     this.#provenAt = this.#options.clock.monotonic();
     return probeIntervalMs(this.#options.timings);
@@ -160,8 +154,8 @@ export class ReachabilityCheck {
   };
 
   /**
-   * Returns the reason why mcm does not check health now: the data is too old, or a freeze has just ended. Returns
-   * undefined if health checks are allowed.
+   * The reason is that the data is too old, or that a freeze has just ended. Returns undefined if health checks are
+   * allowed.
    */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
@@ -209,10 +203,7 @@ export class ReachabilityCheck {
     this.#settlesAt = this.#options.clock.monotonic() + SETTLE_MS;
   }
 
-  /**
-   * Returns the API servers that do not respond. The method sends new requests, because an open watch does not prove
-   * that new requests succeed.
-   */
+  /** The API servers get new requests, because an open watch does not prove that new requests succeed. */
   async #failures(startedAt: number, controlAnswers: boolean): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
     const limitMs = this.#limitMs(startedAt);
@@ -225,14 +216,14 @@ export class ReachabilityCheck {
     return asked.filter((each) => each !== undefined);
   }
 
-  /** The age of the last answer of the control API server, if this answer is recent enough to replace a probe. */
+  /** The age of the control API server's last answer, if the answer is recent enough to replace a probe. */
   #answeredMs(): number | undefined {
     const { probes, timings } = this.#options;
     const ageMs = probes.controlAnsweredMs?.();
     return ageMs !== undefined && ageMs < probeIntervalMs(timings) ? ageMs : undefined;
   }
 
-  /** Returns the time limit of a probe. A failing probe must end before the freeze is due. */
+  /** A failing probe must end before the freeze is due. */
   #limitMs(now: number): number {
     const { timeoutMs } = this.#options.timings;
     const { downSince } = this.#state;
@@ -241,8 +232,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Returns the age of the cached data, because data can become outdated even if the server responds. If mcm has no
-   * permission to read Nodes, mcm checks no health. The age of the Nodes then does not count.
+   * Cached data can become outdated even if the server responds. Without permission to read Nodes, mcm checks no
+   * health, so the age of the Nodes does not count.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -252,8 +243,8 @@ export class ReachabilityCheck {
 }
 
 /**
- * Probes an API server. Returns the error, or undefined if the server is reachable. The responses `NotFound` and
- * `Forbidden` also prove that the server is reachable.
+ * Returns the error, or undefined if the server is reachable. The responses `NotFound` and `Forbidden` prove that the
+ * server is reachable.
  */
 async function probe(
   cluster: 'control' | 'target',
@@ -280,7 +271,7 @@ async function probe(
   }
 }
 
-/** Restarts the health timeout of Unknown machines after an outage, so that the time of the outage does not count. */
+/** The time of the outage must not count for the health timeout of Unknown machines. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

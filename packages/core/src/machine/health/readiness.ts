@@ -5,16 +5,13 @@ import { readinessTaints } from '../../settings/conditions.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/**
- * Machines in these phases were never available. A readiness taint keeps these machines in their phase, so no record of
- * the taint is necessary.
- */
+/** A readiness taint keeps a machine that was never available in its phase, so the taint is not recorded. */
 const BEFORE_RUNNING: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff']);
 
 /**
- * Records the readiness taints of a Node on its machine, because the controllers of MachineSets and MachineDeployments
- * do not read Nodes. A machine with this record does not count as available. The record is written before the phase
- * Running.
+ * The readiness taints of a Node are recorded on its machine, because the controllers of MachineSets and
+ * MachineDeployments do not read Nodes. A machine with this record does not count as available. The record is written
+ * before the phase Running.
  */
 export function planReadiness({ machine, node }: MachineObservation, now: Date): Plan | undefined {
   const phase = phaseOf(machine);

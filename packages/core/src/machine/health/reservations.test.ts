@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { Reservations } from './reservations.ts';
 
-/** The original uses permits (pkg/util/permits) for the purpose of these reservations. */
-
 test('a reservation counts for the other machines of its group only [S-PM1]', () => {
   const all = new Reservations();
   all.reserve('k1', 'a');

@@ -1,7 +1,7 @@
 /**
- * Contains the machines that mcm is marking as Failed now. The machines of a group share a limit of replacements. The
- * caches show a Failed machine only after the response to the status write. Until then, a reservation counts toward the
- * limit of the group. The original uses permits for this purpose (pkg/util/permits).
+ * The machines of a group share a limit of replacements. The caches show a Failed machine only after the response to
+ * the status write. Until then, the reservation of a machine that is being marked as Failed counts toward the limit of
+ * the group. The original uses permits for this purpose (pkg/util/permits).
  */
 export class Reservations {
   readonly #byGroup = new Map<string, Set<string>>();

@@ -8,17 +8,14 @@ import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 /** The decision about an unreachable machine in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
   /**
-   * mcm does not replace the machine. The VM exists, but all machines of the cluster are unreachable, so the network is
-   * the likely cause.
+   * The machine is not replaced, because all machines of the cluster are unreachable but the VM exists, so the network
+   * is the likely cause.
    */
   | { readonly held: OpenBreaker; readonly answer: string }
   | { readonly ask: true }
   /** A lookup is running, or `waitUntil` is the time of the next lookup. */
   | { readonly waitUntil: Date | undefined }
-  /**
-   * mcm replaces the machine. `answer` is a sentence about its VM. Without a response of the cloud, `answer` is
-   * undefined.
-   */
+  /** The machine is replaced. `answer` is a sentence about its VM, or undefined without a response of the cloud. */
   | { readonly replace: true; readonly answer?: string };
 
 export interface ConfirmationInput {
@@ -26,7 +23,7 @@ export interface ConfirmationInput {
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
   readonly canLookUp: boolean;
-  /** The unreachable machines. `peers` is set if the cluster has several machines and all of them are unreachable. */
+  /** The unreachable machines. Set if the cluster has several machines and all of them are unreachable. */
   readonly peers?: OpenBreaker;
 }
 

@@ -5,20 +5,16 @@ import { hookBlocks } from '../model/blocked-by.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
 
-/**
- * Returns the actions that write the reason of the wait to the status. Returns no actions if the status already
- * contains the reason.
- */
+/** Returns the actions that write the reason of the wait, or no actions if the status already contains the reason. */
 type Report = (because: string, event: PlannedEvent | undefined) => readonly Action[];
 
 const ignores = ({ machine, interruptions }: MachineObservation): boolean =>
   ignoresHooks(machine, interruptions === true);
 
 /**
- * Starts the hooks of a stage, and waits until the owners of the hooks have finished. Returns undefined if the machine
- * does not need to wait.
+ * Returns undefined if the machine does not need to wait.
  * - After the timeout of a hook with the policy `Continue`, mcm removes the annotation of the hook and sends a warning.
- * - A hook with the policy `Block` has no limit. mcm only sends a warning after the timeout.
+ * - A hook with the policy `Block` has no limit, and causes only a warning after the timeout.
  */
 export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
   if (ignores(o)) return undefined;

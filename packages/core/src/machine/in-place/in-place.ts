@@ -21,10 +21,7 @@ const Reasons = InPlaceUpdateReasons;
 export const inPlaceCondition = (node: Node | undefined): Condition | undefined =>
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
-/**
- * The phases in which mcm may drain a node for an update. In all other phases, the machine is being created, deleted or
- * replaced.
- */
+/** In all other phases, the machine is being created, deleted or replaced. */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
   'Unknown',
@@ -47,8 +44,8 @@ interface Wanted {
 const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
 
 /**
- * Returns the condition that the labels of the node require. Returns undefined if the condition does not change.
- * Source: machine-controller-manager, updateNodeConditionBasedOnLabel.
+ * Returns the condition that the labels of the node require, or undefined for no change. Source:
+ * machine-controller-manager, updateNodeConditionBasedOnLabel.
  * - A node must be a candidate before it can be selected.
  * - A failed update can start again after a user removes the labels for the result and the selection. In the original,
  *   a failed update blocks the node forever.
@@ -85,8 +82,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 };
 
 /**
- * Plans the part of an in-place update that belongs to the machine controller. The controller copies labels to the
- * condition of the node, drains a selected node, and lets the agent start. Returns undefined without an action.
+ * The machine controller copies labels to the condition of the node, drains a selected node, and lets the agent start.
+ * Returns undefined without an action.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -115,8 +112,8 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
 }
 
 /**
- * Plans the writes after the drain of a node. The phase of the machine is written before the condition of the node.
- * After a crash between the two writes, the next reconcile finds the drained node and completes the step.
+ * After the drain, the phase of the machine is written before the condition of the node. After a crash between the two
+ * writes, the next reconcile finds the drained node and completes the step.
  */
 function drained({ machine }: MachineObservation, now: Date): Plan {
   const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;
@@ -127,7 +124,7 @@ function drained({ machine }: MachineObservation, now: Date): Plan {
   return act(description, { do: 'writeStatus', status }, condition);
 }
 
-/** Plans the wait for a blocked drain. Each reason is reported once. */
+/** Each reason of a blocked drain is reported once. */
 function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
   const failed = plan.blockers.find((blocker) => blocker.failed);
   const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);

@@ -7,15 +7,15 @@ import { millis } from '../../values/timestamps.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, nextAt, type Plan } from './plan.ts';
 
-/** Minimum time between a new block and an additional status write for `status.blockedBy`, in milliseconds. */
+/** The minimum time between a new block and an additional status write for `status.blockedBy`. */
 const PAUSE_MS = 5_000;
 
 const withBlocks = ({ blockedBy: _, ...status }: MachineStatus, blocks: readonly Block[]): MachineStatus =>
   blocks.length > 0 ? { ...status, blockedBy: [...blocks] } : status;
 
 /**
- * Adds `status.blockedBy` to a plan. If the plan writes no status and the machine waits, the function adds a status
- * write for changed blocks. A step that continues with another step keeps the blocks of the status.
+ * If the plan writes no status and the machine waits, changed blocks cause a status write. A step that continues with
+ * another step keeps the blocks of the status.
  */
 export function withBlockedBy(
   plan: Plan,
@@ -42,10 +42,7 @@ export function withBlockedBy(
 const blockedStatus = (action: Action, blocks: readonly Block[]): Action =>
   action.do === 'writeStatus' ? { ...action, status: withBlocks(action.status, blocks) } : action;
 
-/**
- * Returns the object that blocks a drain: a disruption budget, a pod or the Node. If a blocker has several pods or no
- * pod, the object is the Node.
- */
+/** If a blocker has several pods or no pod, the blocking object is the Node. */
 function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Blocking['object'] & object {
   const [kind, [key = '']] =
     budgets.length === 1 ? (['PodDisruptionBudget', budgets] as const) : (['Pod', pods] as const);
@@ -55,7 +52,7 @@ function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Block
   return { kind, namespace, name };
 }
 
-/** Returns the blocks of a drain. Pods that terminate in time are progress, so they are not blocks. */
+/** Pods that terminate in time are progress, so they are not blocks. */
 export const drainBlocks = ({ blockers }: DrainPlan, nodeName: string): readonly Blocking[] =>
   blockers.map((blocker) => ({ cause: 'Drain', object: objectOf(blocker, nodeName), reason: blocker.text }));
 

@@ -20,7 +20,7 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
 /**
- * Plans one event when the circuit breaker prevents the replacement of a machine, and one event when the replacement is
+ * One event reports that the circuit breaker prevents the replacement, and one event reports that the replacement is
  * possible again.
  */
 export function reportHeld(o: MachineObservation, now: Date): Action | undefined {

@@ -1,4 +1,3 @@
-/** The recent health writes of this process for one machine. */
 export interface HealthWrites {
   readonly unknown: number;
   readonly mirrored: number;
@@ -14,7 +13,7 @@ export type HealthWrite = 'unknown' | 'mirrored';
 
 export const FLAPPING_WINDOW_MS = 10 * 60_000;
 /**
- * Number of health writes in ten minutes that are not delayed. When a Node joins, its conditions are copied several
+ * The number of health writes in ten minutes that are not delayed. When a Node joins, its conditions are copied several
  * times.
  */
 const FREE: Readonly<Record<HealthWrite, number>> = { unknown: 1, mirrored: 10 };
@@ -22,11 +21,11 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 const FRESH_MS = 60_000;
 
-/** The requirement before a write: a delay until a time, or a read of the Node from the API server. */
+/** The next write needs a delay until a time, or a read of the Node from the API server. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**
- * Returns the requirement before the next health write. Returns undefined if the write is allowed now.
+ * Returns undefined if the write is allowed now.
  *
  * Two processes with different caches of Nodes can overwrite each other's status. After too many writes in ten minutes,
  * a write requires a read of the Node and a delay of up to one minute. A write that reports a recovery is not delayed.

@@ -14,23 +14,17 @@ export interface KeepingState {
   readonly kept?: KeptVm | undefined;
 }
 
-/**
- * The state of one machine in the memory of this process. A restart loses this state. The loss costs time, but mcm
- * loses no VM.
- */
+/** A restart loses the state of a machine in the memory of this process. This loss costs time, but no VM. */
 export interface MachineMemory {
   drain: DrainMemory;
-  /**
-   * The UID of the Node that mcm deleted. An outdated cache may still contain the deleted Node, and mcm must not use
-   * this Node again.
-   */
+  /** The UID of the Node that mcm deleted and must not use again. An outdated cache may still contain this Node. */
   releasedNode?: string;
   /**
    * The resource version of the machine after the removal of its finalizer. An outdated cache may still contain the
    * machine without its finalizer.
    */
   finishedVersion?: string;
-  /** `nodeVanished` is true if the Node of the machine was deleted while this process was watching Nodes. */
+  /** Whether the Node of the machine was deleted while this process was watching Nodes. */
   nodeVanished?: boolean;
   healthWrites?: HealthWrites;
   reported?: Reported;

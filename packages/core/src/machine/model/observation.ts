@@ -8,22 +8,17 @@ import type { MachineSettings } from '../../settings/settings.ts';
 import type { HealthWrites, Reported } from './damping.ts';
 import type { EvidenceState, KeepingState } from './memory.ts';
 
-/** A capacity shortage that the cloud has reported. */
 export interface Shortage {
   readonly error: MachineError;
   readonly retryAt: Date;
   readonly free: boolean;
 }
 
-/** An offering that a machine may use, and the known state of its capacity. */
 export interface ObservedOffering {
   readonly record: string;
   readonly text: string;
   readonly shortage?: Shortage;
-  /**
-   * The machine waits until this time while another machine makes the first `create` call with the offering.
-   * `awaitsFirstCall` is absent if no other machine makes the first call.
-   */
+  /** Another machine makes the first `create` call with the offering, and this machine waits until this time. */
   readonly awaitsFirstCall?: Date;
 }
 
@@ -42,11 +37,11 @@ export type CallOutcome =
       readonly instance?: Instance;
       readonly lastKnownState?: string | undefined;
       /**
-       * A predicate such as "is stopped". `ending` is set if a lookup found a VM that does not run and will not start
-       * by itself.
+       * Set if a lookup found a VM that does not run and will not start by itself. The text is a predicate such as "is
+       * stopped".
        */
       readonly ending?: string | undefined;
-      /** `incomplete` is true if a lookup found the VM but could not confirm that the VM is initialized. */
+      /** Whether a lookup found the VM but could not confirm that the VM is initialized. */
       readonly incomplete?: true | undefined;
     }
   | { readonly ok: false; readonly error: MachineError };
@@ -66,7 +61,7 @@ export interface SettledCall {
   readonly kind: CallKind;
   readonly at: Date;
   readonly outcome: CallOutcome;
-  /** Number of consecutive failures of this kind of call, including this call. The number is 0 after a success. */
+  /** The number of consecutive failures of this kind of call, including this call, or 0 after a success. */
   readonly failures: number;
   readonly inputs: string;
 }
@@ -83,55 +78,42 @@ export interface CallMemory {
   readonly createSent?: true | undefined;
 }
 
-/** The observed state of one machine. All values come from one snapshot of the caches. */
+/** The observed state of one machine, from one snapshot of the caches. */
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** The class of the machine. `machineClass` is undefined if the cache does not contain the class. */
+  /** `machineClass` is undefined if the cache does not contain the class. */
   readonly machineClass?: MachineClass | undefined;
   readonly inputs: string;
   readonly asksForToken: boolean;
   readonly tokenLivesUntil?: Date | undefined;
   readonly inherited?: boolean;
-  /**
-   * `hasTarget` is true if mcm knows a target cluster. With `--target-kubeconfig=none`, the value is false, and mcm
-   * neither reads Nodes nor drains.
-   */
+  /** Whether mcm knows a target cluster. With `--target-kubeconfig=none`, mcm neither reads Nodes nor drains. */
   readonly hasTarget: boolean;
-  /**
-   * The reason why mcm cannot read the Nodes, as a part of a sentence. `nodesUnseen` is absent if mcm can read the
-   * Nodes.
-   */
+  /** The reason why mcm cannot read the Nodes, as a part of a sentence. */
   readonly nodesUnseen?: string;
   /** The Node that the label of the machine names, or the Node whose label names the machine. */
   readonly node?: Node | undefined;
-  /** The Node with the name of the new VM. The Node may belong to another machine. */
+  /** The Node with the name of the new VM, which may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /**
-   * A stale Node. The stale Node has the name of the machine's Node, but belongs to an earlier VM without a machine.
-   */
+  /** A stale Node. A stale Node with the name of the machine's Node, from an earlier VM without a machine. */
   readonly conflictingNode?: Node;
   readonly conflictCameBack?: true | undefined;
   /**
-   * `nodeOfOther` is set if the label of the machine names the Node of another machine. `own` is the Node whose label
-   * names this machine.
+   * Set if the label of the machine names the Node of another machine. `own` is the Node whose label names this
+   * machine.
    */
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
-  /** `nodeWasDeleted` is true if mcm saw the deletion of the Node. */
+  /** Whether mcm saw the deletion of the Node. */
   readonly nodeWasDeleted?: boolean | undefined;
-  /**
-   * `frozen` is true if the API servers were unreachable for too long. While the controller is frozen, mcm checks no
-   * health, and only deletions continue.
-   */
+  /** Whether the API servers were unreachable for too long, so mcm checks no health, and only deletions continue. */
   readonly frozen: boolean;
   readonly doubt?: Doubt | undefined;
   readonly healthWrites?: HealthWrites | undefined;
   readonly reported?: Reported | undefined;
   readonly calls: CallMemory;
   readonly shortage?: Shortage | undefined;
-  /**
-   * The offerings of the machine in order of preference. `offerings` is undefined for a machine without alternatives.
-   */
+  /** The offerings in order of preference, or undefined for a machine without alternatives. */
   readonly offerings?: readonly ObservedOffering[] | undefined;
   readonly driver: {
     readonly initialize: boolean;
@@ -141,17 +123,11 @@ export interface MachineObservation {
   };
   /** Number of machines in the deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
-  /** The maximum of `replacementsInProgress`. The default is one. */
+  /** The maximum of `replacementsInProgress` (default: one). */
   readonly replacementsAllowed?: number;
-  /**
-   * The open circuit breaker. `breaker` is set if too many machines became unreachable at the same time as this
-   * machine.
-   */
+  /** Set if too many machines became unreachable at the same time as this machine. */
   readonly breaker?: OpenBreaker | undefined;
-  /**
-   * `unconfirmed` is set if the machine is unreachable in a small cluster and the cloud has not confirmed the state of
-   * the VM yet.
-   */
+  /** Set if the machine is unreachable in a small cluster and the cloud has not confirmed the state of the VM yet. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   readonly cloudSays?: string | undefined;
   /** `looksUpVm` is true if mcm records the state of the machine's VM, because a circuit breaker is open. */
@@ -159,7 +135,6 @@ export interface MachineObservation {
   readonly held?: boolean | undefined;
   /** The labels, annotations and taints with the policy `Warn` that another client changed, such as `labels/team`. */
   readonly drift?: readonly string[] | undefined;
-  /** The drift in the most recent report. */
   readonly reportedDrift?: string | undefined;
   readonly warnings?: readonly string[];
   readonly warned?: string | undefined;
@@ -167,18 +142,15 @@ export interface MachineObservation {
   readonly evidence?: EvidenceState | undefined;
   readonly keepsVms?: boolean;
   readonly keeping?: KeepingState | undefined;
-  /** `deletedForHealth` is true if the machine is being deleted and was Failed at the start of the deletion. */
+  /** Whether the machine is being deleted and was Failed at the start of the deletion. */
   readonly deletedForHealth?: boolean | undefined;
   readonly interruptions?: boolean;
-  /** `readyCondition` is true if mcm adds the condition `Ready` to a machine without a Node. */
+  /** Whether mcm adds the condition `Ready` to a machine without a Node. */
   readonly readyCondition?: boolean | undefined;
-  /** `blockedBy` is true if mcm writes `status.blockedBy`. */
+  /** Whether mcm writes `status.blockedBy`. */
   readonly blockedBy?: true | undefined;
-  /**
-   * `successor` is set while an interrupted machine of a MachineSet is being deleted. The value states whether the
-   * replacement is Running.
-   */
+  /** Whether the replacement is Running, while an interrupted machine of a MachineSet is being deleted. */
   readonly successor?: 'running' | 'awaited' | undefined;
-  /** The state of the drain. `drain` is set only if the Node of the machine is being drained. */
+  /** Set only if the Node of the machine is being drained. */
   readonly drain?: DrainObservation | undefined;
 }

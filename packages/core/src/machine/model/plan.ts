@@ -8,7 +8,7 @@ import type { NodePatch } from '../../node/sync.ts';
 import type { HealthWrite } from './damping.ts';
 import type { CallKind } from './observation.ts';
 
-/** One step of a plan. The reconciler runs the actions in order and stops at the first failure. */
+/** The reconciler runs the actions of a plan in order and stops at the first failure. */
 export type Action =
   | { readonly do: 'addFinalizer' }
   | { readonly do: 'findEvictionApi' }
@@ -27,13 +27,10 @@ export type Action =
       readonly do: 'writeStatus';
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
-      /** The kind of the health write. mcm may delay health writes of this kind if they are too frequent. */
+      /** Health writes of this kind may be delayed if they are too frequent. */
       readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
-      /**
-       * The text of a report about a deletion. mcm delays the report if another process overwrites the report
-       * repeatedly.
-       */
+      /** The text of a report about a deletion, which is delayed if another process overwrites it repeatedly. */
       readonly reports?: string | undefined;
     }
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
@@ -49,9 +46,9 @@ export type Action =
   /** Deletes the Machine object, because mcm cannot stop or start its VM. */
   | { readonly do: 'deleteUnstarted'; readonly event: PlannedEvent }
   | { readonly do: 'say'; readonly event: PlannedEvent }
-  /** Collects and stores the evidence of a failure. The collection continues after the reconcile. */
+  /** The collection continues after the reconcile. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** Creates the record of the kept VM. The creation continues after the reconcile. */
+  /** The creation of the record continues after the reconcile. */
   | { readonly do: 'keepVm' }
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
@@ -71,7 +68,6 @@ export type Action =
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
   /** Deletes pods with grace period 0. An error is recorded and not thrown. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
-  /** Adds the taint `out-of-service` to the Node of a deleted VM. */
   | { readonly do: 'markOutOfService' }
   | {
       readonly do: 'deleteAttachments';
@@ -98,12 +94,11 @@ export interface Plan {
   readonly next: Next;
   /** The reason of the decision as one sentence, for the log. */
   readonly because: string;
-  /** The keys of PodDisruptionBudgets. A change of one of these budgets starts the next reconcile. */
+  /** A change of one of these PodDisruptionBudgets starts the next reconcile. */
   readonly budgets?: readonly string[];
   readonly awaitsCapacity?: true;
   /** The reasons why the machine waits, for `status.blockedBy`. */
   readonly blockedBy?: readonly Blocking[];
-  /** The text that records the offering for the next `create` call. */
   readonly intends?: string;
 }
 

@@ -7,10 +7,7 @@ import { type Action, act, type Plan } from './plan.ts';
 const hasRequests = ({ machine }: MachineObservation): boolean =>
   machine.metadata.annotations?.[Annotations.EvictionRequests] !== undefined;
 
-/**
- * Plans the evictions, deletions and EvictionRequests of a drain. mcm writes an annotation before the first
- * EvictionRequest, so that another process can withdraw the requests.
- */
+/** An annotation is written before the first EvictionRequest, so that another process can withdraw the requests. */
 export function planPods(o: MachineObservation, plan: DrainPlan, because: string, now: Date): Plan | undefined {
   const stops = o.drain !== undefined && stopsRequests(o.drain, now);
   if (stops && hasRequests(o)) return act('the undrainable policy stops evictions', { do: 'withdrawEvictions' });

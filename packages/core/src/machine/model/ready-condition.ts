@@ -2,10 +2,7 @@ import { formatTime, type MachineStatus, NodeConditions } from '@mcm/api';
 import type { MachineObservation } from './observation.ts';
 import type { Action, Plan } from './plan.ts';
 
-/**
- * Adds the condition `Ready` to a machine whose status has no conditions of a Node. Without this condition, the library
- * kstatus would report the machine as current.
- */
+/** Without this condition on a machine without a Node, the library kstatus would report the machine as current. */
 function withReady(status: MachineStatus, now: Date): MachineStatus {
   const { currentStatus, lastOperation, conditions = [] } = status;
   const phase = currentStatus?.phase;
@@ -22,10 +19,7 @@ function withReady(status: MachineStatus, now: Date): MachineStatus {
   return { ...status, conditions: [ready] };
 }
 
-/**
- * Adds the condition `Ready` to the status writes of a plan, see `--ready-condition`. The condition causes no
- * additional write.
- */
+/** See `--ready-condition`. The condition causes no additional write. */
 export const withReadyCondition = (plan: Plan, { machine, node }: MachineObservation, now: Date): Plan =>
   node === undefined && machine.metadata.deletionTimestamp === undefined
     ? { ...plan, actions: plan.actions.map((action): Action => readyStatus(action, now)) }

@@ -1,12 +1,12 @@
 import type { MachineCode, MachineError } from '../../driver/contract/errors.ts';
 
-/** The waits of a back-off, in milliseconds. The wait doubles with each attempt up to `maxMs`. */
+/** The wait of the back-off doubles with each attempt up to `maxMs`, in milliseconds. */
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-/** The intervals come from machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
+/** Source: machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
 const SHORT_RETRY_MS = 5_000;
 const MEDIUM_RETRY_MS = 180_000;
 export const LONG_RETRY_MS = 600_000;
@@ -41,7 +41,7 @@ const table = (others: Backoff, changed: Partial<Record<MachineCode, Backoff>> =
   ...changed,
 });
 
-/** The retry times of `create`. For `ResourceExhausted`, the flag `--resource-exhausted-retry` overrides this table. */
+/** For `ResourceExhausted`, the flag `--resource-exhausted-retry` overrides this table. */
 export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long });
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 export const LOOKUP_RETRY: RetryTable = table(medium);
@@ -49,7 +49,7 @@ const POWER_RETRY: RetryTable = table(medium);
 /** The retries of a deletion never end, because a VM that still exists costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
-/** The retry times of each kind of call, by error code. */
+/** The retry times by kind of call and error code. */
 export const CALL_RETRIES = {
   create: CREATE_RETRY,
   initialize: INITIALIZE_RETRY,
@@ -59,14 +59,11 @@ export const CALL_RETRIES = {
   delete: DELETE_RETRY,
 } as const;
 
-/** Returns true for errors that the request does not cause. An early retry may then succeed. */
+/** The request does not cause these errors, so an early retry may succeed. */
 export const isTransient = (code: MachineCode): boolean =>
   code === 'Unknown' || code === 'DeadlineExceeded' || code === 'Aborted' || code === 'Unavailable';
 
-/**
- * Returns the wait before the next retry, in milliseconds. A wait that the cloud requests replaces a shorter wait of
- * the back-off.
- */
+/** A longer wait that the cloud requests replaces the wait of the back-off. */
 export function retryAfter(backoff: Backoff, error: MachineError, failures: number): number {
   const doubled = backoff.firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);
   return Math.max(Math.min(doubled, backoff.maxMs), error.retryAfterMs ?? 0);

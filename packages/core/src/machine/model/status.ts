@@ -23,7 +23,7 @@ export interface Operation {
 export interface PhaseChange {
   readonly phase: MachinePhase;
   readonly timeoutActive?: boolean;
-  /** The new expiry of the preservation. If the field is absent, the change ends the preservation. */
+  /** Without the field, the change ends the preservation. */
   readonly preserveExpiryTime?: string | undefined;
 }
 
@@ -57,8 +57,8 @@ export const withPhase = (
 });
 
 /**
- * Returns the deletion step at the end of a description. The middle of the description may contain a provider's message
- * with the text of another step.
+ * A description ends with the deletion step. The middle of the description may contain a provider's message with the
+ * text of another step.
  */
 export function stepOf(description: string | undefined): DeletionStep | undefined {
   if (!description) return undefined;
@@ -72,18 +72,16 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
   return reached !== undefined && DELETION_STEPS.indexOf(reached) >= DELETION_STEPS.indexOf(step);
 }
 
-/**
- * mcm writes an unchanged failure again after this time, in milliseconds, so that its time in the status stays recent.
- */
+/** mcm writes an unchanged failure again after this time, so that its time in the status stays recent. */
 const REFRESH_MS = 30 * 60_000;
 
 /**
- * Minimum similarity of two texts that count as equal. The texts of a repeated failure differ only in small parts, such
- * as request IDs.
+ * Two texts with this similarity count as equal. The texts of a repeated failure differ only in small parts, such as
+ * request IDs.
  */
 const SIMILAR = 0.75;
 
-/** The comparison of two texts reads this number of characters from the start of each text. */
+/** The comparison of two texts reads only this number of characters. */
 const COMPARED_LENGTH = 1_000;
 
 /** Returns true if two statuses differ only in times and in variable parts of the description, such as request IDs. */
@@ -113,7 +111,7 @@ function alike(a: LastOperation, b: LastOperation): boolean {
   return left === right || similarity(left, right) > SIMILAR;
 }
 
-/** Returns the similarity of two texts. The formula is 1 − edit distance / mean length. */
+/** The similarity is 1 − edit distance / mean length. */
 export function similarity(a: string, b: string): number {
   const [left, right] = [a.slice(0, COMPARED_LENGTH), b.slice(0, COMPARED_LENGTH)];
   const mean = (left.length + right.length) / 2;

@@ -56,9 +56,8 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Starts, continues or ends a preservation. Returns undefined without an action. A machine in creation cannot be
- * preserved, because each status write of a creation removes the expiry. Source: machine-controller-manager,
- * machine_util.go, manageMachinePreservation.
+ * Returns undefined without an action. A machine in creation cannot be preserved, because each status write of a
+ * creation removes the expiry. Source: machine-controller-manager, machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -162,8 +161,8 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 }
 
 /**
- * Returns the condition `Preserved` for the Node. Returns undefined if the condition of the Node is up to date.
- * @param recovered True if the machine runs again. If a recovered machine fails again, mcm drains the node again.
+ * Returns undefined if the condition `Preserved` of the Node is up to date.
+ * @param recovered Whether the machine runs again. If a recovered machine fails again, mcm drains the node again.
  */
 export function buildCondition(
   existing: Condition | undefined,
@@ -217,10 +216,7 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
 const requestText = ({ machine }: MachineObservation, value: string): string =>
   `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
-/**
- * Returns the reason for the end of a preservation. The annotation that requested the preservation may already be
- * removed.
- */
+/** The annotation that requested the preservation may already be removed when the preservation ends. */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
   if (millis(expiryOf(machine)) <= now.getTime()) return 'The preservation of the machine ended: its time expired';
@@ -243,10 +239,7 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
   });
 }
 
-/**
- * Records the value of the Node on the Machine. The annotation of the Machine is removed, because it could become
- * effective later.
- */
+/** The annotation of the Machine is removed, because it could become effective later. */
 function recordNodeValue({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
   const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
@@ -261,8 +254,8 @@ function recordNodeValue({ machine, node }: MachineObservation): Plan | undefine
 type Changes = Record<string, string | null>;
 
 /**
- * Returns the annotations that protect the Node from a scale-down. The machine-config controller removes its own
- * protection after its update, so a preservation needs a separate protection.
+ * The machine-config controller removes its own scale-down protection after its update, so a preservation needs a
+ * separate protection.
  */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
   annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
@@ -271,9 +264,7 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 
-/**
- * Returns the changes that remove the protection of the preservation. A scale-down protection of another client stays.
- */
+/** A scale-down protection of another client stays. */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
   return defined({
@@ -287,9 +278,7 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes | undefined;
-  /**
-   * `tainted` is true if the Node must have the taint, false if not. If the field is absent, the taint does not change.
-   */
+  /** Whether the Node must have the taint (default: no change). */
   readonly tainted?: boolean;
   readonly now: Date;
 }

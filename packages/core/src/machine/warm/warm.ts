@@ -15,10 +15,7 @@ import { type Action, act, type Plan, type PlannedEvent, wait } from '../model/p
 import { CALL_RETRIES, isTransient, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 
-/**
- * Maximum time between the adoption of a warm machine by a MachineSet and the completion of the adoption, in
- * milliseconds. After this time, the machine is warm again.
- */
+/** A MachineSet must complete the adoption of a warm machine within this time. Later, the machine is warm again. */
 const TAKEN_MS = 30_000;
 const LOOK_MS = 3_600_000;
 
@@ -30,8 +27,8 @@ const annotatePower = (power: string | null): Action => ({
 });
 
 /**
- * Plans the power state of a warm machine. The power state is recorded before each call to the cloud. A later process
- * reads the record, repeats the call, and does not treat a stopped VM as unhealthy.
+ * The power state is recorded before each call to the cloud. A later process reads the record, repeats the call, and
+ * does not treat a stopped VM as unhealthy.
  */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);
@@ -60,8 +57,8 @@ const isCurrent = (
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
 /**
- * Refuses an unsupported setting of a warm machine before any call to the cloud. After a later refusal, the VM would
- * run in a state that the operator did not choose.
+ * An unsupported setting is refused before any call to the cloud, because the VM could otherwise run in an unintended
+ * state.
  */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
   const description = `Warm machine gets no VM: ${because}`;
@@ -93,10 +90,7 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
 }
 
-/**
- * Plans the steps for a stopped VM. A periodic lookup checks that the VM still exists, because a stopped VM has no
- * Node.
- */
+/** A periodic lookup checks that the VM still exists, because a stopped VM has no Node. */
 function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));
@@ -151,9 +145,8 @@ function pending(o: MachineObservation, now: Date): MachineStatus {
 }
 
 /**
- * Plans the step after a failed stop or start. A failed stop is repeated, because a running VM costs money. A failed
- * start is repeated until the creation timeout if the error may be temporary. After any other error, mcm deletes the
- * machine, and its MachineSet creates a new machine.
+ * A failed stop is repeated, because a running VM costs money. A failed start is repeated until the creation timeout if
+ * the error may be temporary. After any other error, mcm deletes the machine, and its MachineSet creates a new machine.
  */
 function planAgain(o: MachineObservation, last: SettledCall, what: string, now: Date): Plan | undefined {
   if (last.outcome.ok) return undefined;

@@ -18,10 +18,7 @@ export interface Freeze {
   readonly reason: string;
 }
 
-/**
- * The windows and freezes of an object. If the object has no window, rollouts may continue at any time except during
- * freezes.
- */
+/** Without a window, rollouts may continue at any time except during freezes. */
 export interface WindowRules {
   readonly windows: readonly Window[];
   readonly freezes: readonly Freeze[];
@@ -99,7 +96,7 @@ function parseFreeze(text: string): Parsed<Freeze> {
   return { value: { from, until, reason: words.join(' ') } };
 }
 
-/** Parses the annotations of windows and freezes. The result `rules` contains only valid entries. */
+/** The result contains only valid entries of the annotations. */
 export function parseRules(annotations: Readonly<Record<string, string>> = {}): {
   readonly rules: WindowRules;
   readonly violations: readonly Violation[];

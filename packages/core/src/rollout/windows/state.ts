@@ -8,21 +8,19 @@ export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
   /** The next time at which all rules allow the rollout, or undefined if the rules never allow it. */
   readonly opensAt: Date | undefined;
-  /** The reason for the wait. The text completes a sentence of the caller. */
+  /** The reason for the wait, which completes a sentence of the caller. */
   readonly because: string;
 }
 
-/** The reason that a rollout must wait for the rollout budget of a fleet. */
 export interface ClosedBudget extends Omit<ClosedWindow, 'reason'> {
   readonly reason: 'RolloutBudget';
   /** True if the wait is so short that the status does not report it. */
   readonly brief: boolean;
 }
 
-/** Maximum number of steps in the search for the time at which the next window opens. */
+/** The maximum number of steps in the search for the next opening of a window. */
 const MOST_STEPS = 1_000;
 
-/** Returns true if the time since the last start of the window is shorter than the duration of the window. */
 const isOpen = ({ schedule, durationMs }: Window, at: number): boolean => {
   const opened = schedule.nextRun(new Date(at - durationMs));
   return opened !== null && opened.getTime() <= at;
@@ -33,7 +31,6 @@ const freezeAt = ({ freezes }: WindowRules, at: number): Freeze | undefined =>
 
 const isOverridden = ({ openUntil }: WindowRules, at: number): boolean => openUntil !== undefined && at < openUntil;
 
-/** Returns the next time at which a window opens, or undefined if no window opens after `at`. */
 function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   if (windows.length === 0 || windows.some((window) => isOpen(window, at))) return at;
   const next = windows
@@ -62,8 +59,7 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 const printed = (time: number): string => formatTime(new Date(time));
 
 /**
- * Returns the reason why windows and freezes stop a rollout at `now`. The rollout may continue only if the rules of all
- * objects allow it.
+ * The rollout may continue only if the rules of all objects allow it.
  * @returns undefined if the rollout may continue
  */
 export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
@@ -92,8 +88,7 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
  * Returns the reason why windows and freezes stop the rollout of a deployment at `now`. Invalid annotations of the
  * class also stop the rollout, because a user wanted to limit rollouts. Invalid annotations of the deployment are
  * reported as errors of its spec.
- * @param ofClass Annotations of the class that the template of the deployment uses
- * @returns undefined if the rollout may continue
+ * @param ofClass the annotations of the template's class @returns undefined if the rollout may continue
  */
 export function closedFor(
   { metadata, spec }: MachineDeployment,
@@ -118,8 +113,7 @@ const invalidWindow = (owner: string, { field, message }: Violation): ClosedWind
 /**
  * Returns the reason why the windows and freezes of an object stop its rollout at `now`. Invalid annotations stop the
  * rollout, because a user wanted to limit the rollout.
- * @param owner Kind and name of the object
- * @returns undefined if the rollout may continue
+ * @param owner kind and name of the object @returns undefined if the rollout may continue
  */
 export function closedBy(
   annotations: Readonly<Record<string, string>> | undefined,
@@ -136,9 +130,9 @@ export function closedBy(
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/** The maximum duration of a timer. A timer cannot be longer, and a user can set the system clock during the wait. */
+/** A longer timer is not possible, and a user can set the system clock during the wait. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/** Returns the time of the next check. If the wait has no known end, `time` is undefined. */
+/** Returns the time of the next check. `time` is undefined if the wait has no known end. */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));

@@ -26,7 +26,7 @@ export const refusal = (code: number, reason: string): Response =>
 
 type Refuse = (method: string, path: string) => Response | undefined;
 
-/** A cache that contains only the objects that a test adds. */
+/** The cache contains only the objects that a test adds. */
 function memoryCache<T extends { readonly metadata: { readonly name: string } }>() {
   const recorded: T[] = [];
   const shown = new Map<string, T>();
@@ -43,7 +43,7 @@ interface Stage {
   readonly asked: string[];
 }
 
-/** @param refuse Returns a response to send instead of the response of the server */
+/** @param refuse returns a response instead of the response of the server */
 async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
@@ -73,7 +73,7 @@ export async function startNodeActions(refuse?: Refuse) {
 
 type Called = [name: string, ...args: unknown[]];
 
-/** Starts a stage in which all dependencies except the API server only record their calls. */
+/** All dependencies except the API server only record their calls. */
 export async function startPerformer(refuse?: Refuse) {
   const stage = await startNodeActions(refuse);
   const { recorded: writes, cache } = memoryCache<Machine>();

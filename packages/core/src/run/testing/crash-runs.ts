@@ -1,15 +1,15 @@
 import { type Transport, VirtualClock } from '@mcm/kube';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** Counts the points at which a process can stop: before and after each of its writes and driver calls. */
+/** A process can stop before and after each of its writes and driver calls. */
 class CrashPoint {
   passed = 0;
-  /** The number of the point at which the process stops, or undefined if the process never stops. */
+  /** The number of the point at which the process stops, or undefined if it never stops. */
   deadline: number | undefined;
   crashed = false;
   onCrash: () => void = () => undefined;
 
-  /** Throws an error at the point at which the process stops, and at all later points. */
+  /** From the stop point on, each point throws an error. */
   pass(): void {
     if (this.crashed) throw new Error('this process has crashed');
     if (this.passed++ !== this.deadline) return;
@@ -19,10 +19,7 @@ class CrashPoint {
   }
 }
 
-/**
- * Returns a transport that can stop the process at two points of each write: before the request is sent, and before its
- * response is read.
- */
+/** The process can stop before a write is sent, and before its response is read. */
 const crashing =
   (crash: () => CrashPoint) =>
   (transport: Transport): Transport => {
@@ -52,10 +49,7 @@ export interface CrashOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wrap
   readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
 }
 
-/**
- * Runs a test with several processes. The first process stops at the first point in `crashes`, the next process at the
- * second point, and so on.
- */
+/** The first process stops at the first point in `crashes`, the next process at the second point, and so on. */
 export async function runWithCrashes(
   crashes: readonly (number | undefined)[],
   options: CrashOptions,

@@ -1,13 +1,10 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/**
- * The API servers of a test. One server represents both clusters, and the path of a request shows which cluster is
- * meant.
- */
+/** One server represents both clusters, and the path of a request shows which cluster is meant. */
 export type Server = 'control' | 'target';
 
 /**
- * The ways in which an API server is unreachable:
+ * An API server can be unreachable in these ways:
  * - `refused`: connections are refused, and open connections are closed.
  * - `silent`: no data arrives in either direction.
  * - `hanging`: requests get no answer, and open watches continue.
@@ -28,7 +25,6 @@ const until = (gone: Promise<void>, signal: AbortSignal | undefined): Promise<vo
     void gone.then(resolve);
   });
 
-/** The connections to two API servers, which a test can interrupt. */
 export class Cuts {
   readonly #monotonic: () => number;
   #cut: { readonly how: Cut; readonly server: Server; readonly restored: PromiseWithResolvers<void> } | undefined;

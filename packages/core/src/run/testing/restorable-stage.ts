@@ -4,14 +4,13 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished } from 'vitest';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** A machine controller with an API server whose state can be restored. */
 export interface RestorableStage {
   readonly rig: Rig;
   readonly plane: RestorablePlane;
 }
 
 /**
- * Starts a machine controller whose API server can be restored. At the end, the test fails if a delete request had no
+ * The API server of the machine controller can be restored. At the end, the test fails if a delete request had no
  * precondition.
  */
 export async function staged(options: Partial<RigOptions> = {}): Promise<RestorableStage> {

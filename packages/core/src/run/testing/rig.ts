@@ -32,25 +32,24 @@ export interface RigOptions {
   readonly plane: { readonly transport: Transport };
   readonly seed?: number;
   readonly cloud?: Omit<FakeCloudOptions, 'onCreated' | 'onDeleted'>;
-  /** Milliseconds until the node of a VM joins. The default is 0. If the value is undefined, the node never joins. */
+  /** The milliseconds until the node of a VM joins (default: 0). With the value undefined, the node never joins. */
   readonly joinAfterMs?: number | undefined;
-  /** Wraps the transport of the controller, for example to cause faults. */
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
-  /** The fake cloud of another rig. The test then calls `join` for its VMs on one of the rigs. */
+  /** The test then calls `join` for the VMs of the shared cloud on one of the rigs. */
   readonly sharedCloud?: FakeCloud;
-  /** If `target` is false, there is no target cluster, as with `--target-kubeconfig=none`. */
+  /** With `target` false, there is no target cluster, as with `--target-kubeconfig=none`. */
   readonly target?: boolean;
-  /** The age of the last answer that the control API server gave to another cluster of a fleet. */
+  /** The age of the control API server's last answer to another cluster of a fleet. */
   readonly controlAnsweredMs?: () => number | undefined;
-  /** If `elects` is true, each controller acquires the Lease, as with `--leader-elect`. */
+  /** With `elects`, each controller acquires the Lease, as with `--leader-elect`. */
   readonly elects?: boolean;
 }
 
-/** Renews the Lease less often than in production. Each renewal is a request, and tests take hours of virtual time. */
+/** Each renewal of the Lease is a request, so the rig renews it less often than in production. */
 const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
-/** The user agent of the controller, with which tests count its requests. */
+/** Tests count the requests of the controller by its user agent. */
 export const USER_AGENT = 'machine-controller-test';
 
 const READY = [
@@ -62,10 +61,7 @@ export class Rig {
   readonly admin: KubeClient;
   readonly cloud: FakeCloud;
   readonly log: MemoryLogger = createMemoryLogger();
-  /**
-   * Verifies that each write of the controllers has the resource version of the object on which the decision was
-   * based.
-   */
+  /** Each write must have the resource version of the object on which the decision was based. */
   readonly writes = watchBoundWrites(['machines', 'machinesets']);
   readonly #options: RigOptions;
   #stop = new AbortController();
@@ -98,7 +94,7 @@ export class Rig {
     }, joinAfterMs);
   }
 
-  /** Simulates the kubelet of the VM: registers its Node and reports it as Ready. */
+  /** The kubelet of the VM registers its Node and reports it as Ready. */
   async join({ nodeName, providerId }: Pick<FakeVm, 'nodeName' | 'providerId'>): Promise<void> {
     const client = this.admin.resource(nodes);
     await client.create({ metadata: { name: nodeName }, spec: { providerID: controllerIdOf(providerId) } });
@@ -115,7 +111,7 @@ export class Rig {
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(withKnownProbes(plane.transport)));
     const client = this.#client(USER_AGENT, transport);
-    // Probes have the same user agent as in production, so tests that count requests can ignore them.
+    // Probes have the user agent of production, so tests that count requests can ignore them.
     const probe = this.#client('reachability', transport);
     const { clock, log } = this;
     const random = seededRandom(seed);
@@ -164,7 +160,7 @@ export class Rig {
     await this.admin.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** Creates a machine with a finalizer and a priority, as the MachineSet controller does. */
+  /** The machine has a finalizer and a priority, as from the MachineSet controller. */
   async createMachine(
     name: string,
     spec: Partial<Machine['spec']> = {},
@@ -227,7 +223,7 @@ export class Rig {
     return (await this.admin.resource(pods, NAMESPACE).list()).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Runs until `done` returns true, and fails after `maxMs` of virtual time. */
+  /** Fails after `maxMs` of virtual time. */
   until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     return this.clock.runUntil(done, { maxMs });
   }

@@ -6,16 +6,15 @@ import { Rig, type RigOptions } from './rig.ts';
 
 export interface StartOptions extends Partial<RigOptions> {
   readonly crds?: typeof crds;
-  /** Time for which the control plane keeps events, in milliseconds. The value 0 keeps events forever. */
+  /** The time for which the control plane keeps events, in milliseconds. The value 0 keeps events forever. */
   readonly eventTtlMs?: number;
-  /** Alpha APIs that the control plane serves. */
   readonly runtimeConfig?: readonly string[];
   readonly controllers?: readonly string[];
 }
 
 /**
- * Creates a rig with a separate control plane, without objects and without a running controller. The test ends both the
- * rig and the control plane.
+ * The rig has its own control plane, without objects and without a running controller. The test ends both the rig and
+ * the control plane.
  */
 export async function createRig({
   crds: served = crds,

@@ -5,7 +5,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
 export interface Listing {
-  /** The time at which the list request started. The list may lack VMs that were created after this time. */
+  /** The list may lack VMs that were created after this time. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }
@@ -24,16 +24,10 @@ interface State {
   error?: string;
 }
 
-/**
- * Maximum number of simultaneous listings. A listing that ignores its abort signal no longer counts toward the maximum,
- * and delays only its own class.
- */
+/** A listing that ignores its abort signal no longer counts toward the maximum, and delays only its own class. */
 const LIMIT = 20;
 
-/**
- * Lists the VMs of each class in the background. Each class has at most one listing at a time, even if a driver does
- * not end a listing.
- */
+/** Each class has at most one listing at a time, even if a driver does not end a listing. */
 export class Listings {
   readonly #options: ListingOptions;
   readonly #states = new Map<Key, State>();

@@ -19,7 +19,8 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
 }
 
 /**
- * Reads the machines from the API server. With outdated machines, the caller could delete a VM or Node that is in use.
+ * Machines are read from the API server, because outdated machines could cause the deletion of a VM or Node that is in
+ * use.
  */
 export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
   const found = new Map<string, Machine>();
@@ -33,8 +34,7 @@ export async function liveMachines(control: KubeClient, namespace: string): Prom
 }
 
 /**
- * Returns the VMs that have no machine. For the decision, the function reads a list of machines that is newer than the
- * list of VMs.
+ * Returns the VMs that have no machine. The decision uses a list of machines that is newer than the list of VMs.
  * @throws KubeError
  */
 export async function liveOrphans(

@@ -34,9 +34,9 @@ export class NodeCollector {
   readonly #o: OrphanReconcileOptions;
   readonly #listings: Listings;
   readonly #cap: HourlyCap;
-  /** The time at which mcm first found each Node without a machine, by UID of the Node. */
+  /** The time at which each Node without a machine was first found, by UID of the Node. */
   #firstSeen: ReadonlyMap<string, Date> = new Map();
-  /** The last reported reason for which mcm keeps each Node, by UID of the Node. */
+  /** The last reported reason to keep each Node, by UID of the Node. */
   #reported: ReadonlyMap<string, string> = new Map();
   /** The UIDs of Nodes for which an event has reported that the VM still exists. */
   readonly #reportedLiving = new Set<string>();
@@ -98,8 +98,7 @@ export class NodeCollector {
   }
 
   /**
-   * Returns true if the Node may be an orphan. The Node then belongs to this controller, its kubelet does not report,
-   * and the caches contain no machine for the Node.
+   * A suspect Node belongs to this controller, its kubelet does not report, and the caches contain no machine for it.
    */
   #isSuspect(node: Node): boolean {
     const { caches, namespace } = this.#o;
@@ -147,10 +146,7 @@ export class NodeCollector {
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
-  /**
-   * Deletes an orphaned Node after a last check. The check reads the machines and the Node from the API servers, and
-   * the VM from the cloud.
-   */
+  /** The last check reads the machines and the Node from the API servers, and the VM from the cloud. */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
     const fields = { node: seen.metadata.name, providerID: seen.spec.providerID };
@@ -172,8 +168,8 @@ export class NodeCollector {
         return;
       }
       if (node.metadata.finalizers?.includes(Finalizers.Node)) return;
-      // The UID and the resource version are preconditions of the deletion. If the kubelet reports again, the deletion
-      // fails with a conflict.
+      // The UID and the resource version are preconditions of the deletion, so it fails with a conflict if the kubelet
+      // reports again.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
@@ -184,10 +180,7 @@ export class NodeCollector {
     }
   }
 
-  /**
-   * Looks up the VM of a Node in the cloud. For a driver without the method `status`, the listings have already shown
-   * that the VM does not exist.
-   */
+  /** For a driver without the method `status`, the listings have already shown that the VM does not exist. */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

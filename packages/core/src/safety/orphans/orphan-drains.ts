@@ -26,28 +26,25 @@ export interface OrphanDrainsOptions {
   readonly journal?: Journal | undefined;
 }
 
-/**
- * The state of a drain between two searches. A new process starts without this state. The new process drains correctly,
- * but waits longer.
- */
+/** A new process starts without the state of a drain. The new process drains correctly, but waits longer. */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
   logged?: string;
 }
 
 /**
- * Maximum number of steps for one Node in one search. Steps are: cordon, evict, verify. A drain with more steps
+ * The maximum number of steps for one Node in one search. The steps are: cordon, evict, verify. A drain with more steps
  * continues in the next search.
  */
 const LOOKS = 4;
 
 /**
  * Drains the Nodes of VMs without a machine, with the same code as for a machine. The condition `Terminating` of the
- * Node contains the time of the cordon. A new process therefore continues the drain timeout.
+ * Node contains the time of the cordon, so a new process continues the drain timeout.
  */
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
   readonly #nodes: NodeActions;
-  /** The state of each drain, by class and provider ID. */
+  /** The key consists of class and provider ID. */
   readonly #memories = new Map<string, DrainState>();
 
   constructor(options: OrphanDrainsOptions) {
@@ -55,7 +52,7 @@ export class OrphanDrains {
     this.#nodes = new NodeActions(options);
   }
 
-  /** Removes the state of the drains of a class whose VMs are not in the set. */
+  /** VMs that are not in the set have no drain any more. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
       if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1))) {
@@ -65,7 +62,7 @@ export class OrphanDrains {
   }
 
   /**
-   * Executes the drain steps that are possible now. Returns true if the Node is drained.
+   * Returns true if the Node is drained.
    * @throws KubeError
    */
   async step(vm: ListedInstance, node: Node, machineClass: MachineClass, signal: AbortSignal): Promise<boolean> {
@@ -131,10 +128,7 @@ export class OrphanDrains {
     return waitsFor;
   }
 
-  /**
-   * Returns true if a Machine now has the VM. A user may have created the Machine after the search began. The
-   * controller then uncordons the Node.
-   */
+  /** A user may have created a Machine for the VM after the search began. The controller then uncordons the Node. */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));
     return recorders.some(({ spec }) => isInstance(spec.providerID, providerId));

@@ -13,9 +13,8 @@ export interface ForeignFilterOptions {
 }
 
 /**
- * Returns the VMs of a listing that no other control cluster created. One event reports each other control cluster.
- * @param reported The control clusters that an event has already reported. The function adds newly reported control
- * clusters to the set.
+ * One event reports each other control cluster.
+ * @param reported the control clusters that an event has already reported, to which the function adds new ones.
  */
 export function withoutForeign(
   { recorder, owner, options }: ForeignFilterOptions,
@@ -41,9 +40,8 @@ export interface Suspects {
 }
 
 /**
- * Returns the VMs without a machine, except the VMs that mcm keeps for an investigation. The record of a kept VM is
- * removed only after the VM is deleted. With the reverse order, a crash between the two deletions would leave the VM
- * without a record.
+ * The record of a kept VM is removed only after the VM is deleted. With the reverse order, a crash between the two
+ * deletions would leave the VM without a record.
  * @throws KubeError
  */
 export async function withoutKept(

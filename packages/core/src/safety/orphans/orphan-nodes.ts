@@ -6,9 +6,9 @@ import type { NodeChange } from '../../node/patch.ts';
 import type { Listing } from './listings.ts';
 
 /**
- * Returns the change of the mark of a Node. The mark is an annotation. If a Node has no machine for a long time, the
- * change adds the mark and removes the finalizer. When the Node has a machine again, the change removes the mark.
- * Source: machine_safety.go, AnnotateNodesUnmanagedByMCM.
+ * The mark of a Node is an annotation. If a Node has no machine for a long time, the change adds the mark and removes
+ * the finalizer. When the Node has a machine again, the change removes the mark. Source: machine_safety.go,
+ * AnnotateNodesUnmanagedByMCM.
  */
 export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
   const { annotations, finalizers = [] } = node.metadata;
@@ -29,18 +29,13 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
 const ageMs = ({ metadata }: Node, now: Date): number =>
   now.getTime() - (parseTime(metadata.creationTimestamp)?.getTime() ?? now.getTime());
 
-/**
- * Returns the class of the machine that the Node had. Returns undefined if the Node may belong to another namespace.
- */
+/** Returns undefined if the Node may belong to another namespace. */
 export function classOfNode({ metadata }: Node, namespace: string): string | undefined {
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
   return key?.startsWith(`${namespace}/`) ? key : undefined;
 }
 
-/**
- * Returns true if a machine and a Node belong together. The machine's label names the Node, the Node's label names the
- * machine, or both have the same VM.
- */
+/** The machine's label names the Node, the Node's label names the machine, or both have one VM. */
 export function claims(machine: Machine, node: Node): boolean {
   const { metadata, spec } = machine;
   if (metadata.labels?.[Labels.Node] === node.metadata.name) return true;
@@ -51,28 +46,25 @@ export function claims(machine: Machine, node: Node): boolean {
 export interface NodeEvidence {
   readonly namespace: string;
   readonly minAgeMs: number;
-  /** The time at which mcm first found this Node without a machine. */
+  /** The time at which this Node was first found without a machine. */
   readonly firstSeen?: Date | undefined;
-  /** Minimum time between the first search that found the Node without a machine and its deletion, in milliseconds. */
+  /** The minimum time between the first search that found no machine and the deletion. */
   readonly confirmAfterMs: number;
-  /**
-   * The last successful listing of every class, by the key of the class. A class without a successful listing has the
-   * value undefined.
-   */
+  /** The last successful listing of every class by key, or undefined if no listing of the class succeeded. */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
 export interface Kept {
   readonly because: string;
-  /** `passing` is true if the reason is temporary. A user then does not have to act. */
+  /** Whether the reason is temporary, so that a user does not have to act. */
   readonly passing?: true;
 }
 
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Returns the reason for which mcm keeps a Node without a machine. Returns undefined for an orphan. An orphan fulfills
- * all these conditions:
+ * Returns the reason to keep a Node without a machine, or undefined for an orphan. An orphan fulfills all these
+ * conditions:
  * - The Node joined as a node of this namespace.
  * - The kubelet of the Node does not report.
  * - The Node is old enough.
@@ -105,7 +97,7 @@ export interface OrphanNodeInput extends NodeEvidence {
   readonly node: Node;
 }
 
-/** The decision about a Node. Before the deletion of an orphan, the caller must check the API servers and the cloud. */
+/** Before the deletion of an orphan, the caller must check the API servers and the cloud. */
 export interface OrphanNodePlan {
   readonly orphan: boolean;
   readonly kept?: Kept | undefined;

@@ -12,19 +12,14 @@ const MINUTE = 60_000;
 export interface OrphanOptions {
   /** The time between two searches. Flag: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
-  /**
-   * The minimum age of an orphan. Two searches must find no machine, and the time between these searches must have at
-   * least this length.
-   */
+  /** The minimum time between two searches that find no machine for an orphan. */
   readonly confirmAfterMs: number;
-  /** Maximum number of VMs that mcm deletes in an hour. The number of Nodes has the same maximum. */
+  /** The maximum number of VMs, and of Nodes, that are deleted in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
-  /** If the value is above 0, mcm stops an orphaned VM and deletes the VM after this time. */
+  /** With a value above 0, an orphaned VM is stopped, and deleted after this time. */
   readonly stopMs?: number;
-  /**
-   * Former control clusters that this control cluster replaced. This control cluster manages the VMs with their tags.
-   */
+  /** Former control clusters that this control cluster replaced, and whose VMs it manages. */
   readonly formerOwners?: readonly string[];
 }
 
@@ -45,15 +40,15 @@ export interface OrphanReconcileOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
-  /** Records events of Nodes. Without this recorder, only the log reports orphaned Nodes. */
+  /** Without this recorder, only the log reports orphaned Nodes. */
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly defaults: MachineDefaults;
-  /** The records of VMs that mcm keeps for an investigation after the deletion of their machines. */
+  /** The records of VMs that are kept for an investigation. */
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
   readonly options: OrphanOptions;
-  /** Returns the control cluster of this process. Returns undefined if the control cluster is unknown. */
+  /** Returns the control cluster of this process, or undefined if it is unknown. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Returns true if API servers were unreachable for too long. In this state, mcm treats no VM as an orphan. */
+  /** Whether API servers were unreachable for too long, so that no VM counts as an orphan. */
   readonly frozen: () => boolean;
   readonly wake: (key: Key) => void;
   readonly journal?: Journal | undefined;

@@ -7,7 +7,7 @@ import { isInstance } from '../../node/instance.ts';
  * Returns true if a VM belongs to no machine. A machine that is being created or deleted manages its own VM. Source:
  * machine_safety.go, checkMachineClass.
  * @param machine The machine with the name of the VM.
- * @param recorders Machines with another name that may have recorded the VM, because a user may have renamed the VM
+ * @param recorders Machines with another name that may have recorded the VM, because a user may have renamed the VM.
  */
 export function isOrphan(
   vm: ListedInstance,
@@ -25,7 +25,6 @@ export function isOrphan(
 export interface Owners {
   /** The UID of this control cluster. If the UID is unknown, new VMs have no tag of the control cluster. */
   readonly own: string | undefined;
-  /** The former control clusters that this control cluster replaced. */
   readonly former: readonly string[];
 }
 
@@ -54,17 +53,13 @@ export function confirmOrphans(
   return { confirmed, nextAt };
 }
 
-/** A VM without a Machine, which the driver looks up or deletes. */
 export interface OrphanVm {
   readonly machineName: string;
   readonly providerId: string;
   readonly machineClass: MachineClass;
 }
 
-/**
- * Returns a machine for a driver request about a VM without a machine. The machine has a UID that no VM has, so the
- * driver finds the VM only by its provider ID.
- */
+/** This machine has a UID that no VM has, so a driver finds an orphaned VM only by its provider ID. */
 export const machineOfOrphanVm = ({ machineName, providerId, machineClass }: OrphanVm, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',

@@ -27,24 +27,18 @@ import { DELETED, isDrained, isQuarantined, isStopped, orphanVerdict, stopsAfter
 
 const MINUTE = 60_000;
 
-/** Minimum time between two searches of a class, in milliseconds. */
+/** The minimum time between two searches of a class. */
 const MIN_INTERVAL_MS = MINUTE;
 
-/**
- * Number of consecutive failures of a listing after which an event reports the failure. After a single failure, a user
- * does not have to act.
- */
+/** After this number of consecutive failures of a listing, an event reports the failure. */
 const REPORTED_AFTER_FAILURES = 3;
 
-/**
- * Maximum number of simultaneous deletions of VMs. A deletion that ignores its abort signal no longer counts toward the
- * maximum.
- */
+/** A deletion that ignores its abort signal no longer counts toward this maximum. */
 const DELETIONS_AT_ONCE = 10;
 
 /**
- * Time for which mcm keeps a VM without a Node object, in milliseconds. After a restore of the API server, an operator
- * can restart the kubelet of the VM within this time.
+ * A VM without a Node object is kept for this time. After a restore of the API server, an operator can restart the
+ * kubelet of the VM within this time.
  */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
@@ -54,8 +48,8 @@ const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
 
 /**
- * Returns the keys of the searches that a change of a machine starts. The deletion of a machine starts a search of its
- * class and of the Nodes. If a machine has several VMs, a search of its class starts.
+ * The deletion of a machine starts a search of its class and of the Nodes. If a machine has several VMs, its change
+ * starts a search of its class.
  */
 export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const { metadata, spec } = change.object;
@@ -64,32 +58,31 @@ export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
 }
 
-/** Numbers of VMs and Nodes without a machine that the last searches found. */
 export interface SuspectCounts {
   readonly vms: number;
   readonly nodes: number;
   readonly quarantined: number;
-  /** Number of stopped VMs that mcm will delete later. */
+  /** The number of stopped VMs that will be deleted later. */
   readonly stopped: number;
 }
 
-/** The state of a class between two searches. A new process loses this state and needs one more search. */
+/** A new process loses the state of a class and needs one more search. */
 interface ClassState {
   notBefore: Date;
   decided?: Listing;
-  /** The time at which mcm first found each VM without a machine, by provider ID. */
+  /** The time at which each VM without a machine was first found, by provider ID. */
   firstSeen: ReadonlyMap<string, Date>;
   /** The last reported decision about each VM, by provider ID. */
   reported: ReadonlyMap<string, string>;
-  /** Number of consecutive failures of the listing for which the delay is already set. */
+  /** The number of consecutive failures of the listing for which the delay is already set. */
   failures: number;
   /** The provider IDs that operators had released on any class at the time of the last reconcile. */
   seenReleases?: ReadonlySet<string>;
-  /** `unlisted` is true if an event has reported that mcm cannot list the VMs of the class. */
+  /** Whether an event has reported that the VMs of the class cannot be listed. */
   unlisted?: true;
-  /** The provider IDs of the VMs that mcm keeps until an operator decides. */
+  /** The provider IDs of the VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
-  /** VMs that mcm no longer keeps for an investigation. */
+  /** VMs that are no longer kept for an investigation. */
   released: InstanceSet;
   /** The other control clusters that an event has already reported. */
   readonly foreign: Set<string>;
@@ -97,8 +90,7 @@ interface ClassState {
 
 /**
  * Finds VMs and Nodes without a Machine. Each class has a queue key, and all Nodes together have one key. A class with
- * a slow cloud delays only its own VMs, and the deletion of Nodes. The deletion of Nodes needs the listings of all
- * classes.
+ * a slow cloud delays only its own VMs, and the deletion of Nodes, which needs the listings of all classes.
  */
 export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;
@@ -132,16 +124,16 @@ export class OrphanCollector {
     });
   }
 
-  /** Returns the numbers of VMs and Nodes that the last searches found, including unconfirmed orphans. */
+  /** The numbers include unconfirmed orphans. */
   suspects(): SuspectCounts {
-    // Several classes of one cluster list the same VMs. The set counts each VM once.
+    // Several classes of one cluster list the same VMs, so the set counts each VM once.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
     const quarantined = new Set([...this.#classes.values()].flatMap((state) => [...state.quarantined]));
     const stopped = this.#stopped.count();
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size, stopped };
   }
 
-  /** The keys of the first reconciles of the process. No change of an object starts these reconciles. */
+  /** No change of an object starts the reconciles of these keys. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -201,9 +193,7 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /**
-   * Returns true if an operator has released a VM since the last reconcile. The next search then starts immediately.
-   */
+  /** If an operator has released a VM, the next search starts immediately. */
   #releases(machineClass: MachineClass, state: ClassState): boolean {
     const released = new Set([machineClass, ...this.#others(machineClass)].flatMap(releasedVms));
     const isMore = state.seenReleases !== undefined && [...released].some((id) => !state.seenReleases?.has(id));
@@ -215,10 +205,7 @@ export class OrphanCollector {
     return this.#o.caches.classes.store.list().filter((other) => keyOf(other) !== keyOf(machineClass));
   }
 
-  /**
-   * Sends an event if mcm cannot list the VMs of a class. Without the event, operators would notice orphans only on the
-   * bill of the cloud.
-   */
+  /** Without an event about VMs that cannot be listed, operators would notice orphans only on the bill of the cloud. */
   #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -234,7 +221,7 @@ export class OrphanCollector {
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
-  /** Delays the retry of a failed listing by 1, 2, 4 … minutes, up to the period of the search. */
+  /** The delays of a failed listing are 1, 2, 4 … minutes, up to the period of the search. */
   #backOff(key: Key, state: ClassState, now: Date): void {
     const failures = this.#listings.failures(key);
     if (failures > state.failures) {
@@ -274,8 +261,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Detects a restore of the API server from the creation times of VMs. A new process cannot detect the restore from
-   * its caches, because its caches are new.
+   * The creation times of VMs prove a restore of the API server. A new process cannot detect the restore from its
+   * caches, because its caches are new.
    */
   #findRestore(
     vms: readonly ListedInstance[],
@@ -293,9 +280,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Deletes the VMs that are confirmed as orphans. Before the deletion, the method reads the machines from the API
-   * server. This list must be newer than the list of VMs, because a deleted VM cannot be restored. Returns true if
-   * Nodes of VMs are being drained.
+   * Before the deletion of an orphan, the machines are read from the API server. The list of machines must be newer
+   * than the list of VMs, because a deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -375,8 +361,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns the time until which mcm keeps a VM without a Node. A VM from a failed creation is found within the
-   * creation timeout. A VM that is found later had a machine and a Node, so its pods may still run.
+   * A VM from a failed creation is found within the creation timeout. A VM that is found later had a machine and a
+   * Node, so its pods may still run.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -386,7 +372,7 @@ export class OrphanCollector {
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
-  /** Drains the Node of a VM without a machine. Returns true if mcm may delete the VM. */
+  /** Returns true if the VM may be deleted. */
   async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
     if (use.use !== 'unclaimed') return false;
     const { log, stop } = this.#o;
@@ -399,10 +385,7 @@ export class OrphanCollector {
     }
   }
 
-  /**
-   * Returns true if an event on any class has reported the decision. All classes of a cluster list the same VMs, so the
-   * event may be on another class.
-   */
+  /** All classes of a cluster list the same VMs, so the event about the decision may be on another class. */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);
   }

@@ -4,26 +4,26 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { InstanceSet } from '../../node/instance.ts';
 import { compareText } from '../../values/integers.ts';
 
-/**
- * A mass deletion of machines affects more than this percentage of the VMs, and at least `LEAST_MASS` VMs. For example,
- * the replacement of the CRDs causes a mass deletion.
- */
+/** A mass deletion of machines affects more than this percentage of the VMs, and at least `LEAST_MASS` VMs. */
 const MASS_PERCENT = 10;
 const LEAST_MASS = 2;
 
 export interface QuarantineView {
   readonly machineClass: MachineClass;
-  /** The provider IDs that operators have released on other classes. The classes of one cluster list the same VMs. */
+  /**
+   * The provider IDs that operators have released on other classes, because the classes of one cluster list the same
+   * VMs.
+   */
   readonly releasedElsewhere?: readonly string[] | undefined;
   /** The provider IDs of VMs in quarantine on other classes. */
   readonly quarantinedElsewhere?: readonly string[] | undefined;
   readonly listed: number;
   /**
-   * Number of VMs that had a machine, including unconfirmed orphans. A VM counts if its Node is Ready, or if the VM is
-   * too old for a failed creation.
+   * The number of VMs that had a machine, including unconfirmed orphans. A VM counts if its Node is Ready, or if the VM
+   * is too old for a failed creation.
    */
   readonly lost: number;
-  /** The time of the restore of the API server to an older state. `wentBackAt` is undefined without a restore. */
+  /** The time of the restore of the API server to an older state, or undefined without a restore. */
   readonly wentBackAt: Date | undefined;
 }
 
@@ -34,9 +34,9 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
     .filter((id) => id !== '');
 
 /**
- * Returns the reason for which mcm keeps a VM until an operator decides. Returns undefined if mcm may drain and delete
- * the VM. If a single machine was removed, mcm deletes its VM. If many machines were removed, or a restored API server
- * has lost machines, operators may still need the VMs.
+ * Returns the reason to keep a VM until an operator decides, or undefined if the VM may be drained and deleted. If a
+ * single machine was removed, mcm deletes its VM. If many machines were removed, or a restored API server has lost
+ * machines, operators may still need the VMs.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   const { machineClass, quarantinedElsewhere = [], listed, lost, wentBackAt } = view;
@@ -52,7 +52,7 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   return undefined;
 }
 
-/** Returns true if an operator has released the VM on any class. mcm then deletes the VM immediately. */
+/** A released VM is deleted immediately. */
 export const isReleased = (
   { providerId }: ListedInstance,
   { machineClass, releasedElsewhere = [] }: Pick<QuarantineView, 'machineClass' | 'releasedElsewhere'>,
@@ -66,9 +66,8 @@ export const releasedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.ReleaseVMs);
 
 /**
- * Returns the class on which an event reports the VM. The annotation of the VM's Node names the class of the former
- * machine. Without a Node, the first class by name reports the VM. The result therefore does not depend on the order of
- * the searches.
+ * The annotation of the VM's Node names the class of the former machine. Without a Node, the first class by name
+ * reports the VM, so the result does not depend on the order of the searches.
  */
 export function reportingClass(classes: readonly MachineClass[], node: Node | undefined): MachineClass | undefined {
   const key = node?.metadata.annotations?.[Annotations.MachineClassOfNode];
@@ -81,15 +80,14 @@ export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
 }
 
-/** Returns the event text for a VM in quarantine. The text contains the actions that an operator can take. */
+/** The event text contains the actions that an operator can take. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
   `the VM is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with this spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
- * Records on the class which of its VMs are in quarantine, because a later process needs this list. Deleted VMs are
- * also removed from the annotation with the released VMs.
- * @param elsewhere VMs that are in quarantine on other classes. An operator may release these VMs on any class of the
- * cluster.
+ * A later process needs the list of VMs in quarantine, so the class records this list. Deleted VMs are removed from the
+ * annotation with the released VMs too.
+ * @param elsewhere VMs in quarantine on other classes, which an operator may release on any class of the cluster.
  * @throws KubeError
  */
 export async function noteQuarantine(

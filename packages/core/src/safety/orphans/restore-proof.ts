@@ -4,30 +4,33 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
 /**
- * Margin after the last renewal of the Lease, in milliseconds. The margin covers the maximum duration of a `create`
- * call, and the maximum difference between the clocks of the cloud and the controller.
+ * The margin after the last renewal of the Lease. The margin covers the maximum duration of a `create` call, and the
+ * maximum difference between the clocks of the cloud and the controller.
  */
 const MARGIN_MS = 120_000;
 
 export interface RestoreView {
-  /** The periods in which no process held the Lease of the machine controller, according to the API server. */
+  /** The periods in which, according to the API server, no process held the Lease of the machine controller. */
   readonly times: readonly LeaseVacancy[];
   /** The VMs of a class that this control cluster may have created. */
   readonly vms: readonly ListedInstance[];
   readonly withoutMachine: readonly ListedInstance[];
   /** Returns the machines whose spec may contain the provider ID of a VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
-  /** The UID of this control cluster. If the UID is unknown, new VMs have no tag of the control cluster. */
+  /**
+   * The UID of this control cluster, or undefined if it is unknown. With an unknown UID, new VMs have no tag of the
+   * control cluster.
+   */
   readonly owner: string | undefined;
 }
 
 /**
- * Finds a VM that proves a restore of the API server. The VM has no machine, and was created while no process held the
- * Lease, according to the API server. Only the holder of the Lease creates VMs. The API server must therefore have lost
- * the machine of the VM and the renewals of the Lease.
+ * A VM without a machine that was created while no process held the Lease proves a restore of the API server. Only the
+ * holder of the Lease creates VMs. The API server must therefore have lost the machine of the VM and the renewals of
+ * the Lease.
  *
- * If another VM of this period is newer than its machine, a controller ran without leader election. In this case, no VM
- * proves a restore.
+ * If another VM of this period is newer than its machine, a controller ran without leader election. No VM proves a
+ * restore in this case.
  */
 export function findRestore({
   times,

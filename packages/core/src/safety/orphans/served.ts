@@ -8,28 +8,27 @@ export interface ListedVm {
   readonly vm: ListedInstance;
   readonly machine: Machine | undefined;
   readonly listed: readonly ListedInstance[];
-  /** The Nodes that may belong to the VM. The list may also contain Nodes of other VMs. */
+  /** The Nodes that may belong to the VM, which may include Nodes of other VMs. */
   readonly nodes: readonly Node[];
 }
 
-/** States whether a Node runs on a VM without a machine. */
 export type Use =
   /** The Node of the VM is not Ready, or mcm has no target cluster. */
   | { readonly use: 'none' }
   /**
-   * The VM has no Node object. Either the VM never joined, or its Node object is lost. If the Node object is lost, the
-   * kubelet of the VM may still run pods.
+   * The VM has no Node object. The VM never joined, or its Node object is lost. A VM with a lost Node object may still
+   * run pods.
    */
   | { readonly use: 'unseen' }
-  /** The Node belongs to a machine. The provider ID of this machine is then wrong. */
+  /** The Node belongs to a machine, whose provider ID is then wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
   /** The Node belongs to no machine, so no machine controller drains the Node. */
   | { readonly use: 'unclaimed'; readonly node: Node };
 
 /**
- * Returns whether a Ready Node runs on the VM. A Node with the provider ID of the VM runs on the VM. If the two IDs
- * cannot be compared, a Node counts if it belongs to the machine with the name of the VM. The name does not count if
- * the listing contains the recorded VM of this machine.
+ * A Node with the provider ID of the VM runs on the VM. If the two IDs cannot be compared, a Node counts if it belongs
+ * to the machine with the name of the VM. The name does not count if the listing contains the recorded VM of this
+ * machine.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

@@ -5,10 +5,7 @@ import type { Lane } from '../../flow/lane.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { machineOfOrphanVm } from './orphan-vms.ts';
 
-/**
- * Returns the stopped VMs in the annotation of a MachineClass, and their deletion times. The function ignores invalid
- * entries.
- */
+/** Invalid entries of the annotation are ignored. */
 export function stoppedVms({ metadata }: MachineClass): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.StoppedVMs] ?? '').split(',').flatMap((entry) => {
     const at = entry.lastIndexOf('=');
@@ -25,14 +22,14 @@ const annotationOf = (vms: ReadonlyMap<string, Date>): string =>
     .join(',');
 
 /**
- * Stops orphaned VMs and records their deletion times on their classes. The record is written after the stop. If the
- * process ends between the two steps, the next process stops the VM again and deletes the VM later.
+ * The deletion time is recorded on the class after the stop of the VM. If the process ends between the two steps, the
+ * next process stops the VM again and deletes the VM later.
  */
 export class StoppedVms {
   readonly #o: OrphanReconcileOptions;
   readonly #lane: Lane;
   readonly #stopping = new Set<string>();
-  /** The deletion times of VMs that this process has stopped, until the class of the VM contains the time. */
+  /** The deletion times of stopped VMs that their classes do not contain yet. */
   readonly #unrecorded = new Map<string, Date>();
 
   constructor(options: OrphanReconcileOptions, lane: Lane) {
@@ -44,15 +41,12 @@ export class StoppedVms {
     return this.#o.options.stopMs ?? 0;
   }
 
-  /**
-   * Returns the duration of the stop and the deletion time of a VM. Returns undefined if mcm deletes VMs without a
-   * stop.
-   */
+  /** Returns the duration of the stop and the deletion time of a VM, or undefined if VMs are deleted without a stop. */
   planFor({ providerId }: ListedInstance): { readonly forMs: number; readonly until: Date | undefined } | undefined {
     return this.#stopMs > 0 ? { forMs: this.#stopMs, until: this.#untilOf(providerId) } : undefined;
   }
 
-  /** Returns the number of stopped VMs that wait for their deletion. Classes of one cluster record the same VMs. */
+  /** Classes of one cluster record the same VMs, so each stopped VM counts once. */
   count(): number {
     const classes = this.#o.caches.classes.store.list();
     return new Set(classes.flatMap((one) => [...stoppedVms(one).keys()])).size;
@@ -63,14 +57,14 @@ export class StoppedVms {
     return known[0] ?? this.#unrecorded.get(id);
   }
 
-  /** Returns the earliest deletion time of the VMs. Returns undefined if no VM has a deletion time. */
+  /** Returns undefined if no VM has a deletion time. */
   nextAt(vms: readonly ListedInstance[]): Date | undefined {
     if (this.#stopMs === 0) return undefined;
     const times = vms.flatMap(({ providerId }) => this.#untilOf(providerId)?.getTime() ?? []);
     return times.length > 0 ? new Date(Math.min(...times)) : undefined;
   }
 
-  /** Stops a VM and records its deletion time. If the driver cannot stop VMs, the VM runs until its deletion time. */
+  /** If the driver cannot stop VMs, the VM runs until its deletion time. */
   begin(machineClass: MachineClass, vm: ListedInstance, suspects: readonly ListedInstance[]): void {
     const { invoker, clock, log } = this.#o;
     const { providerId, machineName } = vm;
@@ -93,7 +87,7 @@ export class StoppedVms {
       .finally(() => this.#stopping.delete(providerId));
   }
 
-  /** Records the stopped VMs of a class. The method removes entries of VMs that are no longer orphans. */
+  /** Entries of VMs that are no longer orphans are removed. */
   async record(machineClass: MachineClass, suspects: readonly ListedInstance[]): Promise<void> {
     const { caches, control, log, options } = this.#o;
     const newest = caches.classes.store.get(keyOf(machineClass));

@@ -14,18 +14,18 @@ export interface OrphanVmInput {
   readonly use: Use;
   readonly view: QuarantineView;
   readonly policy: OrphanOptions['policy'];
-  /** The time until which mcm keeps a VM without a Node. */
+  /** A VM without a Node is kept until this time. */
   readonly heldUntil?: Date | undefined;
   /**
-   * The duration of the stop before the deletion. `stop` is undefined if mcm does not stop VMs. `until` is the deletion
-   * time of a stopped VM.
+   * The duration of the stop before the deletion, or undefined if VMs are not stopped. `until` is the deletion time of
+   * a stopped VM.
    */
   readonly stop?: { readonly forMs: number; readonly until?: Date | undefined } | undefined;
-  /** `admitted` is true if the limit of deletions per hour allows the deletion. */
+  /** Whether the limit of deletions per hour allows the deletion. */
   readonly admitted: boolean;
 }
 
-/** Returns the decision about a VM without a machine, as the text of an event. The function is pure. */
+/** Returns the decision as the text of an event. The function is pure. */
 export function orphanVerdict(input: OrphanVmInput, now: Date): string {
   const { vm, use, view, policy, heldUntil, admitted } = input;
   const stop = isReleased(vm, view) ? undefined : input.stop;
@@ -47,10 +47,9 @@ export function orphanVerdict(input: OrphanVmInput, now: Date): string {
 const stoppedText = ({ providerId, machineName }: ListedInstance, until: Date): string =>
   `mcm has stopped the VM, and deletes the VM at ${until.toISOString()}. To keep the VM, start the VM in the cloud and create Machine ${machineName} again with this spec.providerID. To delete the VM now, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
-/** Returns true if mcm must stop the VM now. If the VM must be drained first, the result is false. */
+/** The VM must be stopped now. A VM that must be drained first is not stopped yet. */
 export const isStopped = (verdict: string): boolean => verdict.startsWith(STOPPED);
 
-/** Returns true if mcm must drain the VM and then stop the VM. */
 export const stopsAfterDrain = (verdict: string): boolean => verdict.startsWith(`${DRAINED} stops`);
 
 export const isDrained = (verdict: string): boolean => verdict.startsWith(DRAINED);

@@ -16,10 +16,7 @@ export interface OvershootOptions {
   readonly periodMs: number;
 }
 
-/**
- * The limits of a freeze. A set with `upper` or more machines freezes. The freeze ends when the set has `lower` or
- * fewer machines.
- */
+/** A set with `upper` or more machines freezes. The freeze ends when the set has `lower` or fewer machines. */
 export interface Thresholds {
   readonly upper: number;
   readonly lower: number;
@@ -47,10 +44,7 @@ export function thresholds(
 /** The decision about the freeze of a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
-/**
- * Returns true if the object has a mark of a freeze. The marks are a label and a condition. An incomplete freeze has
- * only one of the two marks.
- */
+/** The marks of a freeze are a label and a condition, and an incomplete freeze has only one of them. */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,
@@ -60,8 +54,8 @@ export const asksForThaw = (object: MachineSet | MachineDeployment | undefined):
   object?.metadata.annotations?.[Annotations.Unfreeze] !== undefined;
 
 /**
- * Decides about the freeze of a set. An annotation on the set or its deployment ends the freeze once. If the set still
- * has too many machines, the next reconcile starts the freeze again.
+ * An annotation on the set or its deployment ends the freeze once. If the set still has too many machines, the next
+ * reconcile starts the freeze again.
  */
 export function decideSet(
   set: MachineSet,

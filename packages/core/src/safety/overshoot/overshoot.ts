@@ -45,7 +45,7 @@ import {
   type Thresholds,
 } from './overshoot-rules.ts';
 
-/** Maximum number of immediate attempts to write a set that other clients write at the same time. */
+/** The maximum number of immediate attempts to write a set that other clients write at the same time. */
 const ATTEMPTS = 5;
 
 /**
@@ -65,7 +65,7 @@ export class OvershootReconciler {
     this.#deployments = context.client.resource(machineDeployments, context.namespace);
   }
 
-  /** Reconciles the keys `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
+  /** The keys are `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
   readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
     const slash = key.indexOf('/');
     const object = key.slice(slash + 1);
@@ -102,9 +102,8 @@ export class OvershootReconciler {
   }
 
   /**
-   * Freezes a set because of the observed number of machines. If another client writes the set at the same time, the
-   * method reads the set from the API server and tries again. A later reconcile could find that the machines are
-   * already deleted. The overshoot would then not be reported.
+   * If another client writes the set at the same time, the method reads the set from the API server and tries again. A
+   * later reconcile could find that the machines are already deleted, and would not report the overshoot.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -155,14 +154,14 @@ export class OvershootReconciler {
     );
   }
 
-  /** Reports a misleading value of the annotation. Any value of the annotation ends the freeze. */
+  /** Any value of the annotation ends the freeze, so a misleading value is reported. */
   #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
   /**
-   * Writes the status of a set, and then its labels and annotations, as the original does. The label stops the set, and
+   * As in the original, the status of a set is written before its labels and annotations. The label stops the set, and
    * the condition in the status explains the freeze.
    */
   async #writeSet(
@@ -185,7 +184,7 @@ export class OvershootReconciler {
     );
   }
 
-  /** Freezes a deployment while one of its sets is frozen (docs/compatibility/rules-deployments.md §8.1, B and C). */
+  /** A deployment is frozen while one of its sets is frozen (docs/compatibility/rules-deployments.md §8.1, B and C). */
   async #lookAtDeployment(key: string, signal: AbortSignal): Promise<Outcome> {
     const deployment = this.#context.deployments.store.get(key);
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return done;
@@ -206,7 +205,7 @@ export class OvershootReconciler {
       );
       await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
-      // The annotation of a deployment ends the freeze of all its sets. Afterwards, mcm removes the annotation.
+      // The annotation of a deployment ends the freeze of all its sets, and is then removed.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
       this.#reportValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };

@@ -16,7 +16,7 @@ export const DeletionCauses = {
 /** One of {@link DeletionCauses}. */
 export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses];
 
-/** Returns the cause for the drain timeout, or undefined if the manager records no cause for this deletion. */
+/** The result is undefined if the manager records no cause for this deletion. */
 export function timedCauseOf(cause: DeletionCause | undefined): RecordedCause | undefined {
   if (cause === DeletionCauses.Rollout) return 'Rollout';
   return cause === DeletionCauses.ScaleDown || cause === DeletionCauses.Autoscaler ? 'ScaleIn' : undefined;
@@ -31,7 +31,6 @@ export interface DeletionDecision {
 }
 
 /**
- * Returns the cause of each deletion, by the name of the machine.
  * @param toDelete the machines in the order of `planReplicas`: first named machines, then surplus machines, then failed
  *   machines
  */

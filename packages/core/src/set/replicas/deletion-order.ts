@@ -11,9 +11,9 @@ import { compareText } from '../../values/integers.ts';
 import type { ZoneRank } from '../../zones/ranks.ts';
 
 /**
- * The phases in the order of deletion, the least useful phase first. In the original, machines without a phase and
- * machines in an in-place update are deleted as early as Terminating machines. The original deletes a machine in
- * creation before a Failed machine (ODD-3).
+ * The order starts with the least useful phase. In the original, machines without a phase and machines in an in-place
+ * update are deleted as early as Terminating machines. The original deletes a machine in creation before a Failed
+ * machine (ODD-3).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',
@@ -87,7 +87,7 @@ export function deletionOrder(
   };
 }
 
-/** Returns the `count` machines to delete, in order. If all machines are deleted, the result is not sorted. */
+/** If all machines are deleted, the result is not sorted. */
 export function chooseForDeletion(
   machines: readonly Machine[],
   count: number,

@@ -12,7 +12,7 @@ interface Adopted {
 const zoneOf = ({ metadata }: Machine): string | undefined =>
   zoneNameIn(metadata.annotations?.[Annotations.ZoneOffering] ?? '');
 
-/** Returns the zones that the set has recorded, one entry for each replica. Invalid entries are ignored. */
+/** Returns one entry for each replica, without invalid entries. */
 function recordedZones({ metadata }: MachineSet): readonly string[] {
   return (metadata.annotations?.[Annotations.ZonesOfReplicas] ?? '').split(',').flatMap((entry) => {
     const [, zone = '', count = ''] = /^(.+)=(\d{1,5})$/.exec(entry) ?? [];
@@ -20,14 +20,12 @@ function recordedZones({ metadata }: MachineSet): readonly string[] {
   });
 }
 
-/** Prints the number of replicas of each zone. */
 const printZones = (zones: readonly string[]): string =>
   [...Map.groupBy(zones, (zone) => zone)]
     .map(([zone, all]) => `${zone}=${all.length}`)
     .sort()
     .join(',');
 
-/** Returns the recorded zones for which no machine exists. */
 function missingFrom(recorded: readonly string[], there: readonly string[]): readonly string[] {
   const left = [...recorded];
   for (const zone of there) {
@@ -37,23 +35,20 @@ function missingFrom(recorded: readonly string[], there: readonly string[]): rea
   return left;
 }
 
-/** Number of lost replicas, by the state that their former machines had reached. */
+/** The number of lost replicas, by the state that their former machines had reached. */
 type LostStateCounts = Readonly<Record<LostState, number>>;
 
 const NONE: LostStateCounts = { served: 0, unjoined: 0 };
 
-/**
- * Limits the number of lost replicas to the number of missing machines. Replicas whose machines have run pods come
- * first, because the replacement of these machines delays other replacements for longer.
- */
+/** Replicas whose machines have run pods come first, because their replacement delays other replacements for longer. */
 function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateCounts {
   const first = Math.min(served, open);
   return { served: first, unjoined: Math.min(unjoined, open - first) };
 }
 
 /**
- * Returns true if the set has had machines. A set with a status has had machines, unless a label or a condition
- * prevented their creation. The count in the status is not enough, because it returns to 0 with the last deletion.
+ * A set with a status has had machines, unless a label or a condition prevented their creation. The count in the status
+ * returns to 0 with the last deletion, so it is not enough.
  */
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
@@ -71,10 +66,7 @@ const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditi
  * distinguish replacements from additional machines.
  */
 export class LostReplicas {
-  /**
-   * The state that each existing machine has reached, by UID. The entry stays after the deletion of the machine, until
-   * the next call of `look`.
-   */
+  /** The state that each existing machine has reached, by UID, until the next call of `look` after its deletion. */
   #adoption: Map<string, Adopted> | undefined;
   #lost: LostStateCounts = NONE;
   /** The zones of lost machines that have no replacement yet. */
@@ -104,8 +96,7 @@ export class LostReplicas {
   }
 
   /**
-   * Returns the number of lost replicas.
-   * @param alive Machines of the set that are not being deleted.
+   * @param alive machines of the set that are not being deleted.
    */
   count(set: MachineSet, alive: readonly Machine[]): number {
     const { served, unjoined } = this.#places(set, alive);
@@ -131,9 +122,8 @@ export class LostReplicas {
   }
 
   /**
-   * Records a new machine. If the recorded machine does not exist at a later call of `look` or `count`, its replica
-   * counts as lost.
-   * @param lostState The state of the former machine, if the new machine is a replacement.
+   * If the machine does not exist at a later call of `look` or `count`, its replica counts as lost.
+   * @param lostState the state of the former machine, if the new machine is a replacement.
    */
   made(machine: Machine, lostState: LostState | undefined): void {
     const zone = zoneOf(machine);

@@ -23,7 +23,6 @@ export class MachineAdoption {
     return this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
   }
 
-  /** Returns the machines that the set controls after adoptions and releases. */
   async claim(set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
     const { store } = this.#context.machines;
     const owner = { uid: set.metadata.uid, deleting: false };
@@ -44,7 +43,7 @@ export class MachineAdoption {
   }
 
   /**
-   * Reads the set from the server before an adoption. If the set is being deleted or was replaced, it must not adopt
+   * The set is read from the server before an adoption. If the set is being deleted or was replaced, it must not adopt
    * machines, because the garbage collector would delete them.
    */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {

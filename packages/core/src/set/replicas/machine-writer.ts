@@ -30,12 +30,11 @@ const NAMES_IN_EVENT = 10;
 
 export interface WriteResult {
   readonly succeeded: number;
-  /** Number of machines that were not deleted because they changed after the decision. */
+  /** The number of machines that changed after the decision, so that they were not deleted. */
   readonly changed?: number;
   readonly error: unknown;
 }
 
-/** The fields of a machine that a merge patch changes. */
 export interface MachineChange {
   readonly metadata?: object;
   readonly spec?: object;
@@ -48,7 +47,7 @@ export interface Vacancies {
   readonly lost: LostReplicas;
   /** The states of the lost machines. The first new machines replace the lost machines. */
   readonly replace: readonly LostState[];
-  /** The zones of the new machines. `places` is absent if the deployment has no zones. */
+  /** The zones of the new machines, or undefined if the deployment has no zones. */
   readonly places?: readonly Place[] | undefined;
 }
 
@@ -76,9 +75,9 @@ export class MachineWriter {
   }
 
   /**
-   * Creates the machines with a slow start. If the set already has a machine with the name, the creation counts as a
-   * success. The machine exists because the response to an earlier request was lost, or because the cache is outdated.
-   * @param vacancies The lost machines, which the first new machines replace.
+   * If the set already has a machine with the name, the creation counts as a success. An existing machine with the name
+   * means that a response was lost, or that the cache is outdated.
+   * @param vacancies the lost machines, which the first new machines replace.
    */
   async create(
     set: MachineSet,
@@ -120,7 +119,7 @@ export class MachineWriter {
     return { succeeded, error };
   }
 
-  /** Sends one create request. The name of the machine is in `numbers.unanswered` until the result is known. */
+  /** The name of the machine is in `numbers.unanswered` until the result of the create request is known. */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },
@@ -135,7 +134,7 @@ export class MachineWriter {
       numbers.exists(draft.name);
       return made;
     } catch (error) {
-      // True if the server refused this request. An earlier request for the machine may still arrive at the server.
+      // The server refused this request, but an earlier request for the machine may still arrive.
       const isRefused = error instanceof KubeError && !mayHaveHappened(error);
       if ((isRefused && !wasOpen) || taken.has(draft.name)) unanswered.delete(draft.name);
       throw error;
@@ -155,8 +154,7 @@ export class MachineWriter {
       if (mayHaveHappened(error)) return { machine: await this.#lookFor(set, name, error, signal), isNew: true };
       if (!isAlreadyExists(error)) throw error;
       numbers.exists(name);
-      // The machine is read from the server, because the owner of the existing machine decides whether the set needs
-      // another machine.
+      // The owner of the existing machine decides whether the set needs another machine.
       const existing = await this.#client.get(name, { signal });
       if (controllerOf(existing)?.uid === set.metadata.uid) {
         log.info('Machine already exists', { set: set.metadata.name, machine: name });
@@ -168,8 +166,8 @@ export class MachineWriter {
   }
 
   /**
-   * Reads the machine from the server after a create request without a response. If the cache did not contain the
-   * machine, another set could create a surplus machine.
+   * The machine is read from the server after a create request without a response. If the cache lacked the machine,
+   * another set could create a surplus machine.
    */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
@@ -178,8 +176,8 @@ export class MachineWriter {
   }
 
   /**
-   * Deletes the machines in parallel. The observed version is a precondition of each delete request, so a machine that
-   * has recovered is not deleted. A machine that is already deleted counts as success.
+   * The observed version is a precondition of each delete request, so a machine that has recovered is not deleted. A
+   * machine that is already deleted counts as success.
    */
   async delete(
     set: MachineSet,
@@ -234,8 +232,7 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // The cache must get the new state, because the deployment would delete another machine if the cache still showed
-      // this machine as available.
+      // If the cache still showed this machine as available, the deployment would delete another machine.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
@@ -243,8 +240,8 @@ export class MachineWriter {
   }
 
   /**
-   * Records the cause on the Machine, if the cause has a drain timeout. The record comes before the deletion, because
-   * the machine controller starts the drain at once.
+   * A cause with its own drain timeout is recorded on the Machine. The record comes before the deletion, because the
+   * machine controller starts the drain at once.
    */
   async #recordCause(
     machine: Machine,
@@ -263,7 +260,7 @@ export class MachineWriter {
     this.#context.machines.recordWrite(written);
   }
 
-  /** Reads the machine from the server after a conflict, so that the next decision uses its current state. */
+  /** After a conflict, the machine is read from the server, so that the next decision uses its current state. */
   async #isGoneAlready(
     { metadata: { name, uid } }: Machine,
     pending: PendingDeletions,
@@ -271,7 +268,7 @@ export class MachineWriter {
   ): Promise<boolean> {
     const found = await ignoreNotFound(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.machines.recordWrite(found);
-    // If the UID differs, a new machine with the same name exists, and the machine to delete is gone.
+    // A different UID means that a new machine has the name, so the machine to delete is gone.
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
@@ -282,7 +279,7 @@ export class MachineWriter {
     return isGone;
   }
 
-  /** Writes a patch that contains the UID, so that the server refuses it if another machine has the same name. */
+  /** The patch contains the UID, so that the server refuses it for another machine with this name. */
   async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
     const bound = { ...body, metadata: { ...body.metadata, uid } };
     const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });

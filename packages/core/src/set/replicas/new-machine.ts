@@ -21,11 +21,10 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 }
 
 /**
- * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds
- * finalizer, owner and priority one after the other after the creation.
- * @param lostState The state that the former machine had reached. `lostState` is undefined if the new machine is not a
- * replacement.
- * @param place The zone of the machine. `place` is absent if the deployment has no zones.
+ * The machine has its finalizer, owner and priority from the start. The original adds finalizer, owner and priority one
+ * after the other after the creation.
+ * @param lostState the state that the former machine had reached, or undefined without a former machine.
+ * @param place the zone of the machine, or undefined if the deployment has no zones.
  */
 export function newMachine(set: MachineSet, name: string, lostState?: LostState, place?: Place): Draft<Machine> {
   const template = set.spec.template;

@@ -4,9 +4,9 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
 export class NumberMemory {
-  /** Names of machines whose create request got no response. The set sends these requests again with the same names. */
+  /** Names of machines whose create request got no response and is sent again. */
   readonly unanswered: Set<string>;
-  /** Names of machines that existed in this process, and that the annotation may not contain yet. */
+  /** Names of existing machines that the annotation may not contain yet. */
   readonly existed = new Set<string>();
   caughtUp = false;
 
@@ -46,9 +46,9 @@ export class NumberRecord {
   }
 
   /**
-   * Compares the caches with the server before this process creates its first machine of the set. Another process may
-   * have created machines that the caches do not contain yet.
-   * @returns False if the caches were outdated, so that the set must decide again
+   * Before the first creation for a set, this process compares the caches with the server. Another process may have
+   * created machines that the caches do not contain yet.
+   * @returns false if the caches were outdated, so that the set must decide again
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
     if (memory.caughtUp) return true;
@@ -72,7 +72,7 @@ export class NumberRecord {
   }
 
   /**
-   * Writes the annotations if a machine has a number or a zone that is not recorded yet. One write records both.
+   * One write records the number and the zone of new machines.
    * @returns false after a conflict, so that the caller reads the set again
    */
   async write(

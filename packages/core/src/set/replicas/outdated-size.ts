@@ -6,7 +6,7 @@ import { isAvailable, isTerminating } from '../../objects/machines.ts';
 const STRATEGIES: ReadonlySet<string | undefined> = new Set(['RollingUpdate', 'InPlaceUpdate']);
 
 /**
- * Returns the number of available surplus machines that a set may delete, or undefined if there is no limit. The limit
+ * Returns the number of available surplus machines that a set may delete, or undefined for any number. The limit
  * applies while the sets of the deployment together have fewer replicas than a rollout would leave. The sizes are then
  * outdated, because a former leader wrote them before the user increased the replicas. The deployment controller will
  * increase the sizes.

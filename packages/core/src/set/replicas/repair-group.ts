@@ -54,7 +54,6 @@ export class RepairGroups {
     );
   };
 
-  /** Plans the replacements for the deployment of the set, or for the set if it has no deployment. */
   repairsOf(set: MachineSet, now: Date): RepairPlan {
     const { safeguards, disruptions } = this.#context;
     const deployment = deploymentOf(set, this.#context);
@@ -86,8 +85,8 @@ export class RepairGroups {
   }
 
   /**
-   * Returns the time until which failed machines of the current set are kept. The deployment controller uses the same
-   * function for its limits, so both controllers make equal decisions.
+   * Failed machines of the current set are kept until this time. The deployment controller uses the same function for
+   * its limits, so both controllers make equal decisions.
    */
   #keptOf(
     deployment: MachineDeployment,
@@ -106,7 +105,7 @@ export class RepairGroups {
 
   /**
    * Returns the number of machines that the set may create while other machines of its deployment are still
-   * terminating. The result is undefined if there is no limit. Machines that other sets must still create are
+   * terminating. The result is undefined for any number of machines. Machines that other sets must still create are
    * subtracted. Source: incident 24, exceeded quotas.
    */
   roomOf(set: MachineSet): number | undefined {

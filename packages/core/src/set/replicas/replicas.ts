@@ -19,20 +19,18 @@ export interface SetSnapshot {
   /** UIDs of machines whose delete request was sent, although the cache does not show the deletion yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
-  /** If `replaceable` is absent, all failed machines may be replaced. */
+  /** By default, all failed machines may be replaced. */
   readonly replaceable?: ReadonlySet<Machine> | undefined;
-  /**
-   * Number of machines that may be created while terminating machines exist. If `room` is undefined, there is no limit.
-   */
+  /** The number of machines that may be created while terminating machines exist, or undefined for any number. */
   readonly room?: number | undefined;
   readonly lacksClass?: boolean;
   readonly scaler?: ScalerRequest | undefined;
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
-  /** For each machine, by UID, its rank in the order of deletion because of its zone. */
+  /** The rank of each machine in the order of deletion because of its zone, by UID. */
   readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
   /**
-   * Maximum number of available surplus machines that the set may delete. The limit exists because the size of the set
-   * may be older than the replicas of its deployment. If `spare` is undefined, there is no limit.
+   * The maximum number of available surplus machines that the set may delete, or undefined for any number. The size of
+   * the set may be older than the replicas of its deployment.
    */
   readonly spare?: number | undefined;
   readonly now: Date;
@@ -43,8 +41,8 @@ export interface ReplicaPlan {
   readonly create: number;
   readonly toDelete: readonly Machine[];
   /**
-   * Number of surplus machines that are not deleted yet, because too many machines of their zones are missing, or
-   * because of `spare`. `waiting` is absent if it is 0.
+   * The number of surplus machines that are not deleted yet, because too many machines of their zones are missing, or
+   * because of `spare`. `waiting` is undefined if no surplus machine waits.
    */
   readonly waiting?: number | undefined;
   /** The reason for the plan, as a sentence for logs and tests. */
@@ -54,16 +52,13 @@ export interface ReplicaPlan {
 const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], because });
 
 /**
- * Returns the machines of the set that are not being deleted. A machine counts as deleted as soon as its delete request
- * was sent. In the original, a machine counts as deleted only when its phase is `Terminating`.
+ * A machine counts as deleted as soon as its delete request was sent, but in the original only in the phase
+ * `Terminating`.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
-/**
- * Returns all named machines that are part of a reduction of the replicas. If the set has more machines than replicas,
- * the result also contains other named machines, up to the surplus.
- */
+/** If the set has more machines than replicas, the result contains other named machines up to the surplus. */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
   if (scaler === undefined) return covered;
@@ -72,7 +67,7 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
   return [...covered, ...chooseForDeletion(others, surplus, now)];
 }
 
-/** Returns the machines that the set may delete, if the number of available machines to delete is limited. */
+/** The number of available machines to delete is limited. */
 function unneeded(
   { spare, now, isPostponed, zoneRanks }: SetSnapshot,
   machines: readonly Machine[],

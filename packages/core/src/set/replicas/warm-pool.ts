@@ -10,22 +10,21 @@ import { isTaken, isUsable, WarmTexts, warmStateOf } from '../../warm/warm-machi
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
 
-/** Maximum number of names in one event. */
 const NAMES_IN_EVENT = 10;
 
 export interface Taken {
   readonly count: number;
-  /** `changed` is true if a machine has changed since the decision, so that the set must decide again. */
+  /** Whether a machine has changed since the decision, so that the set must decide again. */
   readonly changed: boolean;
 }
 
 interface Vacancies {
   readonly lost: LostReplicas;
-  /** The states of the lost machines. The first new machines replace the lost machines. */
+  /** The states of the lost machines that the first new machines replace. */
   readonly replace: readonly LostState[];
 }
 
-/** Sorts warm machines: Running machines first, because their VMs need no start. */
+/** Running warm machines come first, because their VMs need no start. */
 const readiest = (a: Machine, b: Machine): number =>
   Number(warmStateOf(b) === 'Running') - Number(warmStateOf(a) === 'Running') ||
   createdAt(a) - createdAt(b) ||
@@ -48,7 +47,6 @@ export class WarmPool {
     this.#client = context.client.resource(machineResource, context.namespace);
   }
 
-  /** Returns the warm machines that the set can use, Running machines first. */
   usable(set: MachineSet): readonly Machine[] {
     const deployment = deploymentOf(set, this.#context);
     if (!deployment) return [];
@@ -60,7 +58,6 @@ export class WarmPool {
   }
 
   /**
-   * Gives the machines to the set.
    * @throws KubeError if the result of a write is unknown or the write is refused
    */
   async take(

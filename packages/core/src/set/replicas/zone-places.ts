@@ -7,29 +7,23 @@ import { zoneSettingOf } from '../../zones/setting.ts';
 import { machinesByZone, machinesToReplace, type ZoneInput, zoneStates } from '../../zones/spread.ts';
 import { deletionOrder } from './deletion-order.ts';
 
-/** Maximum number of deployments whose zones are remembered. */
 const MOST_DEPLOYMENTS = 1_000;
 
 /** The zones of a deployment, from the view of one of its sets. */
 interface DeploymentZones extends ZoneInput {
-  /** UID of the deployment. */
   readonly uid: string;
-  /** The value of `spec.replicas` of the deployment. */
   readonly wanted: number;
-  /** `isCurrent` is true if the set has the template of the deployment. */
+  /** Whether the set has the template of the deployment. */
   readonly isCurrent: boolean;
 }
 
-/**
- * Chooses the zones of machines for the sets of deployments with zones. `ZonePlaces` counts the machines of all sets of
- * a deployment.
- */
+/** Chooses zones for the sets of deployments with zones, and counts the machines of all sets of a deployment. */
 export class ZonePlaces {
   readonly #context: ControllerContext;
   /**
-   * Number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without surge
-   * deletes a machine before it creates the replacement. Because of these numbers, the replacement gets the zone of the
-   * deleted machine.
+   * The number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without
+   * surge deletes a machine before it creates the replacement. Because of these numbers, the replacement gets the zone
+   * of the deleted machine.
    */
   readonly #before = new Map<string, ReadonlyMap<string, number>>();
 
@@ -58,8 +52,8 @@ export class ZonePlaces {
   }
 
   /**
-   * Returns the zones for new machines of a set, or undefined if the deployment has no zones.
-   * @param lost The zones of lost machines that the new machines replace
+   * Returns undefined if the deployment has no zones.
+   * @param lost the zones of lost machines that the new machines replace
    */
   places(set: MachineSet, count: number, lost: readonly string[]): readonly Place[] | undefined {
     const input = this.#inputOf(set);

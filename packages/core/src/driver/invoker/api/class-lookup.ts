@@ -9,24 +9,21 @@ import type { InvokerCaches } from './invoker-api.ts';
 export interface ClassLookup {
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   /**
-   * Returns the class of a machine.
    * @throws MachineError with the reason why no class is found
    */
   readonly classOrThrow: (machine: Machine) => MachineClass;
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
   /**
-   * Returns the Secrets if they have no problems. Call this function before the validation by the schema, because a
-   * missing Secret also causes schema errors.
+   * Call this function before the validation by the schema, because a missing Secret causes schema errors too.
    * @throws MachineError about the Secrets
    */
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
 /**
- * Creates the lookup of classes and Secrets. If the process has no permission to read an object, the lookup reports the
- * missing permission instead of a missing object.
- * @param credentialsSchema The keys that the driver reads from a Secret
+ * A missing permission to read an object is reported as a missing permission, not as a missing object.
+ * @param credentialsSchema the keys that the driver reads from a Secret
  */
 export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {
   const declared = declaredKeys(credentialsSchema);

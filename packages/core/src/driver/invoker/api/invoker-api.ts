@@ -49,8 +49,8 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
 };
 
 /**
- * `OnOverdue` is called when a driver call ignores its aborted signal. If the callback exists, the caller waits until
- * the driver call ends, see `withDeadline`.
+ * Reports a driver call that ignores its aborted signal. With this callback, the caller waits until the driver call
+ * ends, see `withDeadline`.
  */
 export type OnOverdue = (error: MachineError) => void;
 
@@ -73,12 +73,12 @@ export interface DriverInvoker {
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
   /**
-   * Returns the offerings that the machine may use, in order of preference. Returns undefined if the machine has no
-   * alternative offerings.
+   * Returns the offerings that the machine may use, in order of preference. The result is undefined without alternative
+   * offerings.
    */
   choicesOf(machine: Machine): readonly Choice[] | undefined;
   /**
-   * Returns the problems of the alternative offerings of a class, one sentence each. If one alternative has a problem,
+   * Returns one sentence for each problem of the alternative offerings of a class. If one alternative has a problem,
    * mcm uses no alternative of the class.
    */
   alternativeProblems(machineClass: MachineClass, text?: string): readonly string[];
@@ -102,7 +102,7 @@ export interface DriverInvoker {
   start(machine: Machine, onOverdue?: OnOverdue): Promise<void>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** Returns the data of the machine's Secrets. Texts that mcm stores must not contain this data. */
+  /** Texts that mcm stores must not contain the data of the machine's Secrets. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
   /** Waits once for notices of interruptions, see `Driver.watchInterruptions`. */
@@ -111,14 +111,11 @@ export interface DriverInvoker {
     notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,
   ): Promise<void>;
   interruptionSourceOf(machineClass: MachineClass): string | undefined;
-  /** Returns the cloud ID of a volume. Returns undefined if the driver does not know the volume or its kind. */
+  /** The result is undefined if the driver does not know the volume or its kind. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }
 
-/**
- * `ObserveCall` is called at the end of each driver call.
- * @param machine The machine of the call. `machine` is undefined for a listing.
- */
+/** Called at the end of each driver call. `machine` is undefined for a listing. */
 export type ObserveCall = (
   call: keyof DriverTimeouts | 'volumeIds',
   ms: number,
@@ -127,7 +124,7 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** `ObserveWait` is called for each request that waited for a rate limit, with the wait time in milliseconds. */
+/** Reports the wait time of each request that waited for a rate limit, in milliseconds. */
 export type ObserveWait = (lane: Lane, ms: number) => void;
 
 export interface ClassProblem {
@@ -137,7 +134,7 @@ export interface ClassProblem {
 
 /**
  * Reports the result of a driver call for a class.
- * @param problem The refusal of the cloud. `problem` is undefined if the call succeeded.
+ * @param problem The refusal of the cloud, or undefined if the call succeeded.
  */
 export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
@@ -160,12 +157,9 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts | undefined;
-  /** Returns the class with its last valid provider spec. Returns undefined if no valid provider spec is known. */
+  /** Returns the class with its last valid provider spec, or undefined if no valid provider spec is known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
-  /**
-   * The leadership check before each call that changes the cloud. `fence` is absent if no other process can be the
-   * leader.
-   */
+  /** The leadership check before each call that changes the cloud. Not needed if no other process can be the leader. */
   readonly fence?: Fence | undefined;
   /**
    * Returns the control cluster of this process, see `OWNER_TAG`. If the control cluster is unknown, new VMs get no
@@ -181,15 +175,15 @@ export interface InvokerOptions<Spec, Credentials> {
    */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   /**
-   * Returns the offerings that are recorded on the machines of a class. Listings search these offerings too. If the
-   * field is absent, listings search only the offerings of the class.
+   * Returns the offerings that are recorded on the machines of a class. Listings search these offerings too. By
+   * default, listings search only the offerings of the class.
    */
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   readonly observeApi?: ObserveApi | undefined;
   readonly observeWait?: ObserveWait | undefined;
   /**
-   * `observeClass` is called when the cloud refuses a class, and after each successful call. If the callback exists,
-   * errors of the class or the Secret contain a hint.
+   * Called when the cloud refuses a class, and after each successful call. With this callback, errors of the class or
+   * the Secret contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
   readonly tracer?: DriverTracer | undefined;

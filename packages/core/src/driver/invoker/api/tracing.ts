@@ -20,7 +20,9 @@ export interface DriverTracer {
 const CLIENT = 2;
 const ERROR = 2;
 
-/** The OpenTelemetry API registers its global objects under this symbol. The number is the major version of the API. */
+/**
+ * The OpenTelemetry API registers its global objects under this symbol, which contains the major version of the API.
+ */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 interface TracerProvider {
@@ -45,7 +47,7 @@ export interface CallSpan {
   request(service: string, ms: number, failed: boolean): void;
   /**
    * Ends the span.
-   * @param error The error of the call, without secrets. `error` is undefined if the call succeeded.
+   * @param error The error of the call without secrets, or undefined if the call succeeded.
    */
   end(error: MachineError | undefined): void;
 }

@@ -20,7 +20,6 @@ export class CallBudgets {
   }
 
   /**
-   * Sends a call when the rate limit of its credentials allows the call.
    * @throws the error of the call, or the reason of the signal
    */
   async spend<T>(secrets: Readonly<Record<string, string>>, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
@@ -62,16 +61,14 @@ const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
 };
 
 /**
- * Returns the lane of a call. All calls for a machine that is being deleted are in the lane `delete`, because the
- * deletion waits for these calls.
+ * All calls for a machine that is being deleted are in the lane `delete`, because the deletion waits for these calls.
  */
 const laneOfCall = ({ name, machine }: Pick<Call, 'name' | 'machine'>): Lane =>
   machine?.metadata.deletionTimestamp === undefined ? LANE_OF[name] : 'delete';
 
 /**
- * Creates the stage that delays calls according to the rate limit. If the driver limits the rate of its requests
- * itself, the stage adds no second delay.
- * @param spacesRequests True if the driver limits the rate of its requests itself
+ * If the driver limits the rate of its requests itself, the stage adds no second delay.
+ * @param spacesRequests whether the driver limits the rate of its requests itself
  */
 export const budgetStage = <Spec, Credentials>(
   budgets: CallBudgets,

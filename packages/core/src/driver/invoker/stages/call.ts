@@ -6,42 +6,37 @@ import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { OnOverdue } from '../api/invoker-api.ts';
 import type { CallSpan } from '../api/tracing.ts';
 
-/**
- * A stage of a call before the call reaches the driver. A stage may refuse the call, delay the call, or change its
- * result.
- */
+/** A stage before the driver may refuse a call, delay a call, or change its result. */
 export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;
 
 export interface Call {
   readonly name: DriverCall;
   /** Text for messages, such as `create of machine m-1`. */
   readonly subject: string;
-  /** The machine of the call. `machine` is undefined for a listing. */
+  /** The machine of the call. The machine is undefined for a listing. */
   readonly machine: Machine | undefined;
   readonly classNow: () => MachineClass | undefined;
   /**
-   * Returns the class of the call.
    * @throws MachineError if the class does not exist or cannot be read
    */
   readonly requireClass: () => MachineClass;
   readonly secretsNow: () => ClassSecrets;
   /**
-   * The alternative that determines where a listing searches, such as a zone. If `alternative` is undefined, the
-   * listing searches where the class or the machine is.
+   * The alternative that determines where a listing searches, such as a zone (default: the place of the class or the
+   * machine).
    */
   readonly alternative?: Alternative | undefined;
   readonly onOverdue: OnOverdue | undefined;
   readonly progress: Progress;
 }
 
-/** The state of a call. The inner stages write the state, and the outer stages read the state after a failure. */
+/** The inner stages write the progress of a call, and the outer stages read it after a failure. */
 interface Progress {
   /**
-   * `sent` is true if the driver has received the request. While `sent` is false, any error comes from the class, its
-   * Secrets or this process.
+   * Whether the driver has received the request. Before, any error comes from the class, its Secrets or this process.
    */
   sent: boolean;
-  /** A copy of the Secrets of the request. The Secret objects in the cache may change during the call. */
+  /** The Secret objects in the cache may change during the call, so these Secrets are a copy. */
   secrets?: ClassSecrets;
 }
 

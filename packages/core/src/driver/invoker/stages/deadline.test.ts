@@ -6,8 +6,7 @@ import { withDeadline } from './deadline.ts';
 const SECOND = 1_000;
 
 /**
- * Starts a call with a deadline.
- * @param work The driver call, which receives the signal
+ * @param work the driver call, which receives the signal
  */
 function begin(work: (signal: AbortSignal, clock: VirtualClock) => Promise<string>, waited = false) {
   const clock = new VirtualClock();

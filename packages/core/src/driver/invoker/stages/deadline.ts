@@ -3,7 +3,7 @@ import { MachineError } from '../../contract/errors.ts';
 import type { DriverTimeouts } from '../api/invoker-api.ts';
 import type { Stage, TimedCall, TracedCall } from './call.ts';
 
-/** The maximum time between the abort of the signal and the end of the driver call, in milliseconds. */
+/** The maximum time between the abort of the signal and the end of the driver call. */
 const ABORT_GRACE_MS = 30_000;
 
 export interface DeadlineOptions {
@@ -12,9 +12,9 @@ export interface DeadlineOptions {
   readonly stop: AbortSignal;
   readonly what: string;
   /**
-   * `onOverdue` is called when the driver call still runs after the deadline and the grace period. If `onOverdue`
-   * exists, the caller waits for the end of the driver call, because the call can still change the VM. If `onOverdue`
-   * is absent, the caller stops waiting.
+   * Called when the driver call still runs after the deadline and the grace period. With `onOverdue`, the caller waits
+   * for the end of the driver call, because the call can still change the VM. Without `onOverdue`, the caller stops
+   * waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
@@ -55,7 +55,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The HTTP library of a driver may convert an abort into any error. This code restores the reason of the abort.
+    // The HTTP library of a driver may convert an abort into any error, so the reason of the abort is restored.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

@@ -18,7 +18,6 @@ export interface DecodeOptions<Spec, Credentials>
   readonly log: Logger;
 }
 
-/** Creates the stage that validates the class and its Secrets immediately before the call. */
 export const decodeStage =
   <Spec, Credentials>(options: DecodeOptions<Spec, Credentials>): Stage<TimedCall, DecodedCall<Spec, Credentials>> =>
   async (call, next) => {
@@ -55,8 +54,8 @@ export const decodeStage =
   };
 
 /**
- * Throws if the machine must be created in a zone that is invalid for the provider spec. Machines that already have a
- * VM are not affected.
+ * Throws if the machine must be created in a zone that is invalid for the provider spec. The zone of a machine that
+ * already has a VM is not checked.
  * @throws MachineError `InvalidArgument` with the field and the fix
  */
 function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, machine: Machine | undefined): void {
@@ -67,8 +66,8 @@ function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, 
 }
 
 /**
- * Decodes the class and its Secrets. If the class became invalid, all calls except `create` use its last valid provider
- * spec. mcm must still delete the machines of an invalid class (incident 27).
+ * If the class became invalid, all calls except `create` use its last valid provider spec. The machines of an invalid
+ * class must still be deleted (incident 27).
  */
 function decode<Spec, Credentials>(
   { driver, former }: DecodeOptions<Spec, Credentials>,

@@ -5,8 +5,8 @@ import type { Call, Stage } from './call.ts';
 const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
 
 /**
- * Checks that this process is still the leader before a call changes the cloud. A process that was suspended or lost
- * the Lease must not send the call, because the new leader may have decided differently.
+ * A process that was suspended or lost the Lease must not send the call, because the new leader may have decided
+ * differently.
  * @throws MachineError `Aborted` if leadership is not confirmed
  */
 export async function confirmLeader(fence: Fence | undefined, call: string): Promise<void> {

@@ -6,14 +6,10 @@ import { scrub } from './scrub.ts';
 
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
-/** Error codes which show that the cloud has accepted the class and its credentials. */
+/** These error codes show that the cloud has accepted the class and its credentials. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
-/**
- * Creates the stage that removes secrets from the error of a driver call, so that the error can be stored. If the user
- * must change the class or its Secret, the stage adds a hint to the error. The stage also reports the problem on the
- * class.
- */
+/** If the user must change the class or its Secret, the error gets a hint, and the problem is reported on the class. */
 export const redactStage =
   <C extends Call>(observeClass: ObserveClass | undefined): Stage<C> =>
   async (call, next) => {
@@ -28,8 +24,8 @@ export const redactStage =
   };
 
 /**
- * Sets `unsent` on a permanent error that occurs before the driver is called. If the driver was not called, the cause
- * of the error is the class or its Secrets, and no VM was created.
+ * Sets `unsent` on a permanent error before the call of the driver. The class or its Secrets caused this error, and no
+ * VM was created.
  */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;

@@ -3,8 +3,8 @@ import { redact } from '../../secrets/redact.ts';
 import type { SecretValues } from '../../secrets/secret-value.ts';
 
 /**
- * Returns a copy of an error without secrets, and adds the hint to the message. `cause` is copied unchanged. The caller
- * must pass a cause without secrets, because an error of a library may contain the whole request.
+ * `cause` is copied unchanged, so the caller must remove secrets from it. An error of a library may contain the whole
+ * request.
  */
 export function scrub(error: MachineError, secrets: SecretValues, hint?: string, cause?: unknown): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;
