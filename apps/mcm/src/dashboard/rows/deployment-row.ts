@@ -24,8 +24,20 @@ function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean
 }
 
 const MANAGER = 'machine-controller-manager';
-/** The states that only the manager can end. */
-const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'waiting', 'deleting'];
+const MACHINE_CONTROLLER = 'machine-controller';
+/** The states that end only when both controllers work. */
+const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'deleting'];
+
+/** Returns the reason why no controller can end a state. The reason is empty if the controllers work. */
+function standstillOf(state: RolloutState, controllers: readonly ControllerHealth[], name: string): string {
+  const needsBoth = NEEDING.includes(state);
+  // The manager alone can end an intended wait, such as the soak of a canary.
+  if ((needsBoth || state === 'waiting') && !doesAct(controllers, MANAGER, name))
+    return `${MANAGER} is not working on the deployment`;
+  if (needsBoth && !doesAct(controllers, MACHINE_CONTROLLER))
+    return `${MACHINE_CONTROLLER} is not working, so no VM is created or deleted`;
+  return '';
+}
 
 /**
  * Returns the row of a deployment, from its status and the health of its manager.
@@ -44,8 +56,8 @@ export function deploymentRow(
   const wait = reported.find(isIntendedWait);
   const problem = reported.find((condition) => condition !== wait);
   const own = stateOf(deployment, problem !== undefined, wait !== undefined);
-  const held = NEEDING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
-  const base = held ? 'blocked' : own;
+  const standstill = standstillOf(own, controllers, metadata.name);
+  const base = standstill === '' ? own : 'blocked';
   const began = before === undefined ? (millisOf((problem ?? wait)?.lastTransitionTime) ?? now) : now;
   const since = before?.base === base ? before.row.since : began;
   const failsAt = base === 'blocked' ? since + BLOCKED_LIMIT_MS : undefined;
@@ -62,7 +74,7 @@ export function deploymentRow(
     available: availableReplicas,
     old: Math.max(0, replicas - updatedReplicas),
     state: failed ? 'failed' : base,
-    why: brieflyVisible(held ? `${MANAGER} is not working on the deployment` : textOf(problem ?? wait)),
+    why: brieflyVisible(standstill || textOf(problem ?? wait)),
     closedZones: brieflyVisible(closedZonesOf(deployment)),
     since,
   };

@@ -146,6 +146,14 @@ describe('rows of objects whose controller is not working', () => {
     expect(state(deployment(1, { deletionTimestamp: at(0) }), manager).state).toBe('blocked');
   });
 
+  test('a rollout that needs VMs is blocked without the machine controller, and a complete one stays complete', () => {
+    expect(state(deployment(1), stopped).state).toBe('complete');
+    expect(state(deployment(2), stopped)).toMatchObject({
+      state: 'blocked',
+      why: 'machine-controller is not working, so no VM is created or deleted',
+    });
+  });
+
   test('a row names the zones that get no machines', () => {
     const annotations = {
       [Annotations.Zones]: '[{"zone":"a"},{"zone":"b"},{"zone":"c"}]',
