@@ -10,6 +10,7 @@ import { RolloutPage, RolloutsPage } from './objects/rollouts.tsx';
 import { SystemPage } from './objects/system.tsx';
 import { YamlPage } from './objects/yaml.tsx';
 import { Header } from './parts/header.tsx';
+import { Words } from './parts/marks.tsx';
 import { startTip, Tip } from './parts/tip.tsx';
 import { path, startRouter } from './router.ts';
 import { gaps, startClock } from './store.ts';
@@ -34,7 +35,7 @@ const Gaps = () => (
   <div aria-live="polite">
     {gaps.value.map((gap) => (
       <p class="gap" key={gap}>
-        {gap}
+        <Words>{gap}</Words>
       </p>
     ))}
   </div>

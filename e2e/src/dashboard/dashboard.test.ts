@@ -29,6 +29,20 @@ const PIXELS_OF_THE_LINE = `(() => {
   return found;
 })()`;
 
+/** Runs in the page, and returns the names in reasons that the browser broke after a hyphen. */
+const BROKEN_NAMES = `[...document.querySelectorAll('.attention .why')].flatMap((element) => {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (walker.nextNode() !== null)
+    for (const { 0: word, index } of walker.currentNode.data.matchAll(/\\S+-\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, index);
+      range.setEnd(walker.currentNode, index + word.length);
+      if (range.getClientRects().length > 1) broken.push(word);
+    }
+  return broken;
+})`;
+
 const ALL_PAGES = [
   '/',
   '/machines',
@@ -86,13 +100,16 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
   });
 
   test('each problem has its whole reason on the first page', async () => {
-    const reason = `the cloud refused the VM: ${'the subnet of this zone has no free address; '.repeat(6)}`.trim();
+    const reason =
+      `the cloud refused the VM: ${'the subnet eu-west-1b-nodes-4 has no free address; '.repeat(6)}`.trim();
     await stage.setPhase('workers-2', 'Unknown', reason);
     await page.setViewportSize({ width: 1_400, height: 900 });
     await page.getByText(reason.slice(0, 40)).first().waitFor();
     const cut = `[...document.querySelectorAll('.attention .why')]
       .filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.textContent)`;
     expect(await page.evaluate(cut)).toEqual([]);
+    await page.setViewportSize({ width: 400, height: 900 });
+    expect(await page.evaluate(BROKEN_NAMES)).toEqual([]);
     await page.setViewportSize({ width: 1_280, height: 900 });
     await stage.setPhase('workers-2', 'Pending');
     await tile('workers-2', 'Starting').waitFor();

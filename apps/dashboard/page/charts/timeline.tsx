@@ -1,6 +1,6 @@
 import type { MachineLife, Segment } from '../../src/wire.ts';
 import { duration, LEVEL_NAMES, machineHref, STAGE_NAMES, timeOf } from '../format.ts';
-import { Badge, Name, Shape } from '../parts/marks.tsx';
+import { Badge, Name, Shape, Words } from '../parts/marks.tsx';
 
 interface Span {
   readonly from: number;
@@ -86,7 +86,11 @@ export function LifeLine({ life, now }: { life: MachineLife; now: number }) {
                 </td>
                 <td class="text">
                   {STAGE_NAMES[stage]}
-                  {why !== '' && <span class="quiet"> – {why}</span>}
+                  {why !== '' && (
+                    <span class="quiet">
+                      <Words>{` – ${why}`}</Words>
+                    </span>
+                  )}
                 </td>
               </tr>
             ))}

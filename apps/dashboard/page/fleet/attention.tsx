@@ -2,7 +2,7 @@ import { CONTROLLER_NAMES } from '../../src/controllers.ts';
 import type { Level } from '../../src/wire.ts';
 import { namespace } from '../filters.ts';
 import { duration, machineHref, ROLLOUT_NAMES, rolloutHref } from '../format.ts';
-import { Badge, Card, Name } from '../parts/marks.tsx';
+import { Badge, Card, Name, Words } from '../parts/marks.tsx';
 import { controllers, deployments, inNamespace, machineChanges, machines, now, urgent } from '../store.ts';
 
 interface Item {
@@ -89,7 +89,9 @@ export function Attention() {
               <Name>{name}</Name>
             </a>
             <span class="quiet kind">{kind}</span>
-            <span class="why">{text}</span>
+            <span class="why">
+              <Words>{text}</Words>
+            </span>
             <span class="quiet since">{since > 0 ? duration(now.value - since) : ''}</span>
           </li>
         ))}

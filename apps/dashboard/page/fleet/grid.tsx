@@ -2,7 +2,7 @@ import { computed, type Signal } from '@preact/signals';
 import type { DeploymentRow, MachineRow } from '../../src/wire.ts';
 import { compare, type Group, group, levels, query } from '../filters.ts';
 import { LEVEL_NAMES, plural, ROLLOUT_LEVELS, ROLLOUT_NAMES, rolloutHref } from '../format.ts';
-import { Badge, Meter, Name } from '../parts/marks.tsx';
+import { Badge, Meter, Name, Words } from '../parts/marks.tsx';
 import { deployments, inNamespace, machines, shown, watched } from '../store.ts';
 import { densityOf, Tiles } from './tiles.tsx';
 
@@ -96,7 +96,11 @@ function DeploymentHead({ row }: { row: DeploymentRow }) {
         <Badge level={ROLLOUT_LEVELS[state]} text={ROLLOUT_NAMES[state]} />
         {old > 0 && <span class="quiet">{old} old</span>}
       </span>
-      {why !== '' && <span class="line-why">{why}</span>}
+      {why !== '' && (
+        <span class="line-why">
+          <Words>{why}</Words>
+        </span>
+      )}
     </>
   );
 }

@@ -23,8 +23,12 @@ const data = computed<ChartData>(() => {
   return [all.map(([at = 0]) => at), ...DRAWN.map((_, index) => all.map((sample) => sample[index + 1] ?? 0))];
 });
 
-/** The number of machines that are not ready, over the last hours. */
+/**
+ * The number of machines that are not ready, over the last hours. If all machines were ready, the chart is not drawn,
+ * because an empty chart hides the tiles.
+ */
 export function TrendChart() {
+  if (!data.value.slice(1).some((line) => line.some((value) => (value ?? 0) > 0))) return null;
   return (
     <Card id="trend" title="Not ready, over time">
       <Chart label="Machines that are not ready, by state, over time" lines={LINES} data={data.value} height={150} />

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { type ClusterRow, type ControllerRow, type DeploymentRow, LEVELS, type Level } from '../../src/wire.ts';
 import { query } from '../filters.ts';
 import { LEVEL_NAMES, plural } from '../format.ts';
-import { Badge, Name, Shape } from '../parts/marks.tsx';
+import { Badge, Name, Shape, Words } from '../parts/marks.tsx';
 import { clusters, controllers, countsIn, deployments, fleet } from '../store.ts';
 
 /** The number of clusters that the page shows first, if the list is long. */
@@ -79,7 +79,7 @@ function Cluster({ row, level, machines, problems }: Assessed) {
       </div>
       {problems.map((line) => (
         <p key={line} class="line-why">
-          {line}
+          <Words>{line}</Words>
         </p>
       ))}
       <p class="quiet small cluster-counts">

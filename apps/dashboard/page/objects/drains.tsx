@@ -1,7 +1,7 @@
 import { computed } from '@preact/signals';
 import type { DrainRow, MachineRow } from '../../src/wire.ts';
 import { duration, machineHref } from '../format.ts';
-import { Badge, Meter, Name } from '../parts/marks.tsx';
+import { Badge, Meter, Name, Words } from '../parts/marks.tsx';
 import { drains, inNamespace, machineChanges, machines, now, shown } from '../store.ts';
 
 const byUrgency = (a: DrainRow, b: DrainRow): number => {
@@ -46,7 +46,7 @@ function Drain({ row }: { row: DrainRow }) {
       )}
       {blockers.map((blocker) => (
         <p key={blocker} class="line-why">
-          {blocker}
+          <Words>{blocker}</Words>
         </p>
       ))}
     </li>
@@ -74,7 +74,9 @@ export function DrainsPage() {
                 <a href={machineHref(key)}>
                   <Name>{name}</Name>
                 </a>{' '}
-                <span class="quiet">{why}</span>
+                <span class="quiet">
+                  <Words>{why}</Words>
+                </span>
               </li>
             ))}
           </ul>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { EventRow } from '../../src/wire.ts';
 import { query } from '../filters.ts';
 import { duration, machineHref, rolloutHref, yamlHref } from '../format.ts';
-import { Card, Name } from '../parts/marks.tsx';
+import { Card, Name, Words } from '../parts/marks.tsx';
 import { events, inNamespace, now } from '../store.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -48,7 +48,9 @@ export function EventTable({ rows, short = false }: { rows: readonly EventRow[];
                 )}
               </span>
             )}
-            <span class="event-text">{message}</span>
+            <span class="event-text">
+              <Words>{message}</Words>
+            </span>
           </li>
         );
       })}

@@ -2,7 +2,7 @@ import type { DrainSample, MachineDetail, MachineRow } from '../../src/wire.ts';
 import { Chart, type ChartData } from '../charts/chart.tsx';
 import { LifeLine } from '../charts/timeline.tsx';
 import { duration, machineHref, rolloutHref, yamlHref } from '../format.ts';
-import { Badge, Card, Name } from '../parts/marks.tsx';
+import { Badge, Card, Name, Words } from '../parts/marks.tsx';
 import { drains, events, machines, now, structure } from '../store.ts';
 import { readJson, useLoaded } from './detail.ts';
 import { EventTable } from './events.tsx';
@@ -26,7 +26,7 @@ function DrainHistory({ samples, name, end }: { samples: readonly DrainSample[];
         <ul class="waits">
           {waits.toReversed().map(({ at, left, blockers, to }) => (
             <li key={at}>
-              <Badge level="blocked" text={duration(to - at)} /> {left} left: {blockers.join('; ')}
+              <Badge level="blocked" text={duration(to - at)} /> <Words>{`${left} left: ${blockers.join('; ')}`}</Words>
             </li>
           ))}
         </ul>
@@ -50,17 +50,51 @@ function Facts({ row, detail }: { row: MachineRow; detail: MachineDetail | undef
       <dt>Namespace</dt>
       <dd>{ns}</dd>
       <dt>Deployment</dt>
-      <dd>{deployment === '' ? '–' : <a href={rolloutHref(`${ns}/${deployment}`)}>{deployment}</a>}</dd>
+      <dd>
+        {deployment === '' ? (
+          '–'
+        ) : (
+          <a href={rolloutHref(`${ns}/${deployment}`)}>
+            <Words>{deployment}</Words>
+          </a>
+        )}
+      </dd>
       <dt>Set</dt>
-      <dd>{set === '' ? '–' : <a href={yamlHref('machineset', ns, set)}>{set}</a>}</dd>
+      <dd>
+        {set === '' ? (
+          '–'
+        ) : (
+          <a href={yamlHref('machineset', ns, set)}>
+            <Words>{set}</Words>
+          </a>
+        )}
+      </dd>
       <dt>Class</dt>
-      <dd>{cls === '' ? '–' : <a href={yamlHref('machineclass', ns, cls)}>{cls}</a>}</dd>
+      <dd>
+        {cls === '' ? (
+          '–'
+        ) : (
+          <a href={yamlHref('machineclass', ns, cls)}>
+            <Words>{cls}</Words>
+          </a>
+        )}
+      </dd>
       <dt>Zone</dt>
       <dd>{zone || '–'}</dd>
       <dt>Node</dt>
-      <dd>{node === '' ? 'none yet' : <a href={yamlHref('node', '', node)}>{node}</a>}</dd>
+      <dd>
+        {node === '' ? (
+          'none yet'
+        ) : (
+          <a href={yamlHref('node', '', node)}>
+            <Words>{node}</Words>
+          </a>
+        )}
+      </dd>
       <dt>VM</dt>
-      <dd class="break">{detail?.providerID || '–'}</dd>
+      <dd class="break">
+        <Words>{detail?.providerID || '–'}</Words>
+      </dd>
       {detail?.successor && (
         <>
           <dt>Successor</dt>
@@ -101,18 +135,26 @@ export function MachinePage({ ns, name }: { ns: string; name: string }) {
       <p class="trail">
         <a href="/">Fleet</a> / Machine
       </p>
-      <h1 class="break">{name}</h1>
+      <h1 class="break">
+        <Words>{name}</Words>
+      </h1>
       <p class="status">
         {live !== undefined && (
           <>
             <Badge level={live.level} /> {live.phase} for {duration(now.value - live.since)}
-            {live.why !== '' && <span class="quiet"> – {live.why}</span>}
+            {live.why !== '' && (
+              <span class="quiet">
+                <Words>{` – ${live.why}`}</Words>
+              </span>
+            )}
           </>
         )}
         {live === undefined && data !== undefined && (
           <>
             <Badge level="leaving" text="Does not exist" />
-            {row !== undefined && ` The last state was ${row.phase}${row.why === '' ? '' : `: ${row.why}`}.`}
+            {row !== undefined && (
+              <Words>{` The last state was ${row.phase}${row.why === '' ? '' : `: ${row.why}`}.`}</Words>
+            )}
           </>
         )}
       </p>
@@ -130,7 +172,9 @@ export function MachinePage({ ns, name }: { ns: string; name: string }) {
           {data !== undefined && (
             <Card id="explain" title="Explanation">
               {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area needs the focus for the arrow keys */}
-              <pre tabIndex={0}>{data.explain.join('\n')}</pre>
+              <pre tabIndex={0}>
+                <Words>{data.explain.join('\n')}</Words>
+              </pre>
             </Card>
           )}
         </div>

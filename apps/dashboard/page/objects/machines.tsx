@@ -4,7 +4,7 @@ import type { Level, MachineRow } from '../../src/wire.ts';
 import { compare, levels, SORTS, type Sort, sort } from '../filters.ts';
 import { Choice } from '../fleet/fleet.tsx';
 import { duration, LEVEL_NAMES, machineHref, rolloutHref, yamlHref } from '../format.ts';
-import { Badge, Card, Name } from '../parts/marks.tsx';
+import { Badge, Card, Name, Words } from '../parts/marks.tsx';
 import { machineChanges, now, shown } from '../store.ts';
 
 const FIRST = 200;
@@ -51,7 +51,9 @@ function Row({ row }: { row: MachineRow }) {
           </a>
         )}
       </td>
-      <td class="text">{why}</td>
+      <td class="text">
+        <Words>{why}</Words>
+      </td>
     </tr>
   );
 }

@@ -3,7 +3,7 @@ import { Chart, type ChartData, type Line } from '../charts/chart.tsx';
 import { Lanes } from '../charts/timeline.tsx';
 import { query } from '../filters.ts';
 import { duration, plural, ROLLOUT_LEVELS, ROLLOUT_NAMES, rolloutHref, yamlHref } from '../format.ts';
-import { Badge, Card, Meter, Name } from '../parts/marks.tsx';
+import { Badge, Card, Meter, Name, Words } from '../parts/marks.tsx';
 import { deployments, inNamespace, machineChanges, now } from '../store.ts';
 import { readJson, useLoaded } from './detail.ts';
 import { EventTable } from './events.tsx';
@@ -52,8 +52,11 @@ function RolloutCard({ row }: { row: DeploymentRow }) {
         {old > 0 ? `, ${old} old` : ''}
         {total > desired ? `, surge ${total - desired}` : ''}
       </p>
-      {why !== '' && <p class="line-why">{why}</p>}
-      {closedZones !== '' && <p class="line-why">{closedZones}</p>}
+      {[why, closedZones].filter(Boolean).map((line) => (
+        <p key={line} class="line-why">
+          <Words>{line}</Words>
+        </p>
+      ))}
     </li>
   );
 }
@@ -96,18 +99,28 @@ function Status({ row, detail }: { row: DeploymentRow; detail: DeploymentDetail 
     <div class="status">
       <p>
         <Badge level={ROLLOUT_LEVELS[state]} text={ROLLOUT_NAMES[state]} /> for {duration(now.value - since)}
-        {why !== '' && <span class="quiet"> – {why}</span>}
+        {why !== '' && (
+          <span class="quiet">
+            <Words>{` – ${why}`}</Words>
+          </span>
+        )}
       </p>
-      {closedZones !== '' && <p>{closedZones}</p>}
+      {closedZones !== '' && (
+        <p>
+          <Words>{closedZones}</Words>
+        </p>
+      )}
       {detail !== undefined && detail.next !== '' && (
         <p>
-          <b>Next step:</b> {detail.next}
+          <b>Next step:</b> <Words>{detail.next}</Words>
         </p>
       )}
       {detail !== undefined && detail.hints.length > 0 && (
         <ul class="hints">
           {detail.hints.map((hint) => (
-            <li key={hint}>{hint}</li>
+            <li key={hint}>
+              <Words>{hint}</Words>
+            </li>
           ))}
         </ul>
       )}
@@ -128,7 +141,9 @@ export function RolloutPage({ ns, name }: { ns: string; name: string }) {
       <p class="trail">
         <a href="/rollouts">Rollouts</a> / MachineDeployment
       </p>
-      <h1 class="break">{name}</h1>
+      <h1 class="break">
+        <Words>{name}</Words>
+      </h1>
       {row !== undefined && <Status row={row} detail={data} />}
       {row === undefined && data !== undefined && <p class="status">The deployment does not exist.</p>}
       {problem !== undefined && <p class="gap">{problem}</p>}
@@ -157,7 +172,9 @@ export function RolloutPage({ ns, name }: { ns: string; name: string }) {
               }
             >
               {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area needs the focus for the arrow keys */}
-              <pre tabIndex={0}>{data.explain.join('\n')}</pre>
+              <pre tabIndex={0}>
+                <Words>{data.explain.join('\n')}</Words>
+              </pre>
             </Card>
             <Card id="events" title="Events">
               <EventTable rows={data.events} short />

@@ -1,7 +1,7 @@
 import { computed } from '@preact/signals';
 import { CONTROLLER_NAMES } from '../../src/controllers.ts';
 import { duration, yamlHref } from '../format.ts';
-import { Badge, Card, Name } from '../parts/marks.tsx';
+import { Badge, Card, Name, Words } from '../parts/marks.tsx';
 import { classes, controllers, inNamespace, machines, now, pools, structure } from '../store.ts';
 
 function countsBy(field: 'cls' | 'zone'): ReadonlyMap<string, number> {
@@ -31,11 +31,11 @@ function Controllers() {
           </div>
           {[why, ...effects].filter(Boolean).map((line) => (
             <p key={line} class="line-why">
-              {line}
+              <Words>{line}</Words>
             </p>
           ))}
           <p class="quiet small break">
-            Namespace {ns}.{holder !== '' && ` Lease held by ${holder}.`}
+            <Words>{`Namespace ${ns}.${holder === '' ? '' : ` Lease held by ${holder}.`}`}</Words>
           </p>
         </li>
       ))}
@@ -73,7 +73,9 @@ function Pools() {
               <Name>{name}</Name>
             </a>
             <Badge level={level} text={degraded > 0 ? `${degraded} degraded` : paused ? 'Paused' : undefined} />
-            <span class="quiet">{why}</span>
+            <span class="quiet">
+              <Words>{why}</Words>
+            </span>
             <b>
               {updated}/{nodes}
             </b>

@@ -26,6 +26,25 @@ export const Name = ({ children }: { children: string }) => (
   </span>
 );
 
+/**
+ * Shows a text, with each word that contains a hyphen in one line. Browsers break lines after hyphens, and broken names
+ * are hard to read.
+ */
+export const Words = ({ children }: { children: string }) => {
+  const parts: ComponentChildren[] = [''];
+  for (const [index, word] of children.split(/(\s+)/).entries()) {
+    if (word.includes('-') && word.length > 1)
+      parts.push(
+        <span key={index} class="word">
+          {word}
+        </span>,
+        '',
+      );
+    else parts[parts.length - 1] += word;
+  }
+  return <>{parts}</>;
+};
+
 /** A bar that shows a part of a total. */
 export const Meter = ({ part, whole, level, label }: { part: number; whole: number; level: Level; label: string }) => (
   <span class="meter" role="img" aria-label={label}>

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { duration } from '../format.ts';
 import { machines, now } from '../store.ts';
-import { Badge } from './marks.tsx';
+import { Badge, Words } from './marks.tsx';
 
 interface Shown {
   readonly key: string;
@@ -42,12 +42,20 @@ export function Tip() {
   if (at === undefined || row === undefined) return null;
   return (
     <div class="tip" aria-hidden="true" style={{ left: `${at.left}px`, top: `${at.top}px`, width: `${WIDTH}px` }}>
-      <strong class="break">{row.name}</strong>
+      <strong class="break">
+        <Words>{row.name}</Words>
+      </strong>
       <div class="tip-line">
         <Badge level={row.level} /> {row.phase} for {duration(now.value - row.since)}
       </div>
-      {row.why !== '' && <div class="tip-why">{row.why}</div>}
-      <div class="quiet">{[row.deployment, row.zone, row.cls, row.node].filter(Boolean).join(' · ')}</div>
+      {row.why !== '' && (
+        <div class="tip-why">
+          <Words>{row.why}</Words>
+        </div>
+      )}
+      <div class="quiet">
+        <Words>{[row.deployment, row.zone, row.cls, row.node].filter(Boolean).join(' · ')}</Words>
+      </div>
     </div>
   );
 }
