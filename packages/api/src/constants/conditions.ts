@@ -73,7 +73,7 @@ export const ConditionReasons = {
 /** Reason of a MachineDeployment or MachineSet condition. */
 export type ConditionReason = keyof typeof ConditionReasons;
 
-/** Types of Node conditions. Controllers write the first three types, and read all others. */
+/** Controllers write the first three condition types of Nodes, and read all others. */
 export const NodeConditions = {
   InPlaceUpdate: 'InPlaceUpdate',
   Preserved: 'Preserved',
@@ -105,8 +105,7 @@ export const InPlaceUpdateReasons = {
 export type InPlaceUpdateReason = keyof typeof InPlaceUpdateReasons;
 
 /**
- * Reasons of the node condition `Preserved`. Each reason is a sentence with a full stop. Programs compare these sentences
- * exactly.
+ * Reasons of the node condition `Preserved`. Each reason is a sentence with a full stop, which programs compare exactly.
  */
 export const PreservedReasons = {
   ByMCM: 'Preserved by MCM.',
@@ -115,7 +114,8 @@ export const PreservedReasons = {
 } as const;
 
 /**
- * Parts of the message of the node condition `Preserved`. Programs search for these texts, so the texts must not change.
+ * Parts of the message of the node condition `Preserved`. Programs search for these texts in the message, so the texts
+ * must not change.
  */
 export const PreservedMessages = {
   Drained: 'Preserved node drained successfully.',

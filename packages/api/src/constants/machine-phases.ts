@@ -2,7 +2,7 @@
 export const MachinePhases = {
   /** The VM exists, and its Node has not joined yet. */
   Pending: 'Pending',
-  /** The VM exists, and there is no target cluster. `Available` is the final phase of a healthy machine. */
+  /** The VM exists, and there is no target cluster. For a healthy machine, `Available` is then the final phase. */
   Available: 'Available',
   /** The node is healthy. */
   Running: 'Running',
@@ -70,8 +70,8 @@ export const deletionRank = (phase: MachinePhase | undefined): number =>
   phase === undefined ? 0 : (DELETION_RANKS[phase] ?? 0);
 
 /**
- * Returns true for every phase except Failed and Terminating. mcm copies the machine configuration only to machines in
- * an active phase.
+ * The machine configuration is copied only to machines in an active phase, which is every phase except Failed and
+ * Terminating.
  */
 export const isActivePhase = (phase: MachinePhase | undefined): boolean =>
   phase !== 'Failed' && phase !== 'Terminating';

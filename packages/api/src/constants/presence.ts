@@ -21,8 +21,7 @@ interface Marked {
 }
 
 /**
- * Returns a warning if the value of `key` means "no", because any value of this key has the effect. The warning is one
- * sentence with the effect and the fix.
+ * Returns a sentence with the effect and the fix if the value of `key` means "no", because any value has the effect.
  */
 export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {
   const { of, does } = EFFECTS[key];

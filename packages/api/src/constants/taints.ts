@@ -24,7 +24,7 @@ export const Taints = {
   Warm: { key: 'warm.machine.sapcloud.io/waits', effect: 'NoSchedule' },
   /**
    * A taint of Kubernetes for a node that is permanently down. Kubernetes may then move the pods and volumes of the
-   * node. mcm adds the taint to nodes whose VM was deleted.
+   * node. Nodes whose VM was deleted get this taint.
    */
   OutOfService: { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' },
 } as const satisfies Record<string, KnownTaint>;

@@ -57,9 +57,7 @@ export interface CrdOptions {
    */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
-  /**
-   * The maximum length of the name. If `maxNameLength` is undefined, the limit of the API server applies, which is 253.
-   */
+  /** The default is the limit of the API server, which is 253. */
   readonly maxNameLength?: number;
 }
 
@@ -126,7 +124,9 @@ const metadataSchema = (maxLength?: number): StructuralSchema => ({
   ...(maxLength !== undefined && { properties: { name: { type: 'string', maxLength } } }),
 });
 
-/** The API server validates apiVersion, kind and metadata. A CRD can declare only a few rules for these fields. */
+/**
+ * A CRD can declare only a few rules for apiVersion, kind and metadata, because the API server validates these fields.
+ */
 function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);
   const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];

@@ -22,7 +22,7 @@ function read(file: string): string | undefined {
 }
 
 /**
- * Writes the CRDs of a group as files. With `--check`, the function only lists the outdated files.
+ * Writes the CRDs of a group as files. With `--check`, only the outdated files are listed.
  * @returns the exit code: 0 for success, 1 for outdated or surplus files, 2 for an unknown argument
  */
 export function generateCrdFiles({ crds, directory, source }: GenerateOptions, args: readonly string[]): number {

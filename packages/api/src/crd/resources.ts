@@ -13,7 +13,7 @@ export interface MachineResource<T> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: true;
-  /** The schema of stored objects. In a cluster with another CRD, stored objects may not conform to this schema. */
+  /** The schema of stored objects. In a cluster with another CRD, stored objects may not conform to the schema. */
   readonly shape: StructuralSchema;
   readonly _type?: T;
 }

@@ -16,7 +16,7 @@ export interface StructuralSchema extends CrdKeywords {
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Keywords that are copied to the CRD unchanged. The order of the list is the order of the output. */
+/** The order of the output is the order of this list. */
 const PLAIN_KEYWORDS = [
   'description',
   'type',
@@ -38,7 +38,7 @@ const PLAIN_KEYWORDS = [
   'x-kubernetes-validations',
 ] as const;
 
-/** A structural schema prunes unknown fields, so these keywords have no meaning. */
+/** These keywords have no meaning, because a structural schema prunes unknown fields. */
 const DROPPED_KEYWORDS: ReadonlySet<string> = new Set(['$schema', 'propertyNames']);
 const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
@@ -90,7 +90,7 @@ const convertProperties = (properties: Readonly<Record<string, unknown>>, path: 
     }),
   );
 
-/** Returns true for a schema with keywords. The schemas `true`, `false` and `{}` have no keywords. */
+/** The schemas `true`, `false` and `{}` have no keywords. */
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 

@@ -9,10 +9,10 @@ export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spe
 
 /**
  * Formats a CRD as YAML without anchors, with long texts on one line. Equal CRDs have equal texts.
- * @param source The package with the schemas.
+ * @param source the package with the schemas.
  */
 export function crdYaml(crd: CustomResourceDefinition, source = '@mcm/api'): string {
-  // Only the generator of files needs this library, so the library is loaded on demand.
+  // Only the generator of files needs this library, so it is loaded on demand.
   const { stringify } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   return `${header(source)}---\n${stringify(crd, { aliasDuplicateObjects: false, lineWidth: 0, singleQuote: true })}`;
 }

@@ -1,7 +1,7 @@
 /** The update creates a machine before it deletes one, so the number of machines is never below the replicas. */
 export const DEFAULT_ROLLING_UPDATE = { maxSurge: 1, maxUnavailable: 0 } as const;
 
-/** An in-place update keeps its machines. One machine at a time may be unavailable. */
+/** One machine at a time may be unavailable, because an in-place update keeps its machines. */
 export const DEFAULT_IN_PLACE_UPDATE = { maxSurge: 0, maxUnavailable: 1 } as const;
 
 /** The default update strategy of a deployment. */

@@ -4,10 +4,10 @@ import { INT_OR_PERCENT_PATTERN } from '../values/int-or-percent.ts';
 import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
-/** The largest int32. If one object has a larger number in a field, the original cannot list any object of the kind. */
+/** The largest int32. A larger number in one object would prevent the original from listing any object of the kind. */
 const MAX_INT32 = 2_147_483_647;
 
-/** A CEL rule of `x-kubernetes-validations`. The message contains the allowed values. */
+/** A CEL rule of `x-kubernetes-validations`. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
@@ -37,7 +37,7 @@ export interface CrdKeywords {
 /** Adds CRD keywords to a schema. */
 export const crd = <T extends z.ZodType>(schema: T, keywords: CrdKeywords): T => schema.meta({ ...keywords });
 
-/** Makes a field optional. The value undefined is not allowed, because JSON has no such value. */
+/** Makes a field optional, but does not allow undefined, because JSON has no such value. */
 export const optional = z.exactOptional;
 
 /** A string. */
@@ -73,8 +73,8 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// The API server reports a failed pattern as a regular expression, but a failed rule in words. Each rule below
-// therefore repeats the pattern of its field. Tools without CEL evaluate only the pattern.
+// For a failed pattern, the API server reports a regular expression, but for a failed rule, it reports words. Each rule
+// below therefore repeats the pattern of its field. Tools without CEL evaluate only the pattern.
 
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
@@ -160,7 +160,7 @@ const LABEL_KEY_ERROR = 'must have label keys such as "app" or "example.com/app"
 const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
 
 /**
- * Returns true for a name of at most 63 characters, possibly after a DNS prefix of at most 253 characters and a slash.
+ * A label key is a name of at most 63 characters, possibly after a DNS prefix of at most 253 characters and a slash.
  */
 const isLabelKey = (key: string): boolean => key.indexOf('/') <= 253 && LABEL_KEY_PATTERN.test(key);
 
@@ -179,9 +179,7 @@ export const labelKey = (description: string) =>
     maxLength: 317,
   });
 
-/**
- * Returns the schema of a map of labels. The size of the map is limited, because CEL rules iterate over its entries.
- */
+/** The map of labels has a maximum size, because CEL rules iterate over its entries. */
 export const labelMap = (description: string, maxProperties = 256) =>
   crd(
     z

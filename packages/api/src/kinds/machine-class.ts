@@ -39,8 +39,8 @@ const nodeTemplateSchema = crd(
 export type NodeTemplate = z.infer<typeof nodeTemplateSchema>;
 
 /**
- * A MachineClass describes the VMs of one provider. The fields are at the top level, so there is no spec and no
- * status.
+ * A MachineClass describes the VMs of one provider. The fields of a MachineClass are at the top level, so it has no
+ * spec and no status.
  */
 export const machineClassSchema = crd(
   z.object({

@@ -32,7 +32,7 @@ export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * A typing error such as `250%` would triple the number of machines, so a percentage above 100 % is invalid. The
+ * A percentage above 100 % is invalid, because a typing error such as `250%` would triple the number of machines. The
  * original accepts any percentage. With ratcheting, the API server accepts a stored value as long as its block stays
  * unchanged.
  */

@@ -6,8 +6,8 @@ import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from '
 import { blockedByField, classReferenceSchema, lastOperationSchema } from './shared.ts';
 
 /**
- * A change of these settings replaces no machine. For an absent setting, the machine controller uses the value of its
- * flag.
+ * A change of the machine configuration replaces no machine. For a missing setting, the machine controller uses the
+ * value of its flag.
  */
 const MACHINE_CONFIGURATION = {
   drainTimeout: optional(

@@ -15,11 +15,11 @@ export interface ObjectMeta {
   generateName?: string;
   uid: string;
   resourceVersion: string;
-  /** Number of the last change of the spec; each change increases the number. */
+  /** The number of the last change of the spec, which increases with each change. */
   generation?: number;
   /** The time of the creation in RFC 3339, in whole seconds. */
   creationTimestamp: string;
-  /** The server sets this RFC 3339 time when a client requests the deletion of the object. */
+  /** The RFC 3339 time that the server sets when a client requests the deletion of the object. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;

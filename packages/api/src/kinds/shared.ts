@@ -9,7 +9,6 @@ const CLASS_GROUP = optional(
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
 const CLASS_NAME = crd(z.string(), { description: 'Name of a MachineClass in the same namespace.', maxLength: 253 });
 
-/** A reference to a class, which must contain the name of the class. */
 export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: CLASS_KIND, name: CLASS_NAME }), {
   description: 'The MachineClass with the settings of the VM.',
   'x-kubernetes-validations': [
@@ -92,7 +91,6 @@ export const labelSelectorSchema = crd(
 /** A label selector. */
 export type LabelSelector = z.infer<typeof labelSelectorSchema>;
 
-/** Reference to a Secret by namespace and name. */
 export const secretReferenceSchema = (description: string) =>
   crd(
     z.object({
@@ -105,7 +103,10 @@ export const secretReferenceSchema = (description: string) =>
 /** Reference to a Secret. */
 export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 
-/** New machines get the labels, annotations and finalizers of a template. Other fields are stored and ignored. */
+/**
+ * New machines get the labels, annotations and finalizers of a template. Other fields of a template's metadata are
+ * stored and ignored.
+ */
 export const templateMetadataSchema = crd(
   z.object({
     labels: optional(labelMap('Labels of the machines.')),
@@ -140,7 +141,6 @@ export const lastOperationSchema = z
 /** The last operation on a machine. */
 export type LastOperation = z.infer<typeof lastOperationSchema>;
 
-/** The summary of a failed machine in the status of a set or deployment. */
 export const machineSummarySchema = z
   .object({
     name: optional(text('Name of the machine.')),
@@ -186,7 +186,6 @@ const blockSchema = z
 /** A reason in `status.blockedBy`. */
 export type Block = z.infer<typeof blockSchema>;
 
-/** The field `status.blockedBy` of a Machine, MachineSet or MachineDeployment. */
 export const blockedByField = optional(
   crd(z.array(blockSchema), {
     description:

@@ -79,8 +79,8 @@ export class Autoscaler {
   }
 
   /**
-   * Returns the names that are not yet in the deployment's list of named machines. For names in this list, an earlier
-   * call has already reduced the replicas.
+   * Returns the names that are not yet in the deployment's list of named machines. An earlier call has already reduced
+   * the replicas for the names in this list.
    */
   #fresh(deployment: MachineDeployment, names: readonly string[]): readonly string[] {
     if (this.#form === 'priority') return names;

@@ -1,7 +1,7 @@
 import { API_VERSION } from '../kinds/group.ts';
 
 /**
- * Manifests that an API server with the CRDs of this package must accept or refuse. Every call of a builder returns a
+ * An API server with the CRDs of this package must accept or refuse these manifests. Every call of a builder returns a
  * new object.
  */
 
@@ -12,7 +12,7 @@ export type Manifest = Record<string, unknown>;
 export interface BadManifest {
   readonly title: string;
   readonly object: Manifest;
-  /** Path of the field in the error, or the start of this path. */
+  /** The path of the field in the error, or the start of this path. */
   readonly path: string;
 }
 

@@ -32,10 +32,7 @@ function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   }, base);
 }
 
-/**
- * Returns the errors of a value that does not conform to the schema: types, patterns, limits and absent fields. Unknown
- * fields are ignored.
- */
+/** Unknown fields are ignored. */
 export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return [];
@@ -64,10 +61,7 @@ function describe(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/**
- * A rule for several fields. A rule runs only if the fields conform to its schema, because schema errors are reported
- * separately.
- */
+/** A rule for several fields runs only if they conform to the schema, because schema errors are reported separately. */
 export type Rule = (value: unknown) => FieldError[];
 
 export const rule =
@@ -80,11 +74,10 @@ export const rule =
 const specOf = (object: unknown): unknown =>
   typeof object === 'object' && object !== null && 'spec' in object ? object.spec : undefined;
 
-/** Returns the schema errors of `spec`, followed by the errors of the rules. */
 export function specErrors(object: unknown, schema: z.ZodType, rules: readonly Rule[]): FieldError[] {
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');
   const paths = new Set(form.map(({ path }) => path));
-  // A rule may report the same field as the schema, so the function returns one error for each field.
+  // A rule may report the field of a schema error too, so the function returns one error for each field.
   return [...form, ...rules.flatMap((check) => check(spec)).filter(({ path }) => !paths.has(path))];
 }

@@ -31,10 +31,7 @@ const selectorView = z.object({
   template: z.object({ metadata: optional(templateMetadataSchema) }),
 });
 
-/**
- * The selector must match the machines of its template. With a different selector, the controller would create machines
- * without end.
- */
+/** If the selector did not match its template, the controller would create machines without end. */
 export const selectorRule: Rule = rule(selectorView, ({ selector, template }) => {
   const labels = template.metadata?.labels;
   const errors: FieldError[] = [];

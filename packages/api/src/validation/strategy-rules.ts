@@ -6,7 +6,6 @@ import { type FieldError, invalid, type Rule, required, rule } from './field-err
 const PATH = 'spec.strategy';
 const any = optional(z.unknown());
 
-/** The blocks of a strategy, the type that needs each block, and an example. */
 const BLOCKS = {
   rollingUpdate: { type: 'RollingUpdate', example: '{maxSurge: 1, maxUnavailable: 0}' },
   inPlaceUpdate: { type: 'InPlaceUpdate', example: '{maxSurge: 0, maxUnavailable: 1, orchestrationType: Auto}' },
@@ -19,7 +18,7 @@ const typeView = z.object({
   strategy: optional(z.object({ type: any, rollingUpdate: any, inPlaceUpdate: any })),
 });
 
-/** A strategy must have a type, and the block that the type needs. */
+/** A strategy must have a type, and the block that its type needs. */
 const typeRule: Rule = rule(typeView, ({ strategy }) => {
   if (strategy?.type === undefined) {
     return [required(`${PATH}.type`, 'must be given: one of InPlaceUpdate, Recreate, RollingUpdate')];

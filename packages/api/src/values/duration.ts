@@ -40,7 +40,7 @@ export function parseDurationNs(text: string): bigint | undefined {
 }
 
 function sumSegments(digits: string): bigint | undefined {
-  // Every valid duration has fewer digits. The limit prevents a malicious text from using much CPU time.
+  // Every valid duration has fewer digits, and the limit prevents a malicious text from using much CPU time.
   if (digits === '' || digits.length > 256) return undefined;
   let total = 0n;
   for (let at = 0; at < digits.length; at = SEGMENT.lastIndex) {

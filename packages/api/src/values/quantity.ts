@@ -1,5 +1,5 @@
 /**
- * Resource quantities such as `500m`, `16Gi`, `1e3`. The values are exact, in billionths, as in Kubernetes. Source of
+ * Resource quantities such as `500m`, `16Gi`, `1e3`. Quantities are exact, in billionths, as in Kubernetes. Source of
  * the rules: k8s.io/apimachinery, pkg/api/resource.
  */
 
@@ -69,7 +69,7 @@ function scaleOf(suffix: string): Scale {
   return { factor: 1n, exponent: Number(suffix.slice(1)), format: 'DecimalExponent' };
 }
 
-/** Returns `value * 10^exponent`, rounded up. */
+/** The result is rounded up. */
 function scaleUp(value: bigint, exponent: number): bigint {
   if (exponent >= 0) return value * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);

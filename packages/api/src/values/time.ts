@@ -11,7 +11,7 @@ export function parseTime(text: string | undefined): Date | undefined {
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = parts;
   const milliseconds = fraction.slice(1, 4).padEnd(3, '0');
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`);
-  // Date converts 31 February and 24:00 to the next day. RFC 3339 allows neither of these two values.
+  // Date converts 31 February and 24:00 to the next day, but RFC 3339 allows neither.
   if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || date.getUTCHours() !== Number(hour)) {
     return undefined;
   }

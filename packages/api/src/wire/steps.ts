@@ -15,7 +15,7 @@ export const DELETION_STEPS = [
 /** A step of a machine's deletion. */
 export type DeletionStep = (typeof DELETION_STEPS)[number];
 
-/** The text of each step in `lastOperation.description`. The texts are stored in objects, so they must not change. */
+/** The text of each step in `lastOperation.description`, which must not change, because it is stored in objects. */
 export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
   getVmStatus: 'Set machine status to termination. Now, getting VM Status',
   drain: 'Initiate node drain',
@@ -38,9 +38,9 @@ export const DescriptionTexts = {
 /**
  * Returns the description of a step.
  *
- * A message of the cloud may contain the text of a step. In the note, the function changes the first letter of a step
- * text to lower case, so that no parser finds this step.
- * @param note The last result as a sentence. The note precedes the text of the step.
+ * A message of the cloud may contain the text of a step. The function changes the first letter of a step text in the
+ * note to lower case, so that no parser finds this step.
+ * @param note the last result as a sentence, which precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
   `${withoutSteps(note)} ${STEP_TEXTS[step]}`.trimStart();
