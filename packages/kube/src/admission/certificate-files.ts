@@ -17,14 +17,11 @@ export interface CertificateFiles {
 /** Receives the certificates of a directory, and errors about them. */
 export interface ServedCertificate {
   use(pair: ServingPair, from?: string): void;
-  /**
-   * `sentence` states why the current files are not served. While the current files are served, `sentence` is
-   * undefined.
-   */
+  /** The reason why the current files are not served, or undefined while they are served. */
   unusable(sentence: string | undefined): void;
 }
 
-/** A kubelet needs about a minute to update a mounted Secret, so an interval of less than 10 s has no benefit. */
+/** A kubelet needs about a minute to update a mounted Secret, so a shorter interval has no benefit. */
 const LOOK_MS = 10_000;
 
 const nameOf = ({ directory, flag }: CertificateFiles): string => `${flag} ${directory}`;

@@ -21,7 +21,7 @@ export interface AdmissionCause {
 
 /** The answer of a webhook. */
 export interface AdmissionVerdict {
-  /** If `causes` is empty, the request is allowed. */
+  /** An empty list allows the request. */
   readonly causes: readonly AdmissionCause[];
   readonly patch?: readonly object[];
   readonly warnings?: readonly string[];

@@ -4,7 +4,7 @@ import type { Random } from './random.ts';
 export interface BackoffOptions {
   readonly baseMs: number;
   readonly maxMs: number;
-  /** Random part of a wait, from 0 to 1. With 0.5, a wait of 8 s becomes a wait between 4 and 8 s. */
+  /** The random part of a wait, from 0 to 1. With 0.5, a wait of 8 s becomes a wait between 4 and 8 s. */
   readonly jitter: number;
 }
 

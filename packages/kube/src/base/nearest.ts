@@ -1,4 +1,4 @@
-/** Returns the number of single-letter changes (insert, delete, replace, swap of neighbors) that turn `a` into `b`. */
+/** Counts the single-letter changes (insert, delete, replace, swap of neighbors) that turn `a` into `b`. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -21,10 +21,7 @@ function distance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/**
- * The maximum length of a compared name. A name above this length is not a typing error, and its comparison would be
- * expensive.
- */
+/** A longer name is not a typing error, and its comparison would be expensive. */
 const LONGEST = 200;
 
 const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;

@@ -6,20 +6,19 @@ import { errorText } from './error-text.ts';
 /** Logs the start and the end of an outage, but not each attempt in between. */
 export interface OutageLog {
   /**
-   * The log contains a warning about the first failure and about each new reason. Repeated failures with the same
-   * reason are logged at debug level.
+   * Warns about the first failure and about each new reason. Repeated failures with one reason are logged at debug
+   * level.
    */
   failed(error: unknown): void;
-  /** Logs the success, if the previous attempt failed. */
   worked(): void;
   readonly failures: number;
 }
 
-/** Returns the text without the message of the API server, because that message contains the request. */
+/** The message of the API server contains the request, so the reason does not contain this message. */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 
-/** @param what The failing activity as the subject of a sentence, such as `watch of nodes` */
+/** @param what the failing activity as the subject of a sentence, such as `watch of nodes` */
 export function createOutageLog(what: string, clock: Clock, log: Logger): OutageLog {
   let failures = 0;
   let since = 0;

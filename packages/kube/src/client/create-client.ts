@@ -14,22 +14,19 @@ export interface ClientOptions {
   readonly transport: Transport;
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Adds jitter to the waits that a server requests. By default, `random` has a fixed seed. */
+  /** Adds jitter to the waits that a server requests (default: a fixed seed). */
   readonly random?: Random;
-  /**
-   * The rate limit of the client. Without `rateLimit`, only the API priority and fairness of the server limits the rate
-   * of requests.
-   */
+  /** By default, only the API priority and fairness of the server limits the rate of requests. */
   readonly rateLimit?: RateLimit | undefined;
   /**
-   * Time limit for a whole response in milliseconds. With a limit of 0, responses may take any time. A watch must open
-   * within this limit, and within 30,000 milliseconds. The default limit is 60,000 milliseconds, as in the original.
+   * The time limit for a whole response in milliseconds. The value 0 means no limit. A watch must open within this
+   * limit, and within 30,000 milliseconds. The default is 60,000 milliseconds, as in the original.
    */
   readonly requestTimeoutMs?: number;
   /** The history of the server. All clients of a server share its history. */
   readonly history?: ServerHistory;
   readonly observe?: (sample: RequestSample) => void;
-  /** `refused` is called with each error response (400 and above) before the error is thrown. */
+  /** Reports each error response (400 and above) before the error is thrown. */
   readonly refused?: (error: KubeError) => void;
 }
 

@@ -2,7 +2,7 @@ import type { KubeClient } from '../contract/client.ts';
 import { isDenied, isNotFound, KubeError } from '../contract/errors.ts';
 import { pods } from '../types/core.ts';
 
-/** The pod to evict. With the UID, the request cannot evict a later pod with the same name. */
+/** The pod to evict. With the UID, the request cannot evict a later pod with an equal name. */
 export interface EvictedPod {
   readonly namespace: string;
   readonly name: string;
@@ -28,12 +28,12 @@ const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
  */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** Returns true if the response body is a Status. A 404 response of a proxy has another body. */
+/** A 404 response of a proxy is not a Status. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**
  * Evicts a pod, or deletes it if the API server has no eviction API, as kubectl does.
- * @param mayDelete Called once before a deletion that replaces the eviction; default: always true.
+ * @param mayDelete Called once before a deletion that replaces the eviction (default: true).
  * @throws KubeError 429 if a budget does not allow the eviction now (the call does not wait), and for any other
  *   refusal.
  */

@@ -4,10 +4,10 @@ import { KubeError } from '../contract/errors.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { noAnswer, refusal, tooLate } from './refusal.ts';
 
-/** The response to a request. `code` is 0 if there was no response. */
+/** The status code, or 0 without a response. */
 export interface RequestSample {
   readonly method: string;
-  /** The path of the request with its query. The path contains names and namespaces of objects. */
+  /** The path and query of the request, with names and namespaces of objects. */
   readonly path: string;
   readonly code: number;
   readonly ms: number;
@@ -22,7 +22,7 @@ export interface Call {
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** If `patient` is false, a response 429 or 503 is thrown immediately, and its Retry-After is ignored. */
+  /** Without patience, a response 429 or 503 is thrown immediately, and its Retry-After is ignored. */
   readonly patient?: boolean | undefined;
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
@@ -44,13 +44,13 @@ export interface Stream {
   end(): void;
 }
 
-/** Maximum number of waits that a server can request for one call, as in client-go. */
+/** The maximum number of waits that a server can request for one call, as in client-go. */
 const MAX_WAITS = 10;
-/** Time limit for opening a watch. A busy server queues a request for up to 15 s before it answers. */
+/** A watch must open within this time. A busy server queues a request for up to 15 s before it answers. */
 const OPEN_WITHIN_MS = 30_000;
 /**
- * The client extends the wait that a server requests by up to this fraction. The extension prevents that all clients
- * retry at the same time.
+ * The client extends the wait that a server requests by up to this fraction. The extension of a wait prevents that all
+ * clients retry at the same time.
  */
 const WAIT_JITTER = 0.1;
 
@@ -90,8 +90,7 @@ export class Exchange {
   }
 
   /**
-   * The time limit of a stream ends when the headers arrive. The client does not retry a failed stream, because the
-   * callers retry failed streams.
+   * The time limit of a stream ends when the headers arrive. The callers retry failed streams, so the client does not.
    */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();

@@ -10,14 +10,14 @@ const ITEM_DEPTH = 2;
 /**
  * Splits the JSON of a list into its items while the response arrives. Each item is parsed, projected and freed before
  * the next item. If a page of 500 pods is parsed at once, its 10 MB of objects become long-lived for the garbage
- * collector. `ItemSplitter` only finds the boundaries of the items.
+ * collector. Only the boundaries of the items are found, without parsing.
  */
 export class ItemSplitter {
   #depth = 0;
   #inString = false;
   #escaped = false;
   #inItems = false;
-  /** Bytes of earlier chunks, for the current item or for the list around the items. */
+  /** The bytes of earlier chunks, for the current item or for the list around the items. */
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 
@@ -62,7 +62,7 @@ export class ItemSplitter {
     return items;
   }
 
-  /** Returns the list without its items, as JSON. `rest` must be called after the last `push`. */
+  /** Call `rest` after the last `push`. */
   rest(): string {
     return Buffer.concat([...this.#rest, ...this.#item]).toString('utf8');
   }

@@ -5,10 +5,7 @@ const refuse = (message: string): never => {
   throw new KubeError(message, { code: 400, reason: 'BadRequest' });
 };
 
-/**
- * Returns true if a text can be a segment of a path. The function refuses an empty segment, which addresses the
- * collection, and `..`, which addresses another resource.
- */
+/** An empty segment addresses the collection, and `..` addresses another resource, so both are refused. */
 export const isPathSegment = (value: string): boolean =>
   value !== '' && value !== '.' && value !== '..' && !value.includes('/');
 
@@ -26,7 +23,7 @@ const root = (definition: ResourceDefinition<KubeObject>): string =>
 export const apiVersionOf = (definition: ResourceDefinition<KubeObject>): string =>
   definition.group === '' ? definition.version : `${definition.group}/${definition.version}`;
 
-/** Returns the path of a collection. If `namespace` is undefined, the path covers all namespaces. */
+/** If `namespace` is undefined, the path covers all namespaces. */
 export const collectionPath = (definition: ResourceDefinition<KubeObject>, namespace: string | undefined): string =>
   definition.namespaced && namespace !== undefined
     ? `${root(definition)}/namespaces/${segment(definition, 'namespace', namespace)}/${definition.plural}`
@@ -45,7 +42,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
 }
 
-/** Returns the query string of a request. Parameters without a value are omitted. */
+/** Parameters without a value are omitted. */
 export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   let text = '';
   for (const [name, value] of Object.entries(parameters)) {
@@ -57,7 +54,7 @@ export function query(parameters: Readonly<Record<string, string | number | bool
 
 const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
 
-/** Returns true for a review: a POST to this path stores nothing. */
+/** A review is a POST that stores nothing. */
 export const isReview = (path: string): boolean => REVIEWS.test(path);
 
 /** Returns true if a request is a watch, by its path with the query. */

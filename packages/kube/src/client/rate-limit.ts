@@ -6,7 +6,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** Creates a token bucket. Calls continue in their order. The token of an aborted call stays unused. */
+/** Calls continue in their order, and the token of an aborted call stays unused. */
 export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: AbortSignal) => Promise<void> {
   const spacingMs = 1000 / limit.qps;
   const slackMs = Math.max(limit.burst - 1, 0) * spacingMs;

@@ -3,10 +3,7 @@ import { KubeError, type StatusBody } from '../contract/errors.ts';
 import { isRecord } from '../contract/json-values.ts';
 import type { TransportResponse } from '../contract/transport.ts';
 
-/**
- * The parts of a request that a message may name. A message never contains the query, the headers or the body of the
- * request.
- */
+/** The parts of a request that a message may name. The query, the headers and the body are missing. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -16,10 +13,7 @@ export interface Asked {
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/**
- * Parses JSON from a response. The error of V8 would contain the text, which may be a Secret, so the function throws a
- * different error.
- */
+/** V8's error would contain the text, which may be a Secret, so the function throws a different error. */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -46,10 +40,7 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 }
 
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
-/**
- * For these HTTP codes, the message of a response comes from the authorizer or the registry. Users need the message to
- * find the cause.
- */
+/** For these HTTP codes, the response of the authorizer or the registry helps users to find the cause. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
 /**
  * A message may contain a Secret value that is shorter than this length, because a short value may be a common word.
@@ -80,8 +71,8 @@ function discreet({ path, body }: Asked, code: number, status: StatusBody | unde
 }
 
 /**
- * Returns the error for a response with code 400 or above. The error contains the message of the Status without Secrets
- * of the request. For a response of a proxy, the error contains the HTTP code.
+ * The error for a response with code 400 or above contains the message of the Status without Secrets of the request.
+ * For a response of a proxy, the error contains the HTTP code.
  */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
   const status = discreet(asked, response.status, parseStatus(text));
@@ -94,7 +85,7 @@ export function refusal(asked: Asked, response: TransportResponse, text: string,
   });
 }
 
-/** Returns the error for an `ERROR` event of a watch. The object of this event is a Status. */
+/** The object of an `ERROR` event of a watch is a Status. */
 export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   return new KubeError(`${describe(asked)}: ${status.message ?? 'the server ended the watch with an error'}`, {
     code: status.code ?? 500,
@@ -107,7 +98,6 @@ export const tooLate = (limitMs: number): Error =>
   Object.assign(new Error(`no answer within ${limitMs} ms`), { code: 'ETIMEDOUT' });
 
 /**
- * Returns the error for a response that does not come from an API server.
  * @param what the end of a sentence that starts with "the answer", such as `is not JSON`
  */
 export const badAnswer = (asked: Asked, what: string): KubeError =>

@@ -17,7 +17,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   BadAnswer: 'the server at the address is not a Kubernetes API server: correct the address',
 };
 
-/** Error codes with the same meaning as a code in `FAULTS`. */
+/** Error codes with the meaning of a code in `FAULTS`. */
 const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   HTTPParserError: 'BadAnswer',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
@@ -25,10 +25,7 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'ERR_SSL_WRONG_VERSION_NUMBER',
 };
 
-/**
- * Returns the error codes of an error and its causes, starting with the outermost code. An error without a code is
- * represented by its name.
- */
+/** The codes start with the outermost error. An error without a code is represented by its name. */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const own = ['code' in error && typeof error.code === 'string' ? error.code : error.name];
@@ -36,10 +33,7 @@ function codesOf(error: unknown): readonly string[] {
   return [...own, ...codesOf(error.cause), ...parts.flatMap(codesOf)];
 }
 
-/**
- * Returns the clause for an error response without a `Status`. Such a response does not come from a Kubernetes API,
- * with one exception: for an unknown path, kube-apiserver responds with 404 without a `Status`.
- */
+/** A response without a `Status` does not come from a Kubernetes API, except for the 404 of an unknown path. */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';
   return code === 400 ? 'NO_TLS' : 'BadAnswer';

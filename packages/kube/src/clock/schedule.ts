@@ -10,8 +10,8 @@ const before = (a: Scheduled<unknown>, b: Scheduled<unknown>): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
 /**
- * A binary heap of values, sorted by the time in milliseconds at which they are due. Canceling is O(1). Canceled
- * entries are removed at the top, or when the heap contains more canceled entries than live entries.
+ * The values are sorted by the time in milliseconds at which they are due. Canceling is O(1). Canceled entries are
+ * removed at the top, or when the heap contains more canceled entries than live entries.
  */
 export class Schedule<V> {
   #heap: Scheduled<V>[] = [];
@@ -37,7 +37,7 @@ export class Schedule<V> {
     if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact();
   }
 
-  /** Returns the earliest live entry. The earliest entry stays in the heap. */
+  /** The earliest entry stays in the heap. */
   peek(): Scheduled<V> | undefined {
     for (;;) {
       const top = this.#heap[0];

@@ -6,13 +6,11 @@ import { Schedule } from './schedule.ts';
 export interface VirtualClockOptions {
   readonly start?: Date;
   /**
-   * Number of idle turns of the event loop after which all work counts as complete, 2 by default. Code with more than
-   * two chained `setImmediate` calls needs a higher number.
+   * The number of idle turns of the event loop after which all work counts as complete (default: 2). Code with more
+   * than two chained `setImmediate` calls needs a higher number.
    */
   readonly quietTurns?: number;
-  /**
-   * Maximum number of calls of the clock at one instant. A number of calls above the maximum indicates an endless loop.
-   */
+  /** The maximum number of calls of the clock at one instant. More calls indicate an endless loop. */
   readonly maxCalls?: number;
 }
 
@@ -31,11 +29,12 @@ const filesUnderWay = (): boolean =>
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
   readonly #quietTurns: number;
-  /** The wall-clock time at the start of the clock, in milliseconds since 1970. */
   #began: number;
   #now = 0;
   #activity = 0;
-  /** The first call at this instant that exceeds the maximum. Calls are counted from the start of the clock. */
+  /**
+   * Calls are counted from the start of the clock, so this is the first call at this instant that exceeds the maximum.
+   */
   #lastCall: number;
   readonly #maxCalls: number;
   #held = 0;

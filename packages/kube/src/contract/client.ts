@@ -18,8 +18,8 @@ export interface RequestOptions {
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
-   * `beforeSend` is called before each attempt, after all waits of the client. If `beforeSend` rejects, the client
-   * sends no request and throws a `KubeError`.
+   * Called before each attempt, after all waits of the client. If the promise rejects, the client sends no request and
+   * throws a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface ListOptions extends RequestOptions {
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined;
 }
 
-/** Converts each item of a list when the item arrives. The result of the conversion is stored instead of the item. */
+/** Converts each item of a list when the item arrives. */
 export interface ItemOptions<T> {
   readonly each?: (item: T) => T;
 }
@@ -45,9 +45,9 @@ export interface WatchOptions extends RequestOptions {
   readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string;
   readonly allowWatchBookmarks?: boolean;
-  /** Time limit of the watch in the server, in seconds. */
+  /** The time limit of the watch in the server, in seconds. */
   readonly timeoutSeconds?: number;
-  /** `onOpen` is called when the server has accepted the watch, before the first event. */
+  /** Called when the server has accepted the watch, before the first event. */
   readonly onOpen?: () => void;
 }
 
@@ -62,11 +62,11 @@ export interface DeleteOptions extends RequestOptions {
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** The subresource, such as `status` or `scale`. Without `subresource`, the write is to the main resource. */
+  /** The subresource, such as `status` or `scale`. By default, the write is to the main resource. */
   readonly subresource?: string;
   /**
-   * `bookkeeping` is true if the write only records an earlier action of this process. Observe mode does not report
-   * bookkeeping writes as decisions.
+   * Whether the write only records an earlier action of this process. Observe mode does not report bookkeeping writes
+   * as decisions.
    */
   readonly bookkeeping?: boolean;
 }
@@ -127,8 +127,8 @@ export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>,
 /** A client of one API server with one identity. */
 export interface KubeClient {
   /**
-   * The history of the server. The history detects the restore of the server to an older state. All clients of a server
-   * in a process can share one history.
+   * The history detects the restore of the server to an older state. All clients of a server in a process can share one
+   * history.
    */
   readonly history: ServerHistory;
   /**

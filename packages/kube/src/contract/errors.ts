@@ -20,7 +20,7 @@ export class KubeError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly status: StatusBody;
-  /** The wait that the server requests, in milliseconds, from `Retry-After` or `details.retryAfterSeconds`. */
+  /** The wait that the server requests, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -43,10 +43,7 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
-/**
- * Returns true if a webhook denied the request. The webhook chooses the code of the response, so the code does not
- * describe the object.
- */
+/** A webhook chooses the code of its denial, so the code does not describe the object. */
 export const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
 const describes = (error: unknown, code: number): error is KubeError => hasCode(error, code) && !isDenied(error);

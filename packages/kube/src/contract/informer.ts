@@ -23,14 +23,14 @@ export interface Store<T> {
 
 /**
  * A cache of one kind that follows the server: the informer lists the objects in pages, and then watches with
- * bookmarks. After a 410, the informer lists again and applies the difference. An informer retries without limit.
+ * bookmarks. After a 410, an informer lists again and applies the difference. An informer retries without limit.
  */
 export interface Informer<T extends KubeObject> {
-  /** Plural name of the kind. */
+  /** The plural name of the kind. */
   readonly resource: string;
   readonly store: Store<T>;
   readonly synced: boolean;
-  /** `closed` is true while no user needs an informer with the option `demand`. A closed informer has no objects. */
+  /** Whether no user needs an informer with the option `demand`, so it has no objects. */
   readonly closed?: boolean;
   /** Rejects if the signal aborts before the first complete list. For a closed informer, the promise resolves at once. */
   whenSynced(signal?: AbortSignal): Promise<void>;
@@ -42,13 +42,13 @@ export interface Informer<T extends KubeObject> {
   /** Calls `handler` when a refusal starts, when its reason changes, and when the refusal ends. */
   onRefused(handler: () => void): () => void;
   /**
-   * `doubted` is true if the cached objects may be newer than the state of the server. The reason is a restored backup
-   * without a complete list since then.
+   * Whether the cached objects may be newer than the server, because a backup was restored and no complete list
+   * followed.
    */
   readonly doubted: boolean;
   /**
-   * `proven` is true if a response has shown that the server is not older than the cache. A lost connection sets
-   * `proven` to false. Controllers start no irreversible action before `proven` is true.
+   * Whether a response has shown that the server is not older than the cache. A lost connection sets `proven` to false.
+   * Controllers start no irreversible action before `proven` is true.
    */
   readonly proven: boolean;
   onDoubt(handler: () => void): () => void;
@@ -71,29 +71,24 @@ export interface Informer<T extends KubeObject> {
   recordWrite(object: T): void;
   /** Milliseconds since the last event, bookmark or list. */
   sinceDataMs(): number;
-  /** Milliseconds without an open watch. While a watch is open, and before the first watch, `behindForMs` returns 0. */
+  /** The milliseconds without an open watch, or 0 while a watch is open and before the first watch. */
   behindForMs(): number;
   /**
-   * Number of cached objects that do not conform to their type. The cache contains repaired copies of these objects
-   * (see `faultsOf`).
+   * Number of cached objects that do not conform to their type. The number of objects with faults, of which the cache
+   * contains repaired copies (see `faultsOf`).
    */
   readonly malformed: number;
 }
 
-/** An informer that lists and watches only while it has users. */
 export interface DemandMember {
   readonly synced: boolean;
   readonly refused: KubeError | undefined;
 }
 
-/** Opens and closes a group of informers. */
 export interface InformerDemand {
   readonly open: boolean;
   add(member: DemandMember): void;
-  /**
-   * Informers call this method: each informer calls `progressed` when its cache is complete, and when the API server
-   * refuses its kind.
-   */
+  /** Each informer calls `progressed` when its cache is complete, and when the API server refuses its kind. */
   progressed(): void;
   /**
    * Waits until the informers open. The promise resolves to a signal that aborts when the informers close, or to
@@ -116,15 +111,14 @@ export interface InformerOptions<T extends KubeObject> {
   /** The maximum number of objects in a page of a list, by default 500. */
   readonly pageSize?: number;
   /**
-   * Maximum time without data in an open watch, in milliseconds. After this time without data, the informer opens the
-   * watch again. By default, the limit is 90,000 milliseconds, because the server sends a bookmark every minute.
+   * After this time without data in an open watch, the informer opens the watch again. The default is 90,000
+   * milliseconds, because the server sends a bookmark every minute.
    */
   readonly dataTimeoutMs?: number;
   /**
-   * `onAccess` is called with the error each time the API server refuses a list or a watch. When a watch is open,
-   * `onAccess` is called with undefined.
+   * Reports the error each time the API server refuses a list or a watch. When a watch is open, `onAccess` is called
+   * with undefined.
    */
   readonly onAccess?: (refused: KubeError | undefined) => void;
-  /** With `demand`, the informer lists and watches only while it has users. */
   readonly demand?: InformerDemand | undefined;
 }

@@ -1,4 +1,4 @@
-/** Returns true if a value is an object. Lists and null are not objects. */
+/** Lists and null are not objects. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

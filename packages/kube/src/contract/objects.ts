@@ -50,10 +50,7 @@ export interface ResourceDefinition<T extends KubeObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /**
-   * The type to which each object must conform before it is added to a cache. If `shape` is undefined, objects are not
-   * checked.
-   */
+  /** The type to which each object must conform before it is cached. By default, objects are not checked. */
   readonly shape?: Shape;
   readonly _type?: T;
 }

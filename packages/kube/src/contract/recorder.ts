@@ -3,7 +3,7 @@ import type { KubeObject } from './objects.ts';
 /** Options of an event. */
 export interface EventOptions {
   /**
-   * If true, all processes together record the event once while the Event object exists, which is one hour. Use `once`
+   * Whether all processes together record the event once while the Event object exists, which is one hour. Use `once`
    * for events that a restarted process would record again.
    */
   readonly once?: boolean | undefined;

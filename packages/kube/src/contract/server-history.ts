@@ -13,7 +13,7 @@ export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
-  /** Responses that arrived after a rollback, but whose requests were sent before the rollback. */
+  /** Outdated responses: they arrived after a rollback, but their requests were sent before the rollback. */
   readonly #outdated = new WeakSet<object>();
 
   get rollbacks(): number {
@@ -37,7 +37,7 @@ export class ServerHistory {
     if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
   }
 
-  /** Returns true for an outdated response. An outdated response may describe a state that the server no longer has. */
+  /** An outdated response may describe a state that the server no longer has. */
   isOutdated(answer: object): boolean {
     return this.#outdated.has(answer);
   }
@@ -48,8 +48,8 @@ export class ServerHistory {
   }
 
   /**
-   * Calls `handler` after each rollback, before any object of the older state is visible. `onWentBack` returns a
-   * function that removes the handler.
+   * Calls `handler` after each rollback, before any object of the older state is visible. Returns a function that
+   * removes the handler.
    */
   onWentBack(handler: (evidence: string) => void): () => void {
     // Each call creates a new function, because a caller may register one handler twice.

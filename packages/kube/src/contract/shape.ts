@@ -14,11 +14,11 @@ export interface Shape {
 /** A field of a stored object whose value has a wrong type. */
 export interface Fault {
   readonly field: string;
-  /** The problem, such as `is missing: an object is needed`. */
+  /** The text has the form `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * `guessed` is true if the repair is a guess. A missing text, number or boolean is no guess: the value is empty, 0 or
-   * false, and the controller of the object validates the value.
+   * Whether the repair is a guess. A missing text, number or boolean is no guess: the value is empty, 0 or false, and
+   * the controller of the object validates the value.
    */
   readonly guessed: boolean;
 }
@@ -61,7 +61,6 @@ function fits(value: unknown, shape: Shape): boolean {
   }
 }
 
-/** Returns the zero value that Go uses for an absent field of this shape. */
 function emptyOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 0;
   switch (shape.type) {

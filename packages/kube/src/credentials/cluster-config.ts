@@ -23,7 +23,7 @@ export interface ClusterConfig {
   };
   /** Returns the `Authorization` header of the next request. */
   readonly authorization?: (() => Promise<string | undefined>) | undefined;
-  /** `forgetAuthorization` is called after a 401, so that `authorization` does not return the same value again. */
+  /** Called after a 401, so that `authorization` returns another value. */
   readonly forgetAuthorization?: () => void;
   /**
    * Returns the configuration for the next request from the current files. Without `latest`, the configuration never
@@ -31,8 +31,8 @@ export interface ClusterConfig {
    */
   readonly latest?: () => Promise<ClusterConfig>;
   /**
-   * `lookAgain` is called when the server refuses the credentials, or has an untrusted certificate. The next call of
-   * `latest` then reads the files again.
+   * Called when the server refuses the credentials or has an untrusted certificate. The next call of `latest` reads the
+   * files again.
    */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string | undefined;

@@ -19,7 +19,7 @@ interface Plugin {
 }
 
 const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
-/** Name of the cluster extension that contains the configuration of a plugin. */
+/** The cluster extension that contains the configuration of a plugin. */
 const EXTENSION = 'client.authentication.k8s.io/exec';
 
 const isFields = (value: unknown): value is Fields =>
@@ -29,8 +29,8 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 
 /**
  * Reads `user.exec` of a kubeconfig.
- * @param name Name of the plugin in errors.
- * @param folder Folder of the kubeconfig, for a relative path of the command.
+ * @param name the name of the plugin in errors.
+ * @param folder the folder of the kubeconfig, for a relative path of the command.
  * @throws ConfigError with the field and a hint.
  */
 export function readPlugin(
@@ -76,7 +76,7 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   };
 }
 
-/** Returns a function that provides the credentials, and runs the plugin again when they have expired. */
+/** The plugin runs again when its credentials have expired. */
 export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   let kept: { readonly given: Given; readonly until: number } | undefined;
   return async () => {

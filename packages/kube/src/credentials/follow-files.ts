@@ -23,7 +23,9 @@ export interface FollowOptions {
  * Secret.
  */
 const LOOK_MS = 60_000;
-/** Minimum interval after a refusal, because hundreds of requests may be refused at the same time. */
+/**
+ * The minimum interval between two reads after refusals, because hundreds of requests may be refused at the same time.
+ */
 const LOOK_AGAIN_MS = 1_000;
 
 interface Loaded {
@@ -55,10 +57,7 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/**
- * mcm refuses a change of the server, because another cluster has other machines. mcm would treat the current machines
- * as deleted.
- */
+/** With another server, mcm would treat the current machines as deleted. */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
@@ -67,8 +66,8 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
 }
 
 /**
- * An expired client certificate in changed files never replaces a valid certificate. At the start, mcm reports and uses
- * an expired certificate.
+ * Changed files with an expired client certificate never replace a valid certificate. At the start, mcm reports and
+ * uses an expired certificate.
  */
 function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
   const text = clientCertificate?.certificate;
@@ -76,8 +75,8 @@ function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): vo
 }
 
 /**
- * Loads a configuration with `load`. `latest` loads the configuration again when the authorities, client certificates
- * or tokens in the files change. The address of the server must not change.
+ * `latest` loads the configuration again when the authorities, client certificates or tokens in the files change. The
+ * address of the server must not change.
  */
 export async function followFiles(
   load: Load,

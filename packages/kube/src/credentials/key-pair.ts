@@ -34,7 +34,6 @@ export function mustBeCertificate({ text, from }: Pem): X509Certificate {
 }
 
 /**
- * Verifies the expiry of a certificate.
  * @throws ConfigError if the certificate has expired
  */
 export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
@@ -44,7 +43,6 @@ export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
 }
 
 /**
- * Verifies that a key belongs to a certificate.
  * @throws ConfigError with the sources of the key and the certificate if they do not belong together
  */
 export function mustFit(certificate: Pem, key: Pem): void {

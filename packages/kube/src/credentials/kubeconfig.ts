@@ -35,7 +35,7 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Parses a kubeconfig file. Returns undefined if an optional file does not exist. */
+/** Returns undefined if an optional file does not exist. */
 async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
@@ -48,8 +48,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The error omits the message of the parser, because the message quotes the invalid line, and this line may contain a
-  // key.
+  // The parser's message quotes the invalid line, which may contain a key, so the error omits the message.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -79,7 +78,7 @@ const entriesOf = (
     return entries.filter(isFields).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
-/** Returns the entry with this name from the first file that contains such an entry. */
+/** For each name, the first file with an entry of this name applies. */
 function named(config: Config, list: string, field: string, name: string): Part {
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
@@ -153,7 +152,6 @@ function placeOfAuthorization({ fields: user, folder }: Part, label: string): st
   return file === undefined ? `the user of ${label}` : resolve(folder, file);
 }
 
-/** Fields that refer to files or programs of this machine, and their replacements. */
 const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
   ['cluster', 'certificate-authority', 'certificate-authority-data'],
   ['user', 'client-certificate', 'client-certificate-data'],
@@ -178,13 +176,12 @@ export interface KubeconfigOptions {
   readonly clock: Clock;
   readonly context: string | undefined;
   readonly readText: ReadText;
-  /** `complete` is true if the kubeconfig must not refer to files or programs. */
+  /** Whether the kubeconfig must not refer to files or programs. */
   readonly complete?: boolean;
 }
 
 /**
- * Returns the configuration of a context and the files of the configuration. By default, the function uses the current
- * context.
+ * By default, the function uses the current context.
  * @throws ConfigError
  */
 export async function kubeconfigFiles(

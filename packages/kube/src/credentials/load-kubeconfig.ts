@@ -7,7 +7,7 @@ import { kubeconfigFiles } from './kubeconfig.ts';
 /** Value of a kubeconfig flag that selects the service account of the pod instead of a file. */
 export const IN_CLUSTER = 'inClusterConfig';
 
-/** Environment for loading credentials. */
+/** The environment for loading credentials. */
 export interface LoadOptions {
   readonly clock?: Clock;
   readonly onFiles?: FollowOptions['onFiles'];
@@ -37,7 +37,7 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
 /**
  * Parses a kubeconfig that a client wrote to an object of the API server. A kubeconfig from an object must not refer to
  * files or programs.
- * @param source Origin of the text, for messages
+ * @param source the origin of the text, for messages
  * @throws ConfigError
  */
 export const kubeconfigOfText = (

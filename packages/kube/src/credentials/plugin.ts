@@ -9,14 +9,16 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface PluginUser {
   readonly cluster: Fields;
   readonly user: Fields;
-  /** Folder of the kubeconfig, for a relative path of the plugin. */
+  /** The folder of the kubeconfig, for a relative path of the plugin. */
   readonly folder: string;
   readonly label: string;
 }
 
-/** Minimum interval between two runs after refusals, because hundreds of requests may be refused at the same time. */
+/**
+ * The minimum interval between two runs after refusals, because hundreds of requests may be refused at the same time.
+ */
 const FORGET_EVERY_MS = 1_000;
-/** Maximum length of a plugin's error, because some plugins print a stack trace. */
+/** The length of a plugin's error is limited, because some plugins print a stack trace. */
 const REASON_LENGTH = 300;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
@@ -27,20 +29,15 @@ function named({ user, label }: PluginUser): string {
   return `the ${name} of ${label}`;
 }
 
-/**
- * Returns the error of the plugin in one line. The line omits errors of the JSON parser, because they could contain a
- * token from the output of the plugin.
- */
+/** Errors of the JSON parser could contain a token from the output of the plugin, so they are omitted. */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError
     ? 'the output is not JSON'
     : errorText(error).replace(/\s+/g, ' ').trim().slice(0, REASON_LENGTH);
 
-/** The auth-providers that `@kubernetes/client-node` supports. */
 const PROVIDERS = ['azure', 'gcp', 'oidc'];
 
 /**
- * Returns a function that gets the credentials again when they have expired.
  * @throws ConfigError if the user entry of the kubeconfig is invalid
  */
 async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Promise<() => Promise<Given>> {

@@ -1,13 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../clock/clock.ts';
 
-/**
- * The interval between two reads, as in client-go. The kubelet replaces a projected token long before the token
- * expires.
- */
+/** The interval between two reads, as in client-go. The kubelet replaces a projected token long before it expires. */
 const REREAD_AFTER_MS = 60_000;
 
-/** Reads a bearer token from a file that changes. If the file cannot be read, the last token stays in use. */
+/** If the file cannot be read, the last token stays in use. */
 export function tokenFile(
   path: string,
   clock: Clock,

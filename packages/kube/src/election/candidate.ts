@@ -11,7 +11,6 @@ import { claim, type ElectionRecord, holderVersion, readRecord, released, toSpec
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
-/** The lease duration and the renew deadline of one write of the Lease. */
 export type Pace = Pick<ElectionTimings, 'leaseMs' | 'renewDeadlineMs'>;
 
 /** A process that takes part in the election: its requests for the Lease, and the last known state of the Lease. */
@@ -22,23 +21,22 @@ export class Candidate {
   readonly outage: OutageLog;
   #lease: Lease | undefined;
   /**
-   * Time at which this process observed the last known state of the Lease, by its own clock. Clocks of different
+   * The time at which this process observed the last known state of the Lease, by its own clock. Clocks of different
    * machines are not compared.
    */
   #observedAt = 0;
   /**
-   * Time since the last successful write of the Lease. All other candidates wait for at least the lease duration after
+   * The time since the last successful write of the Lease. Other candidates wait for at least the lease duration after
    * a write.
    */
   #renewed: Age | undefined;
-  /** The lease duration and the renew deadline of the next writes. */
   #pace: Pace;
   /**
    * The last successful write, and all later writes without a response. The server may have executed each of these
    * writes, so the leadership ends with the earliest of their deadlines.
    */
   #limits: readonly { readonly sent: Age; readonly deadlineMs: number }[] = [];
-  /** `#holds` is true if the last confirmed write contains the identity of this process. */
+  /** Whether the last confirmed write contains the identity of this process. */
   #holds = false;
   #confirming: Promise<void> | undefined;
   #follows: boolean;
@@ -150,8 +148,7 @@ export class Candidate {
         timer.cancel();
         timer = expiry(event.object);
       }
-      // Servers end watches after some minutes, and the next watch starts immediately. The next watch starts with a
-      // delay only after a very short watch.
+      // Servers end watches after some minutes, and only a very short watch delays the next one.
       return clock.monotonic() - began > this.timings.retryMs;
     } catch (error) {
       if (expired.signal.aborted) return true;
@@ -162,7 +159,6 @@ export class Candidate {
     }
   }
 
-  /** Returns false if no other candidate holds the Lease. */
   #seesHolder(lease: Lease): boolean {
     this.#observe(lease);
     const { holder } = readRecord(lease);
@@ -249,7 +245,7 @@ export class Candidate {
     this.#holds = this.#renewed !== undefined;
   }
 
-  /** The API server refuses a new finalizer while the Lease is being deleted. */
+  /** While the Lease is being deleted, the API server refuses a new finalizer. */
   #finalizers(holder: string): { readonly finalizers?: string[] } {
     const { finalizer, identity } = this.#options;
     if (finalizer === undefined) return {};

@@ -9,17 +9,11 @@ export interface Fence {
    * - The promise rejects if another process may have acquired the Lease, and as soon as the work must end.
    */
   confirm(): Promise<void>;
-  /**
-   * Confirms the leadership like `confirm`. Unlike `confirm`, `held` also resolves after the work must end. `held` is
-   * for the last steps before this process releases the Lease.
-   */
+  /** Unlike `confirm`, `held` is for the last steps before this process releases the Lease, after the work must end. */
   held(): Promise<void>;
 }
 
-/**
- * Measures elapsed time with two clocks. The larger value is used, because one of the clocks may stop while the machine
- * is suspended.
- */
+/** Measures elapsed time with two clocks, because one of them may stop while the machine is suspended. */
 export class Age {
   readonly #clock: Clock;
   readonly #monotonic: number;

@@ -13,10 +13,7 @@ import { KubeError } from '../contract/errors.ts';
 import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
-/**
- * The client may wait for a rate limit or a Retry-After longer than the lease duration, so the check follows after all
- * waits.
- */
+/** The check of the leadership follows after all waits of the client, which may be longer than the lease duration. */
 const fenced = (fence: Fence, what: string): Pick<RequestOptions, 'beforeSend'> => ({
   beforeSend: async () => {
     try {

@@ -1,7 +1,6 @@
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/** The election record of a Lease, as in client-go's leader election. */
 export interface ElectionRecord {
   /** `holder` is empty after the last holder released the Lease. */
   readonly holder: string;
@@ -14,7 +13,7 @@ export interface ElectionRecord {
 /** Formats a time like metav1.MicroTime. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
-/** Reads the election record of a Lease. As in client-go, an absent field has the zero value of its type. */
+/** As in client-go, an absent field has the zero value of its type. */
 export const readRecord = ({ spec }: Lease): ElectionRecord => ({
   holder: spec?.holderIdentity ?? '',
   leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,
@@ -42,10 +41,7 @@ export function claim(old: ElectionRecord | undefined, identity: string, leaseMs
   };
 }
 
-/**
- * Returns the record of a released Lease, which every candidate may acquire immediately. The lease duration is 1 s, as
- * in client-go.
- */
+/** Every candidate may acquire a released Lease immediately. The lease duration of a released Lease is 1 s, as in client-go. */
 export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   holder: '',
   leaseDurationSeconds: 1,
@@ -55,15 +51,14 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
 });
 
 /**
- * Returns the version in the annotation, or undefined if another identity has written the annotation. Candidates of
- * client-go keep the annotation of an earlier holder.
+ * Candidates of client-go keep the annotation of an earlier holder, so the result is undefined for another identity.
  */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[LeaseAnnotations.HolderVersion] ?? '').split(' ');
   return identity === holder ? version : undefined;
 }
 
-/** Returns the flags of the holder, or undefined without a valid annotation. */
+/** The result is undefined without a valid annotation. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
   const text = metadata.annotations?.[LeaseAnnotations.HolderSettings] ?? '';
   const gap = text.indexOf(' ');

@@ -13,7 +13,7 @@ export type ElectionEnd = 'stopped' | 'lost';
 
 /** The wait between two attempts is `retryMs` times 1 to 2.2, as with the JitterFactor of client-go. */
 const ACQUIRE_JITTER = 1.2;
-/** Time limit for the release of the Lease, so that it does not delay the end of the process. */
+/** The release of the Lease must not delay the end of the process for longer than this time. */
 const RELEASE_LIMIT_MS = 2000;
 
 function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, renewMs = retryMs): void {
@@ -36,7 +36,7 @@ function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, re
 
 const isBeaten = (error: unknown): boolean => error instanceof KubeError && error.code === 409;
 
-/** Waits until this process holds the Lease. Returns false if the signal aborted first. */
+/** Returns false if the signal aborted before this process held the Lease. */
 async function acquire(candidate: Candidate, options: ElectionOptions): Promise<boolean> {
   const { signal, clock, random } = options;
   while (!signal.aborted) {
@@ -79,11 +79,11 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         return 'lost';
       }
       const next = quiet?.now() ? quiet : usual;
-      // Other candidates measure the lease duration from the execution of the write. This process measures from the
-      // earlier time at which it sends the request.
+      // Other candidates measure the lease duration from the execution of the write, and this process from the earlier
+      // time of its request.
       const sentAt = clock.monotonic();
-      // The server may execute a write whose response is lost. A shorter renew deadline therefore counts from the time
-      // at which its request is sent.
+      // The server may execute a write without a response, so a shorter renew deadline counts from the time of its
+      // request.
       if (next.renewDeadlineMs < pace.renewDeadlineMs) {
         pace = next;
         deadline.set(Math.min(deadline.atMs, sentAt + pace.renewDeadlineMs));

@@ -6,12 +6,9 @@ import type { Logger } from '../contract/logger.ts';
 
 /** The timings of the election in milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
 export interface ElectionTimings {
-  /** Lease duration: time after the last observed renewal at which other candidates may acquire the Lease. */
+  /** The time after the last observed renewal at which other candidates may acquire the Lease. */
   readonly leaseMs: number;
-  /**
-   * Time for which a leader tries to renew the Lease before the leader stops. The renew deadline must be less than
-   * `leaseMs`.
-   */
+  /** The time for which a leader tries to renew the Lease before it stops, which must be less than `leaseMs`. */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
 }
@@ -19,26 +16,25 @@ export interface ElectionTimings {
 /** Longer timings for a leader without work, in milliseconds. */
 export interface QuietTimings extends Pick<ElectionTimings, 'leaseMs' | 'renewDeadlineMs'> {
   readonly renewMs: number;
-  /** Returns true if the next renewal uses the longer timings. */
+  /** Whether the next renewal uses the longer timings. */
   readonly now: () => boolean;
 }
 
 /** Timings of the election as in client-go, in milliseconds. */
 export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
 
-/** A state of a Lease that this process observed before the election. */
 export interface ObservedLease {
   /** The `spec` of the Lease as JSON. */
   readonly spec: string;
   readonly holder: string;
-  /** Monotonic time at which this process first observed the state of the Lease. */
+  /** The monotonic time at which this process first observed the state of the Lease. */
   readonly atMs: number;
 }
 
-/** A finalizer of a Lease. Each holder adds the finalizer when it acquires the Lease. */
+/** Each holder of a Lease adds this finalizer when it acquires the Lease. */
 interface LeaseFinalizer {
   readonly name: string;
-  /** Returns true if a released Lease keeps the finalizer. */
+  /** Whether a released Lease keeps the finalizer. */
   readonly kept: () => boolean;
 }
 
@@ -46,24 +42,19 @@ interface LeaseFinalizer {
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
-  /**
-   * The identity of this process. The identity must be unique, because two processes with equal identities would both
-   * be leaders.
-   */
+  /** The identity must be unique, because two processes with one identity would both be leaders. */
   readonly identity: string;
   readonly timings?: ElectionTimings;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** `onLeader` is called for each new leader, with its version if the Lease contains it. */
+  /** Reports each new leader, with its version if the Lease contains it. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
-  /**
-   * `onForbidden` is called if this process has no permission for the Lease, and therefore cannot become the leader.
-   */
+  /** Reports that this process has no permission for the Lease, and therefore cannot become the leader. */
   readonly onForbidden?: (error: KubeError) => void;
   readonly onLost?: (because: string) => void;
-  /** Version of this program, which the Lease contains for other candidates. */
+  /** The version of this program, which the Lease contains for other candidates. */
   readonly version?: string;
   /**
    * The flags that differ from their defaults. The Lease contains these flags for its readers, so they must not contain
@@ -87,8 +78,8 @@ export interface ElectionOptions {
    */
   readonly observed?: () => ObservedLease | undefined;
   /**
-   * Time between two successful renewals. By default, `renewMs` is `retryMs`. After a failed renewal, the next attempt
-   * always follows after `retryMs`.
+   * The time between two successful renewals (default: `retryMs`). After a failed renewal, the next attempt always
+   * follows after `retryMs`.
    */
   readonly renewMs?: number;
   /**

@@ -2,14 +2,11 @@ import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/**
- * The minimum length of a recorded period without a holder. A period below this length is an ordinary change of the
- * leader.
- */
+/** The minimum length of a recorded period without a holder. A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
 /**
- * Time for which the annotation keeps a period without a holder. After this time, each process that used the period has
- * stored its decision in another object.
+ * The annotation keeps a period without a holder for this time. Later, each process that used the period has stored its
+ * decision in another object.
  */
 const KEPT_MS = 24 * 3_600_000;
 const MOST = 8;
@@ -22,15 +19,15 @@ function parsed(entry: string): readonly LeaseVacancy[] {
 }
 
 /**
- * Returns the periods without a holder that the annotation of a Lease contains, oldest first. Invalid entries are
- * ignored, because any client may write annotations.
+ * The periods without a holder are sorted, oldest first. Invalid entries are ignored, because any client may write
+ * annotations.
  */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 
 /**
- * Returns the annotation of a Lease that a process acquires at `now`. The period starts at the `renewTime` of the
- * Lease. In a restored server, the period therefore includes the time for which the server has lost its data.
+ * The period starts at the `renewTime` of the Lease. In a restored server, the period therefore includes the time for
+ * which the server has lost its data.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

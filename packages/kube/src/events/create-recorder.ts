@@ -15,7 +15,7 @@ import { EventGroups, type Series } from './series.ts';
 /** Options of an event recorder. */
 export interface RecorderOptions {
   readonly client: KubeClient;
-  /** `source.component` of events: the name of the binary, which `kubectl describe` shows. */
+  /** The name of the binary, which `kubectl describe` shows as `source.component`. */
   readonly component: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -24,17 +24,12 @@ export interface RecorderOptions {
    * time.
    */
   readonly random?: Random;
-  /**
-   * Time in milliseconds for which equal events are collected before they are written. By default, equal events are
-   * collected for 1000 milliseconds.
-   */
+  /** The time in milliseconds for which equal events are collected before they are written (default: 1000). */
   readonly delayMs?: number;
 }
 
 const CONCURRENCY = 4;
-/**
- * The maximum number of series that wait for a write. The recorder drops further series, and logs one line about them.
- */
+/** The maximum number of waiting series. The recorder drops further series, and logs one line about them. */
 const MAX_WAITING = 2000;
 /** The maximum number of attempts to write a series, as in client-go. */
 const MAX_ATTEMPTS = 12;
@@ -138,7 +133,7 @@ class BatchingRecorder implements EventRecorder {
     }
   }
 
-  /** Writes a series, and returns the name of its Event. */
+  /** Returns the name of the Event. */
   async #send(series: Series): Promise<string> {
     const resource = this.#options.client.resource(events, series.involved.namespace ?? 'default');
     if (series.once) return this.#sendOnce(series);
@@ -149,7 +144,7 @@ class BatchingRecorder implements EventRecorder {
         await resource.patch(series.written, { type: 'merge', body });
         return series.written;
       } catch (error) {
-        // The API server deletes an Event after an hour, so an update after this hour finds no Event.
+        // After an hour, the API server deletes an Event, so an update finds no Event.
         if (!isNotFound(error)) throw error;
       }
     }
@@ -168,7 +163,7 @@ class BatchingRecorder implements EventRecorder {
     return draft.metadata.name;
   }
 
-  /** Creates the Event of a series with `once`. If the Event exists, an earlier process has recorded it. */
+  /** If the Event of a series with `once` exists, an earlier process has recorded it. */
   async #sendOnce(series: Series): Promise<string> {
     if (series.written !== undefined) return series.written;
     const { uid = '' } = series.involved;

@@ -16,16 +16,14 @@ export interface Series {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
-  /**
-   * `once` is true if the name of the Event is derived from its content. An Event with a derived name is not counted.
-   */
+  /** Whether the name of the Event is derived from its content. Such an Event is not counted. */
   readonly once: boolean;
   readonly annotations: Record<string, string> | undefined;
   count: number;
   readonly first: Date;
   last: Date;
   /**
-   * Unique part of the name of the Event. Each attempt to write the Event uses the same name, so that a lost response
+   * The unique part of the name of the Event. Each attempt to write the Event uses one name, so that a lost response
    * does not cause a second Event.
    */
   id: string | undefined;
@@ -40,14 +38,11 @@ interface Group {
   combined: Series | undefined;
 }
 
-/**
- * If one object and reason have at least this number of different messages, their events are combined, as in
- * client-go.
- */
+/** Events with at least this number of different messages for one object and reason are combined, as in client-go. */
 const MAX_SIMILAR = 10;
 /** After this time without events of a reason, the count starts again, as in client-go. */
 const SIMILAR_WINDOW_MS = 10 * 60_000;
-/** Maximum number of groups. At the maximum, the least recently used group is removed, as in client-go. */
+/** At this number of groups, the least recently used group is removed, as in client-go. */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
 /**
@@ -74,7 +69,7 @@ const startSeries = (event: Recorded, message: string): Series => ({
   attempts: 0,
 });
 
-/** Groups equal events, so that many events become a few series. `EventGroups` writes nothing to the server. */
+/** Equal events become one series, and nothing is written to the server. */
 export class EventGroups {
   readonly #groups = new Map<string, Group>();
 
@@ -117,7 +112,9 @@ export class EventGroups {
     return combined;
   }
 
-  /** Moves series without a written Event into the combined series. A burst then causes one write instead of ten. */
+  /**
+   * Series without a written Event become a part of the combined series, so a burst causes one write instead of ten.
+   */
   #absorb(group: Group, combined: Series): void {
     for (const series of group.byMessage.values()) {
       if (series.written !== undefined || !series.dirty) continue;

@@ -14,12 +14,9 @@ import {
 /** The defaults that differ between binaries. */
 export interface CommonDefaults {
   readonly port: number;
-  /** Number of keys that each controller reconciles at the same time. */
+  /** The number of keys that each controller reconciles at the same time. */
   readonly concurrency: number;
-  /**
-   * If `leaderElect` is false, each process of the binary runs without leader election. By default, `leaderElect` is
-   * true.
-   */
+  /** Whether one process of the binary is elected as the leader (default: true). */
   readonly leaderElect?: boolean;
   readonly controllers: readonly string[];
   readonly features?: Features;

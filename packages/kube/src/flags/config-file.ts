@@ -6,10 +6,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/**
- * Maximum size of a configuration file. The limit is larger than any list of flags. If the path is wrong, the limit
- * protects the memory of the process.
- */
+/** A larger configuration file is refused, to protect the memory of the process from a wrong path. */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {
@@ -23,7 +20,6 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-/** Returns the error without its position, because the message already contains the position. */
 function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
   if (code === 'MULTIPLE_DOCS') return 'a second YAML document starts here; put all settings into one document';
   const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);
@@ -33,7 +29,7 @@ function sentenceOf({ code, message, pos }: YAMLParseError, text: string): strin
 
 const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
-/** Returns a value as the text of its flag, or undefined for a value that the flag does not accept. */
+/** Returns the value as the text of its flag, or undefined for a value that the flag does not accept. */
 function flagText(value: unknown, flag: Flag<unknown> | undefined): string | undefined {
   if (flag?.pairs && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const pairs = Object.entries(value);
@@ -45,10 +41,7 @@ function flagText(value: unknown, flag: Flag<unknown> | undefined): string | und
   return isList ? value.join(',') : undefined;
 }
 
-/**
- * The settings in a file. For each invalid entry, there is a line with the file, the line number, the field, and the
- * most similar known name.
- */
+/** Each line about an invalid entry contains the file, the line number, the field, and the most similar known name. */
 export interface FileSettings {
   readonly given: ReadonlyMap<string, Given>;
   readonly problems: readonly string[];

@@ -5,8 +5,7 @@ import type { Flag } from './flag.ts';
 /** A part of a binary that can be enabled or disabled. */
 export interface Feature {
   /**
-   * Maturity as in Kubernetes. An ALPHA feature is disabled by default and may be removed. A BETA feature is enabled
-   * by default.
+   * As in Kubernetes, an ALPHA feature is disabled by default and may be removed. A BETA feature is enabled by default.
    */
   readonly stage: 'ALPHA' | 'BETA';
   readonly help: string;

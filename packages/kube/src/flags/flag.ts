@@ -2,23 +2,23 @@ import { formatDuration, parseDuration } from './duration.ts';
 
 /** One flag of a binary. */
 export interface Flag<T> {
-  /** Placeholder of the value in the help, such as `<duration>`. A boolean flag may omit its value. */
+  /** The placeholder of the value in the help, such as `<duration>`. A boolean flag may omit its value. */
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
-  /** The default value that the help shows. `shown` is empty if the flag has no default. */
+  /** The default value in the help, or '' for a flag without a default. */
   readonly shown: string;
   readonly short?: string | undefined;
-  /** The heading of the flag in the help, by default the heading for the flags of the binary. */
+  /** The heading of the flag in the help (default: the heading for the flags of the binary). */
   readonly group?: string;
   /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
   /**
-   * `pairs` is set if the values of the flag are pairs. Repeated flags with pairs are merged, and a configuration file
-   * may contain a mapping.
+   * Set if the values of the flag are pairs. Repeated flags with pairs are merged, and a configuration file may contain
+   * a mapping.
    */
   readonly pairs?: true;
-  /** `ignored` is set for flags that have no effect. mcm accepts these flags for compatibility. */
+  /** Set for flags without an effect, which are accepted for compatibility. */
   readonly ignored?: string;
   /** @throws RangeError with the allowed values */
   parse(text: string): T;

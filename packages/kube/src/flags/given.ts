@@ -3,7 +3,7 @@ import type { Flags } from './flag.ts';
 
 export interface Given {
   readonly text: string;
-  /** Source of the value, as the start of an error, such as `--port`, `MCM_FLAG_PORT` or `/etc/mcm.yaml:3: port`. */
+  /** The source of a value, as the start of an error, such as `--port`, `MCM_FLAG_PORT` or `/etc/mcm.yaml:3: port`. */
   readonly source: string;
 }
 
@@ -13,7 +13,7 @@ export interface Given {
  */
 export const variableOf = (flag: string): string => `MCM_FLAG_${flag.replaceAll('-', '_').toUpperCase()}`;
 
-/** Returns the flags that environment variables set. Empty variables are ignored. */
+/** Empty environment variables are ignored. */
 export function givenByEnvironment(
   flags: Flags,
   env: Readonly<Record<string, string | undefined>>,
@@ -26,10 +26,7 @@ export function givenByEnvironment(
   return given;
 }
 
-/**
- * Returns variables that match no flag. An unknown variable is no error, because all containers of a pod may have equal
- * environments.
- */
+/** A variable that matches no flag is no error, because all containers of a pod may have equal environments. */
 export function unknownVariables(flags: Flags, env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = Object.keys(flags).map(variableOf);
   return Object.keys(env)

@@ -1,3 +1,3 @@
-/** The parser of flags. A program that only prints its version imports this file, which loads no client. */
+/** The parser of flags loads no client, because programs that only print their version import this file. */
 export { nearest } from '../base/nearest.ts';
 export { refusalOf, reportRefusals } from './refusal.ts';

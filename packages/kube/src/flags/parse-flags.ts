@@ -17,7 +17,7 @@ export type Parsed<F extends Flags> =
   | { readonly kind: 'run'; readonly values: FlagValues<F>; readonly warnings: readonly string[] }
   | { readonly kind: 'print'; readonly text: string };
 
-/** Replaces `_` by `-` in the name of a flag, because Go's flag sets accept `--a_b` for `--a-b`. */
+/** Go's flag sets accept `--a_b` for `--a-b`. */
 const dashed = (argument: string): string =>
   argument.startsWith('--') ? argument.replace(/^[^=]+/, (name) => name.replaceAll('_', '-')) : argument;
 
@@ -56,7 +56,7 @@ function createCommand(commander: Commander, program: Program, flags: Flags, out
 
 type Sources = readonly ReadonlyMap<string, Given>[];
 
-/** Returns the value of a flag from the first source with a value. */
+/** The first source with a value applies. */
 function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings: string[]): Given | undefined {
   for (const source of sources) {
     let found = source.get(name);
@@ -74,7 +74,7 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
 interface Converted<F extends Flags> {
   readonly values: FlagValues<F>;
   readonly warnings: readonly string[];
-  /** One line for each invalid value. The parser uses the default for an invalid value. */
+  /** One line for each invalid value, for which the parser uses the default. */
   readonly problems: readonly string[];
 }
 
@@ -108,7 +108,6 @@ function givenByArguments(command: Command): ReadonlyMap<string, Given> {
   return given;
 }
 
-/** Returns the names of all flags, including deprecated names. */
 const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 

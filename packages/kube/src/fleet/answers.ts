@@ -2,20 +2,17 @@ import { isWatch } from '../client/paths.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** The age of the newest proof that an API server answers this process, from the requests of all clusters. */
+/** Any answer to a request of any cluster proves that the API server answers this process. */
 export class Answers {
   readonly #clock: Clock;
-  /** Time of the newest request that the server has answered, by the monotonic clock. */
+  /** The time of the newest request that the server has answered, by the monotonic clock. */
   #sentAt: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /**
-   * Returns a transport whose answers update the age. A watch or a server error (500 and above) does not update the
-   * age.
-   */
+  /** A watch or a server error (500 and above) does not prove an answer. */
   wrap(transport: Transport): Transport {
     return async (request) => {
       const sentAt = this.#clock.monotonic();
@@ -25,7 +22,7 @@ export class Answers {
     };
   }
 
-  /** Returns the milliseconds since the newest answered request was sent, or undefined before the first answer. */
+  /** The age starts with the request, and is undefined before the first answer. */
   readonly ageMs = (): number | undefined =>
     this.#sentAt === undefined ? undefined : this.#clock.monotonic() - this.#sentAt;
 }

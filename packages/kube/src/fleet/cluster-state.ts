@@ -1,5 +1,4 @@
 /**
- * The state of a cluster in one replica.
  * - `elsewhere`: assigned to another replica
  * - `starting`: connecting to the cluster, or checking its identity
  * - `waiting`: another process holds the Lease
@@ -36,9 +35,9 @@ export const CLUSTER_STATES: readonly ClusterState[] = [
 export interface ClusterStatus {
   readonly cluster: string;
   readonly state: ClusterState;
-  /** Time of the last change of the state, in RFC 3339. */
+  /** The RFC 3339 time of the last change of the state. */
   readonly since: string;
-  /** The replica to which the cluster is assigned. If no replica has the cluster, `assigned` is empty. */
+  /** The replica to which the cluster is assigned, or ''. */
   readonly assigned: string;
   /** Identity of the Lease's holder, if known. */
   readonly holder: string;
@@ -51,7 +50,7 @@ export interface ClusterStatus {
 
 export interface Progress {
   state(state: 'starting' | 'waiting' | 'serving' | 'stopping', holder?: string): void;
-  /** Reports whether the API server of the cluster has not answered for a long time. */
+  /** Whether the API server of the cluster has not answered for a long time. */
   silent(silent: boolean): void;
 }
 

@@ -5,54 +5,45 @@ import { isForbidden } from '../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import { createInformer, type InformerRuntime } from '../informer/create-informer.ts';
 
-/** Delay until the next look after a failed or contradictory list. */
+/** The delay before the next look after a failed or contradictory list. */
 const RETRY_MS = 5_000;
 
 /** Objects that need the controllers of a cluster while its namespace is being deleted. */
 interface NamespaceContent {
   readonly definition: ResourceDefinition<KubeObject>;
-  /** Only objects with this finalizer count. By default, all objects of the kind count. */
+  /** Only objects with this finalizer count (default: all objects of the kind). */
   readonly finalizer?: string;
 }
 
-/** The settings with which a binary ends its work for a cluster whose namespace is being deleted. */
 export interface DeletionSettings {
-  /**
-   * The finalizer of the Lease and of the kubeconfig Secret. With the finalizer, both objects outlive the machines of a
-   * deleted namespace.
-   */
+  /** With the finalizer, the Lease and the kubeconfig Secret outlive the machines of a deleted namespace. */
   readonly finalizer: string;
   readonly content: readonly NamespaceContent[];
 }
 
-/** The namespace of the cluster is being deleted, and no object needs the controllers any more. */
+/** The cluster's namespace is being deleted, and no object needs the controllers any more. */
 export class NamespaceEmpty extends Error {
   override readonly name = 'NamespaceEmpty';
 }
 
-/** The Lease of the cluster was deleted with its namespace. No process can acquire a Lease there again. */
+/** No process can acquire a Lease again in the deleted namespace. */
 export class LeaseDeleted extends Error {
   override readonly name = 'LeaseDeleted';
 }
 
-/** Returns true if the API server refused to create an object because its namespace is being deleted. */
 export const refusesNewObjects = (error: unknown): boolean =>
   isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
 const counts = ({ finalizer }: NamespaceContent, { metadata }: KubeObject): boolean =>
   finalizer === undefined || (metadata.finalizers ?? []).includes(finalizer);
 
-/** The objects of one namespace that need its controllers. */
 export interface ContentQuery {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly content: readonly NamespaceContent[];
 }
 
-/**
- * Returns true if no object needs the controllers. In a terminating namespace, the result stays true, because the API
- * server refuses new objects.
- */
+/** In a terminating namespace, the result stays true, because the API server refuses new objects. */
 export async function isEmpty({ client, namespace, content }: ContentQuery, signal: AbortSignal): Promise<boolean> {
   for (const kind of content) {
     const options = kind.finalizer === undefined ? { limit: 1, signal } : { signal };
@@ -71,7 +62,7 @@ export async function whenEmpty(
   while (!signal.aborted) {
     await looksEmpty(query, signal);
     try {
-      // The cache of the API server may be outdated. These lists read the newest state.
+      // The cache of the API server may be outdated, but these lists read the newest state.
       if (!signal.aborted && (await isEmpty(query, signal))) return true;
     } catch (error) {
       const { namespace } = query;
@@ -82,7 +73,6 @@ export async function whenEmpty(
   return false;
 }
 
-/** Resolves when the caches contain no object that needs the controllers, or when the signal aborts. */
 async function looksEmpty(
   { client, namespace, content, runtime }: ContentQuery & { readonly runtime: InformerRuntime },
   signal: AbortSignal,

@@ -8,25 +8,23 @@ import { ClusterGone, ServedCluster, type ServedClusterParts } from './served-cl
 export interface PeerList {
   readonly live: readonly Peer[] | undefined;
   run(signal: AbortSignal): Promise<void>;
-  /** `reachChanged` must be called when the list of unreachable clusters changes. */
+  /** Called when the list of unreachable clusters changes. */
   reachChanged(): void;
 }
 
-/** Callbacks of the list of replicas. */
 export interface PeerCallbacks {
   readonly changed: () => void;
-  /** Returns the clusters that this process cannot reach. */
+  /** The clusters that this process cannot reach. */
   readonly unreachable: () => readonly string[];
 }
 
 export interface FleetOptions extends Omit<ServedClusterParts, 'elsewhere' | 'reachChanged'> {
   readonly replica: string;
   readonly discovery: Discovery;
-  /** Creates the list of replicas. `changed` must be called after each change of the list. */
+  /** `changed` is called after each change of the list of replicas. */
   readonly peers: (callbacks: PeerCallbacks) => PeerList;
 }
 
-/** Serves the clusters of a discovery that are assigned to this replica. */
 export class Fleet implements Discovered {
   readonly #o: FleetOptions;
   readonly #peers: PeerList;
@@ -70,7 +68,6 @@ export class Fleet implements Discovered {
       .sort((a, b) => (a.cluster < b.cluster ? -1 : Number(a.cluster > b.cluster)));
   }
 
-  /** Returns all clusters of the discovery. */
   clusters(): readonly BudgetCluster[] {
     return [...this.#clusters].map(([name, { labels }]) => ({ name, labels }));
   }

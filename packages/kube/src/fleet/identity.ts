@@ -10,14 +10,11 @@ import { leases } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /**
- * A cluster is identified by the UID of this namespace. The API server creates the namespace with the cluster and never
+ * The UID of this namespace identifies a cluster. The API server creates the namespace with the cluster and never
  * deletes it.
  */
 const NAMESPACE = 'kube-system';
-/**
- * Maximum age of the last identity check. Until this age, a request that fills no cache needs no further identity
- * check.
- */
+/** A request that fills no cache needs no further identity check until this age of the last check. */
 const MAX_AGE_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;
 

@@ -22,7 +22,7 @@ export class KeptSecret {
     return metadata.finalizers?.includes(this.#finalizer) ?? false;
   }
 
-  /** Adds the finalizer. Writes nothing if the Secret already has the finalizer, or is already being deleted. */
+  /** Adds the finalizer. A Secret that already has the finalizer or is being deleted stays unchanged. */
   async keep(client: KubeClient, secret: KubeObject): Promise<void> {
     if (this.isKept(secret) || secret.metadata.deletionTimestamp !== undefined) return;
     await this.#write(client, secret, { finalizers: [this.#finalizer] });

@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto';
 import type { KubeObject } from '../contract/objects.ts';
 
 export interface Member {
-  /** Unique name: the namespace in the seed, or the name of the file. */
+  /** The unique name: the namespace in the seed, or the name of the file. */
   readonly name: string;
-  /** Namespace of the machine objects. If undefined, the context of the kubeconfig defines the namespace. */
+  /** The namespace of the machine objects (default: the namespace in the context of the kubeconfig). */
   readonly namespace: string | undefined;
   /** The kubeconfig of the target cluster, as YAML. */
   readonly kubeconfig: string;
   readonly source: string;
-  /** Clusters of one region can fail together. If the region is unknown, `region` is undefined. */
+  /** Clusters of one region can fail together. The region, or undefined if it is unknown. */
   readonly region?: string | undefined;
   /** Labels of the namespace in the seed. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** The weight of the cluster in the distribution of requests, by default 1. */
   readonly share?: number | undefined;
-  /** Folder for relative paths in the kubeconfig. If undefined, the kubeconfig must not refer to files or programs. */
+  /** Without a folder for relative paths, the kubeconfig must not refer to files or programs. */
   readonly folder: string | undefined;
   /** Object that receives events about the cluster. */
   readonly about: KubeObject | undefined;

@@ -3,13 +3,12 @@ import { isWatch } from '../client/paths.ts';
 import { type Clock, pause } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** After this time without a response, mcm checks whether the API server responds to any request. */
+/** After this time without a response, a probe checks whether the API server responds to any request. */
 const SLOW_MS = 5_000;
-/** Interval between two checks whether the API server responds. */
 const PROBE_MS = 5_000;
 /** A replica releases a cluster that has not responded for this time, like the original. */
 const LIMIT_MS = 30_000;
-/** HTTP codes of a proxy that does not reach the API server. */
+/** The HTTP code comes from a proxy that does not reach the API server. */
 const FROM_PROXY: readonly number[] = [502, 504];
 
 /** This process gets no response from the API server of a cluster, which another replica may reach. */
@@ -17,10 +16,9 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-/** Observes whether an API server responds to this process. */
 export class Reach {
   readonly #clock: Clock;
-  /** Time of the first request without a response since the last response, by the monotonic clock. */
+  /** The time of the first request without a response since the last response, by the monotonic clock. */
   #silentSince: number | undefined;
   #failure = '';
   #onSilence: () => void = () => undefined;
@@ -29,7 +27,6 @@ export class Reach {
     this.#clock = clock;
   }
 
-  /** Returns a transport that reports all responses to `Reach`. */
   wrap(transport: Transport): Transport {
     return async (request) => {
       const slow = isWatch(request.path)
@@ -50,8 +47,8 @@ export class Reach {
   }
 
   /**
-   * While the API server does not answer, returns an error with the missing answer as the likely cause. In all other
-   * cases, returns `error` unchanged.
+   * While the API server does not answer, the missing answer is the likely cause of an error. Returns `error` unchanged
+   * while the API server answers.
    */
   explain(error: unknown): unknown {
     if (this.#silentSince === undefined) return error;
@@ -62,7 +59,7 @@ export class Reach {
    * Sends probes while the API server does not respond, until the signal aborts. `watch` returns an error after 30 s
    * without a response, if another replica may reach the API server.
    * @param probe Sends a request.
-   * @param elsewhere Returns true if another replica may reach the API server.
+   * @param elsewhere Whether another replica may reach the API server.
    * @param noted Called with true after 30 s without an answer, and with false after an answer.
    */
   async watch(
@@ -97,7 +94,6 @@ export class Reach {
     this.#onSilence();
   }
 
-  /** Resolves when a request has no response, or when the signal aborts. */
   #silence(signal: AbortSignal): Promise<void> {
     if (this.#silentSince !== undefined || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {

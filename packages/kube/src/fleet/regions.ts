@@ -11,7 +11,7 @@ export interface RegionReach {
   readonly clusters: number;
 }
 
-/** Maximum age of a result. Results are cached because each decision about a machine needs a result. */
+/** Results are cached for this time, because each decision about a machine needs a result. */
 const MAX_AGE_MS = 5_000;
 
 export interface RegionsOptions {

@@ -4,7 +4,7 @@ import type { ServingPair } from '../server.ts';
 
 export interface Authority {
   readonly cert: string;
-  /** `key` is absent when the key is lost. An authority without its key signs no further certificate. */
+  /** The key is undefined after its loss. Without a key, an authority signs no further certificate. */
   readonly key?: string;
   readonly from: Date;
   readonly until: Date;
@@ -60,10 +60,7 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
   return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
 }
 
-/**
- * Reads the certificates in a Secret (base64). The result omits damaged entries, and keys that do not belong to their
- * certificate.
- */
+/** The result omits damaged entries, and keys that do not belong to their certificate. */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));
@@ -73,7 +70,7 @@ export function readCertificates(data: Readonly<Record<string, string>> | undefi
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** Returns the data of the Secret in base64, with the keys of a Secret of type kubernetes.io/tls. */
+/** The keys of the data are those of a Secret of type kubernetes.io/tls, and its values are base64. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

@@ -11,10 +11,7 @@ export interface Validity {
   readonly until: Date;
 }
 
-/**
- * Loads the certificate library, which needs a polyfill for decorators. Only processes that create certificates load
- * this library.
- */
+/** The certificate library needs a polyfill for decorators, and only processes that create certificates load it. */
 async function library(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
@@ -52,7 +49,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // The name contains a random part, because a client that trusts two authorities finds the signing authority by
+      // The name contains a random part, because a client with two trusted authorities finds the signing authority by
       // its name.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
@@ -72,7 +69,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
 
 /**
  * Creates a serving certificate.
- * @param authority certificate and key of the signing authority, PEM
+ * @param authority certificate and key of the signing authority (PEM)
  */
 export async function issueServing(
   authority: ServingPair,

@@ -46,7 +46,10 @@ class Replica {
   }
 }
 
-/** Waits in real time. Other threads create keys and signatures, and the virtual clock does not wait for threads. */
+/**
+ * The function waits in real time, because other threads create keys and signatures, and the virtual clock does not
+ * wait for threads.
+ */
 async function until(clock: VirtualClock, done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -107,7 +110,6 @@ async function start({ configured = true, now = new Date('2026-01-01T12:00:00Z')
   };
 }
 
-/** Calls the webhook like an API server that trusts the bundle. */
 const call = (port: number, ca: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path: '/validate', method: 'POST', ca, agent: false } as const;

@@ -25,12 +25,9 @@ export interface SelfMadeOptions {
   readonly namespace: string;
   readonly secret: string;
   readonly names: readonly string[];
-  /** The served endpoint, for logs and for the name of the authority. By default, `purpose` is webhooks. */
+  /** The served endpoint, for logs and for the name of the authority (default: webhooks). */
   readonly purpose?: string;
-  /**
-   * Name of the webhook configurations that contain the bundle. If `configurations` is empty, the keeper writes no
-   * configuration.
-   */
+  /** The webhook configurations with this name get the bundle of authorities. If the name is empty, none is written. */
   readonly configurations: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -42,7 +39,7 @@ const KEY = 'certificates';
 const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigurations] as const;
 
 /**
- * Maintains a certificate authority and a serving certificate in a Secret that all replicas share.
+ * All replicas share the certificate authority and the serving certificate in a Secret.
  * - The keeper renews the authority and the certificate before they expire, and writes the bundle of authorities to the
  *   webhook configurations.
  * - Every replica may execute each step. The first write of a step succeeds, and the remaining replicas use its result.

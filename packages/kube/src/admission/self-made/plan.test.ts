@@ -11,9 +11,7 @@ const NAMES = ['mcm.default.svc', '127.0.0.1'];
 const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
-/**
- * Executes a plan like the keeper. The plan reads only times and names, so the test uses words instead of certificates.
- */
+/** The plan reads only times and names, so the test uses words instead of certificates. */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {
   const made: Authority[] = plan.makeAuthority
     ? [{ cert: `authority ${serial}`, key: `key ${serial}`, ...plan.makeAuthority }]

@@ -19,10 +19,10 @@ export const LIFETIMES = {
 } as const;
 
 export interface CertificatePlan {
-  /** Authorities that clients must continue to trust, newest first. */
+  /** Authorities that clients must still trust, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
-  /** The serving certificate to create. If `signer` is undefined, the new authority signs the serving certificate. */
+  /** If `signer` is undefined, the new authority signs the serving certificate. */
   readonly serve:
     | ({ readonly signer: Authority | undefined; readonly names: readonly string[] } & Validity)
     | undefined;
@@ -37,10 +37,7 @@ const validFor = (now: Date, ms: number): Validity => ({
 
 const ms = (date: Date): number => date.getTime();
 
-/**
- * Plans the next steps for the certificates. The function is pure. After all steps of a plan are executed, the next
- * plan has no steps.
- */
+/** The function is pure. After all steps of a plan are executed, the next plan has no steps. */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
   const keep = have.authorities.filter((authority) => authority.until > now);
@@ -49,8 +46,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // Selects the newest authority that all clients trust. If there is none, selects the authority that clients have
-  // trusted for the longest time.
+  // If clients do not trust all authorities yet, the authority with the longest trust signs.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -58,11 +54,10 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // A certificate expires with its authority. If the current authority expires soon, the next authority signs the
-  // certificate.
+  // If the current authority expires soon, the next authority signs, because a certificate expires with its authority.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
-  // Replicas with different host names share the certificate, so the certificate keeps the names of all replicas.
+  // Replicas with different host names share the certificate, so it keeps the names of all replicas.
   const all = [...new Set([...(trusted ? serving.names : []), ...names])];
   const events = [
     ms(nextDue),

@@ -89,7 +89,7 @@ test('other clusters wait for the canary clusters and their soak time', () => {
   expect(decide({ ...done, quietSince: NOW - SOAK + 1 })).toMatchObject({ lookAgainMs: NOW + 1 });
   expect(decide({ ...done, quietSince: NOW - SOAK + 1 }).holds.get('a')).toBe('soak');
   expect(claimsOf(decide({ ...done, quietSince: NOW - SOAK }))).toEqual({ a: 'a-run/1' });
-  // The canary clusters may get the change a moment later than this cluster.
+  // A canary cluster may get the change a moment later than this cluster.
   const late = { ...done, quietSince: 0, locals: [local('a', { wantsSince: NOW - 1 })] };
   expect(decide(late).holds.get('a')).toBe('soak');
 });

@@ -5,18 +5,17 @@ export interface LocalCluster {
   readonly name: string;
   readonly id: string;
   readonly canary: boolean;
-  /** `known` is false for a short time after the start, until all rollouts of the cluster are known. */
+  /** False for a short time after the start, until all rollouts of the cluster are known. */
   readonly known: boolean;
-  /** `wants` is true if a rollout needs the claim for its next step. */
+  /** Whether a rollout needs the claim for its next step. */
   readonly wants: boolean;
-  /** The monotonic time since which `wants` is true. */
+  /** The monotonic time since which a rollout needs the claim. */
   readonly wantsSince: number;
-  /** `settled` is true if all disruptions of the started rollouts are complete. */
+  /** Whether all disruptions of the started rollouts are complete. */
   readonly settled: boolean;
   readonly rollout: 'none' | 'rolling' | 'failed' | 'undoing';
 }
 
-/** The reason why a cluster must wait. */
 export type Hold = 'asked' | 'budget' | 'canaries' | 'soak';
 
 export interface BudgetInput {
@@ -24,7 +23,7 @@ export interface BudgetInput {
   readonly locals: readonly LocalCluster[];
   readonly limit: number;
   readonly exists: (cluster: string) => boolean;
-  /** Returns true if no process has held the Lease of a cluster with a claim for a long time. */
+  /** Whether no process has held the Lease of a cluster with a claim for a long time. */
   readonly lapsed: (cluster: string) => boolean;
   readonly isCanary: (cluster: string) => boolean;
   readonly anyCanary: boolean;
@@ -46,7 +45,6 @@ export interface BudgetDecision {
   readonly lookAgainMs: number | undefined;
 }
 
-/** Returns true if the canary clusters allow rollouts of other clusters. */
 export const isQuiet = ({ canaries }: BudgetRecord, isCanary: (cluster: string) => boolean): boolean =>
   [...canaries].every(([cluster, { state }]) => state === 'done' || !isCanary(cluster));
 
@@ -60,9 +58,7 @@ function nextCanary({ rollout, known }: LocalCluster, old: Canary | undefined, a
   return before === 'rolling' || before === 'failed' ? become('done') : old;
 }
 
-/**
- * Returns the claims to keep: the claims of other replicas, and the claims that a cluster of this replica still needs.
- */
+/** Returns the claims of other replicas, and the claims that a cluster of this replica still needs. */
 function keptClaims({ record, locals, exists, lapsed }: BudgetInput): {
   readonly claims: Map<string, Claim>;
   readonly released: readonly string[];
@@ -82,10 +78,7 @@ function keptClaims({ record, locals, exists, lapsed }: BudgetInput): {
   return { claims, released };
 }
 
-/**
- * Decides the next record of the budget. The function is pure. The claim of another replica ends when its cluster is
- * deleted, or when the Lease of the cluster has lapsed.
- */
+/** The claim of another replica ends when its cluster is deleted, or when the Lease of the cluster has lapsed. */
 export function decideBudget(input: BudgetInput): BudgetDecision {
   const { record, locals, limit, exists, isCanary, anyCanary, soakMs, quietSince, nowMs, at } = input;
   const { claims, released } = keptClaims(input);

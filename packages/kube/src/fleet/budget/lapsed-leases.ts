@@ -20,12 +20,12 @@ export interface LapsedLeasesOptions {
 }
 
 /**
- * Finds claims of clusters that no process serves. This process measures how long the Lease and the claim stay
+ * A claim lapses if no process serves its cluster. This process measures how long the Lease and the claim stay
  * unchanged, because clocks of different processes are not comparable.
  */
 export class LapsedLeases {
   readonly #o: LapsedLeasesOptions;
-  /** Claims, with the monotonic time at which this process first observed the claim. */
+  /** The monotonic time at which this process first observed each claim. */
   readonly #claims = new Map<string, { readonly id: string; readonly atMs: number }>();
 
   constructor(options: LapsedLeasesOptions) {
@@ -39,8 +39,8 @@ export class LapsedLeases {
   }
 
   /**
-   * Returns the earliest monotonic time at which a claim can lapse. If the confirmation of a lapsed claim failed, its
-   * Lease is read again.
+   * Returns the earliest monotonic time at which a claim can lapse. A Lease is read again if the confirmation of its
+   * lapsed claim failed.
    */
   nextLapseMs(claims: ReadonlyMap<string, Claim>): number | undefined {
     const now = this.#o.clock.monotonic();
@@ -48,7 +48,7 @@ export class LapsedLeases {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Returns the clusters of lapsed claims. For each claim, the server first confirms that the Lease is unchanged. */
+  /** Before a claim lapses, the server confirms that its Lease is unchanged. */
   async lapsed(claims: ReadonlyMap<string, Claim>, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     const now = this.#o.clock.monotonic();
@@ -70,7 +70,7 @@ export class LapsedLeases {
       const { spec } = await client.resource<Lease>(leases, cluster).get(lease, { signal });
       return JSON.stringify(spec) === known;
     } catch (error) {
-      // The claim stays if the server does not answer. The next check reads the Lease again.
+      // If the server does not answer, the claim stays, and the next check reads the Lease again.
       return isNotFound(error) && known === undefined;
     }
   }

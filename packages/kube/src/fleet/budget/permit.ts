@@ -2,18 +2,18 @@ import type { Hold, LocalCluster } from './decide.ts';
 
 /** The needs of one rollout in a cluster. */
 export interface RolloutNeeds {
-  /** `wants` is true if the next step of the rollout is a disruption. */
+  /** Whether the next step of the rollout is a disruption. */
   readonly wants: boolean;
-  /** `settled` is true if all disruptions of this rollout are complete. */
+  /** Whether all disruptions of this rollout are complete. */
   readonly settled: boolean;
   readonly rollout: LocalCluster['rollout'];
 }
 
-/** Tells the rollouts of a cluster whether they may start disruptions. Each run of the controllers has one permit. */
+/** Reports whether the rollouts of a cluster may start disruptions. Each run of the controllers has one permit. */
 export interface RolloutPermit {
   /** Returns the reason why the cluster must wait, or undefined if the cluster has a claim. */
   hold(): PermitHold | undefined;
-  /** Reports the needs of a rollout. The controller must call `report` in the event loop step of its decision. */
+  /** The controller must call `report` in the event loop step of its decision. */
   report(rollout: string, needs: RolloutNeeds): void;
   forget(rollout: string): void;
   /** Calls `listener` with the waiting rollouts after a change of `hold`. */
@@ -21,20 +21,15 @@ export interface RolloutPermit {
 }
 
 export interface PermitHold {
-  /** The reason of the wait. The text is a part of a sentence. */
+  /** The reason of the wait, as a part of a sentence. */
   readonly because: string;
-  /**
-   * `asked` is true for a short time, until the budget has answered. The status of an object does not report such a
-   * short wait.
-   */
+  /** True for a short time until the budget has answered. The status of an object does not report such a short wait. */
   readonly asked: boolean;
 }
 
 const isNone = ({ wants, settled, rollout }: RolloutNeeds): boolean => !wants && settled && rollout === 'none';
 
-/**
- * The states of a rollout by weight. The state with the highest weight is the state of a cluster with several rollouts.
- */
+/** A cluster with several rollouts has the state with the highest weight. */
 const RANKS: readonly LocalCluster['rollout'][] = ['none', 'rolling', 'failed', 'undoing'];
 
 interface Sums {
@@ -47,14 +42,14 @@ export interface PermitParts {
   readonly cluster: string;
   readonly identity: string;
   readonly nowMs: () => number;
-  /** `changed` is called after a change that the budget must record. */
+  /** Reports a change that the budget must record. */
   readonly changed: () => void;
-  /** The identity of the claim in the object. */
+  /** The identity of the claim in the ConfigMap. */
   readonly claimId: () => string | undefined;
   readonly because: (hold: Hold | undefined) => string;
 }
 
-/** Time after the start of the controllers until all rollouts of a cluster are known. */
+/** After this time, all rollouts of a cluster are known to its controllers. */
 const KNOWN_AFTER_MS = 60_000;
 
 export class ClusterPermit implements RolloutPermit {
@@ -124,7 +119,7 @@ export class ClusterPermit implements RolloutPermit {
     this.#listener = listener;
   }
 
-  /** Ends the use of the claim. The next claim has another identity, so an old object never confirms it. */
+  /** The next claim has another identity, so an old object never confirms it. */
   released(): void {
     this.#number += 1;
   }
@@ -138,7 +133,6 @@ export class ClusterPermit implements RolloutPermit {
     this.#decided = hold;
   }
 
-  /** Informs the listener about a change of `hold`. */
   tell(): void {
     const hold = this.hold();
     const now = hold?.asked === true ? 'asked' : (hold?.because ?? '');

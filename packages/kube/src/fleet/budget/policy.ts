@@ -1,24 +1,24 @@
 import { parseDuration } from '../../flags/duration.ts';
 
-/** The rules of a rollout budget, from the data of its ConfigMap. */
+/** The data of the ConfigMap contains these rules. */
 export interface BudgetPolicy {
   /** The maximum number of clusters that roll out at the same time, as a number or as a percentage of all clusters. */
   readonly maxClusters: string;
-  /** The labels of the namespaces of canary clusters. Without canary clusters, the list is empty. */
+  /** The labels of the namespaces of canary clusters, or an empty list without canary clusters. */
   readonly canaries: readonly (readonly [name: string, value: string])[];
-  /** Soak time of the canary clusters. Other clusters start when no canary cluster has rolled out for this time. */
+  /** The soak time of the canary clusters. Other clusters start when no canary cluster has rolled out for this time. */
   readonly soakMs: number;
 }
 
 const DEFAULTS = { maxClusters: '2%', canaries: '', soak: '30m' } as const;
 
-/** A problem in the data, with the key and a valid value. */
+/** The text contains the key and a valid value. */
 type Problem = string;
 
 const COUNT = /^\d{1,6}%?$/;
 const LABEL = /^[^=,\s]+=[^=,\s]*$/;
 
-/** Reads the data of a ConfigMap. All keys are optional. */
+/** All keys are optional. */
 export function policyOf(data: Readonly<Record<string, string>> = {}): BudgetPolicy | Problem {
   const unknown = Object.keys(data).find((key) => !Object.hasOwn(DEFAULTS, key));
   if (unknown !== undefined) return `data.${unknown} is not a key of a rollout budget; use maxClusters, canaries, soak`;
@@ -36,7 +36,7 @@ export function policyOf(data: Readonly<Record<string, string>> = {}): BudgetPol
   return { maxClusters, canaries: pairs, soakMs };
 }
 
-/** Returns the maximum number of clusters. A percentage above 0 allows at least one cluster. */
+/** A percentage above 0 allows at least one cluster. */
 export function limitOf({ maxClusters }: Pick<BudgetPolicy, 'maxClusters'>, clusters: number): number {
   const count = Number.parseInt(maxClusters, 10);
   if (!maxClusters.endsWith('%')) return count;

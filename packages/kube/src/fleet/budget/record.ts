@@ -1,13 +1,11 @@
-/** A cluster that may start disruptions by rollouts. */
 export interface Claim {
-  /** Identity of the run of the controllers, with a number. Only this run may use the claim. */
+  /** The identity of the only run of the controllers that may use the claim, with a number. */
   readonly id: string;
-  /** The start of the claim by the clock of the process that wrote it. Only users read this time. */
+  /** The start of the claim by the clock of the writing process. Only users read this time. */
   readonly since: string;
 }
 
 /**
- * The last rollout of a canary cluster.
  * - `rolling`: not finished
  * - `failed`: paused, because machines of the new template failed
  * - `undoing`, `undone`: undone, because machines of the new template failed
@@ -20,7 +18,7 @@ export interface Canary {
   readonly since: string;
 }
 
-/** The state of a rollout budget. All replicas of a fleet write the state into one object. */
+/** All replicas of a fleet write the state of the budget into one object. */
 export interface BudgetRecord {
   readonly claims: ReadonlyMap<string, Claim>;
   readonly canaries: ReadonlyMap<string, Canary>;
@@ -54,13 +52,13 @@ export function readRecord(text: string | undefined): BudgetRecord | undefined {
     const canaries = isObject(value) ? entriesOf(value.canaries, isCanaryRecord) : undefined;
     return claims && canaries && { claims, canaries };
   } catch {
-    return undefined; // A user may have changed the annotation. The caller reports the invalid text.
+    return undefined; // A user may have changed the annotation, so the caller reports the invalid text.
   }
 }
 
 const sorted = <T>(entries: ReadonlyMap<string, T>): Readonly<Record<string, T>> =>
   Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Returns the text of a record. Equal records have equal texts. */
+/** Equal records have equal texts. */
 export const recordText = ({ claims, canaries }: BudgetRecord): string =>
   JSON.stringify({ claims: sorted(claims), canaries: sorted(canaries) });

@@ -32,14 +32,13 @@ async function setUp(data: Readonly<Record<string, string>> | undefined = { maxC
   const end = new AbortController();
   let writes = 0;
   let losesAnswer = false;
-  /** Delays each write by this time, and each event of a watch by twice this time. */
+  /** Each write is delayed by this time, and each event of a watch by twice this time. */
   const late = async function* (chunks: AsyncIterable<Uint8Array>, lagMs: number) {
     for await (const chunk of chunks) {
       await sleep(clock, 2 * lagMs);
       yield chunk;
     }
   };
-  /** Creates the budget of one replica. */
   const replica = (lagMs = 0): RolloutBudget => {
     const transport: Transport = async (request) => {
       if (request.method === 'PATCH') {

@@ -15,25 +15,22 @@ import { type BudgetRecord, type Canary, readRecord, recordText } from './record
 
 export interface BudgetCluster {
   readonly name: string;
-  /** The labels of the cluster's namespace. */
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
 export interface RolloutBudgetOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** The name of the ConfigMap that contains the budget. */
+  /** The ConfigMap that contains the budget. */
   readonly name: string;
-  /** All clusters of the fleet. */
   readonly clusters: () => readonly BudgetCluster[];
   readonly leases: LapsedLeases;
   readonly runtime: InformerRuntime;
 }
 
-/** The state of the budget, for users. */
 export interface BudgetStatus {
   readonly object: string;
-  /** The reason why no cluster may start a rollout. Without a problem, the text is empty. */
+  /** The reason why no cluster may start a rollout, or ''. */
   readonly problem: string;
   readonly limit: number;
   /** The clusters that roll out. */
@@ -76,7 +73,7 @@ export class RolloutBudget {
     this.#informer.onChange(() => this.#onChange());
   }
 
-  /** Opens a run when the controllers of a cluster start. Each run has a unique identity, and ends with `close`. */
+  /** Called when the controllers of a cluster start. Each run has a unique identity, and ends with `close`. */
   open(cluster: string, identity: string): RolloutPermit & { close(): void } {
     const permit = new ClusterPermit({
       cluster,
@@ -152,8 +149,8 @@ export class RolloutBudget {
   }
 
   /**
-   * Returns the reason of the wait. The text contains no numbers and no names of other clusters, because each change of
-   * the text causes a write for each rollout.
+   * The text contains no numbers and no names of other clusters, because each change of it causes a write for each
+   * rollout.
    */
   #because(hold: Hold | undefined): string {
     const problem = this.#problem();
@@ -207,7 +204,6 @@ export class RolloutBudget {
     }
   }
 
-  /** Resolves after a change, or after `ms` milliseconds. */
   #rest(ms: number | undefined, signal: AbortSignal): Promise<void> {
     if (this.#dirty || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -224,7 +220,7 @@ export class RolloutBudget {
     });
   }
 
-  /** Executes one step, and returns the time until the next step. */
+  /** Returns the time until the next step. */
   async #step(signal: AbortSignal): Promise<number | undefined> {
     const read = this.#read();
     const { leases, runtime } = this.#o;

@@ -11,9 +11,8 @@ const LOOK_MS = 10_000;
 const FILE = /^(?<name>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)\.(kubeconfig|yaml|yml)$/;
 
 /**
- * Finds one cluster for each file `NAME.kubeconfig`, `NAME.yaml` or `NAME.yml` of a folder. Each kubeconfig in the
- * folder leads to a cluster that contains both the machine objects and the nodes. If the folder cannot be read, the
- * list of clusters stays unchanged.
+ * The files have the names `NAME.kubeconfig`, `NAME.yaml` or `NAME.yml`. Each kubeconfig leads to a cluster with both
+ * the machine objects and the nodes. If the folder cannot be read, the list of clusters stays unchanged.
  */
 export function folderDiscovery(folder: string, { clock, log }: { clock: Clock; log: Logger }): Discovery {
   const outage = createOutageLog(`the folder of kubeconfigs ${folder}`, clock, log);

@@ -5,7 +5,7 @@ export interface ClusterText {
 
 interface Family {
   readonly head: string[];
-  /** Lines of the process, which have no label `cluster`. */
+  /** Lines of the process have no label `cluster`. */
   readonly lines: string[];
   /** The value of each series, summed over the clusters with the same label. */
   readonly sums: Map<string, number>;
@@ -15,10 +15,7 @@ const HEAD = /^# (?:HELP|TYPE) (?<name>\S+)/;
 const SERIES = /^(?<name>[^{\s]+)(?:\{(?<labels>.*)\})? (?<value>\S+)$/;
 const PART = /_(bucket|sum|count)$/;
 
-/**
- * Adds the label `cluster` to the labels of a metric. If a metric already has a label `cluster`, the existing label
- * becomes `exported_cluster`, as in Prometheus.
- */
+/** If a metric already has a label `cluster`, the existing label becomes `exported_cluster`, as in Prometheus. */
 function labeled(name: string, labels: string, cluster: string): string {
   const own = labels.replace(/(^|,)cluster="/, '$1exported_cluster="');
   return `${name}{cluster=${JSON.stringify(cluster)}${own === '' ? '' : `,${own}`}}`;
@@ -32,7 +29,7 @@ function familyOf(families: Map<string, Family>, name: string): Family {
   return known;
 }
 
-/** Reads the metrics of a cluster. For the metrics of the process, `cluster` is undefined. */
+/** `cluster` is undefined for the metrics of the process. */
 function read(text: string, cluster: string | undefined, families: Map<string, Family>): void {
   for (const line of text.split('\n')) {
     const headed = HEAD.exec(line)?.groups?.name;

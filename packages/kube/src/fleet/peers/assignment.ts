@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 export interface Peer {
   readonly name: string;
-  /** The share of the replica is proportional to the weight. A replica with weight 0 gets no clusters. */
+  /** A replica with weight 0 gets no clusters. */
   readonly weight: number;
   /** Clusters whose API server does not respond to this replica. */
   readonly unreachable?: readonly string[];
@@ -12,13 +12,12 @@ export interface Peer {
 
 const BITS = 2 ** 48;
 
-/** Returns a number that is greater than 0 and less than 1. The number depends only on the two names. */
+/** The number is greater than 0 and less than 1, and depends only on the two names. */
 function draw(peer: string, cluster: string): number {
   const digest = createHash('sha256').update(`${peer}\n${cluster}`).digest();
   return (digest.readUIntBE(0, 6) + 0.5) / BITS;
 }
 
-/** Returns true if a replica can serve the cluster, according to the Lease of the replica. */
 export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean =>
   weight > 0 && unreachable?.includes(cluster) !== true;
 

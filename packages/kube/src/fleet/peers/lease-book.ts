@@ -6,7 +6,7 @@ import { createInformer, type InformerRuntime } from '../../informer/create-info
 import { type Lease, leases } from '../../types/groups.ts';
 
 /**
- * The Leases of all clusters of a seed, from one watch. A replica that takes over a cluster already knows the last
+ * One watch reports the Leases of all clusters of a seed. A replica that takes over a cluster already knows the last
  * renewal of its Lease. Without the permission for the watch, the replica waits for a whole lease duration before each
  * take-over of a cluster.
  */
@@ -33,14 +33,11 @@ export class LeaseBook {
     return this.#run(signal);
   }
 
-  /** Returns the last state of a Lease, with the time of its first observation by this process. */
   of(namespace: string): ObservedLease | undefined {
     return this.#known.get(namespace);
   }
 
-  /**
-   * Returns the monotonic time at which a Lease expires without a further renewal, or undefined if there is no Lease.
-   */
+  /** Returns the monotonic time at which a Lease expires without a further renewal, or undefined without a Lease. */
   endsAt(namespace: string): number | undefined {
     return this.#ends.get(namespace);
   }

@@ -16,7 +16,7 @@ import type { Peer } from './assignment.ts';
 export interface PeersOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** The name of the binary, because replicas of one binary form a fleet. */
+  /** Only replicas of one binary form a fleet. */
   readonly program: string;
   readonly self: Peer;
   /** Clusters whose API server does not respond to this process. */
@@ -31,19 +31,18 @@ export interface PeersOptions {
 
 const WEIGHT = 'fleet-weight';
 const UNREACHABLE = 'unreachable';
-/** Maximum number of unreachable clusters in the Lease. The maximum limits the size of the annotation to 64 KiB. */
+/** The maximum number of unreachable clusters limits the size of the annotation to 64 KiB. */
 const MOST_UNREACHABLE = 1_000;
 
 interface Observed {
   readonly lease: Lease;
-  /** Monotonic time at which this process observed the last renewal. Clocks of different machines are not compared. */
+  /**
+   * The monotonic time at which this process observed the last renewal. Clocks of different machines are not compared.
+   */
   readonly atMs: number;
 }
 
-/**
- * Returns a text that changes with each renewal of a Lease. The time in a new Lease may be old, so only a change of the
- * Lease counts as a renewal.
- */
+/** The time in a new Lease may be old, so only a change of the Lease counts as a renewal. */
 const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
 
 /**
@@ -72,9 +71,7 @@ export class Peers {
     return this.#live;
   }
 
-  /**
-   * Assigns the clusters again. The next renewal publishes the list of unreachable clusters.
-   */
+  /** The next renewal of the peer Lease publishes the list of unreachable clusters. */
   reachChanged(): void {
     this.#update();
   }
@@ -101,7 +98,7 @@ export class Peers {
       const options = {
         client,
         lease: { namespace, name: this.#prefix + self.name },
-        // Each term has the same identity, so a replica acquires its own Lease immediately after an outage.
+        // Each term has one identity, so a replica acquires its own Lease immediately after an outage.
         identity,
         timings,
         clock,
@@ -147,7 +144,7 @@ export class Peers {
     this.#outage.worked();
     if (this.#watching) return;
     this.#watching = true;
-    // This process has observed no renewals during the outage, so after the outage, all replicas count as live.
+    // During an outage, this process observes no renewals, so all replicas count as live afterwards.
     const atMs = this.#o.clock.monotonic();
     for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
     this.#update();
@@ -196,7 +193,7 @@ export class Peers {
   }
 }
 
-/** Reads the weight and the clusters in a peer Lease. Without a valid weight, a replica gets no clusters. */
+/** A replica without a valid weight gets no clusters. */
 function announced(lease: Lease): Omit<Peer, 'name'> {
   const settings = holderSettings(lease);
   const [weight, clusters] = [settings?.[WEIGHT], settings?.[UNREACHABLE]];
@@ -213,7 +210,6 @@ function weightIn(annotations: Lease['metadata']['annotations']): number | undef
   return text !== undefined && /^\d{1,4}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Reads the clusters that an operator has assigned to a replica. */
 function chosenFor({ metadata: { annotations } }: Lease): Partial<Omit<Peer, 'name'>> {
   const clusters = (annotations?.[LeaseAnnotations.FleetClusters] ?? '')
     .split(',')
