@@ -60,7 +60,7 @@ const flags = {
     'halt-degraded': integerFlag({
       min: 0,
       default: DEFAULT_CONFIG_SETTINGS.haltDegraded,
-      help: 'the rollout of a pool stops at this number of Degraded nodes; 0: no limit',
+      help: 'number of Degraded nodes at which the rollout of a pool stops; 0: no limit',
     }),
   }),
   ...flagGroup('Config server', {

@@ -119,5 +119,5 @@ function unsupported(diff: ConfigDiff): string | undefined {
     ...(diff.fips ? ['fips'] : []),
   ];
   if (cannot.length === 0) return undefined;
-  return `this daemon cannot change ${cannot.join(', ')} of a running machine: use an image with the change and updateStrategy Replace`;
+  return `the daemon cannot change ${cannot.join(', ')} of a running machine: use an image that contains the change, and set updateStrategy Replace`;
 }

@@ -252,7 +252,7 @@ test('a failed write is reported with its reason and leaves no files', async () 
     ['bad', 'cannot write /etc/issue/x: a parent of the path is not a directory', 'Degraded'],
     ['held', 'cannot write /etc/held: the path is a directory', 'Degraded'],
     ['owner', 'cannot write /etc/b: "nobody-here" does not exist in /etc/passwd', 'Degraded'],
-    ['image', 'this daemon cannot change osImageURL of a running machine', 'Unreconcilable'],
+    ['image', 'the daemon cannot change osImageURL of a running machine', 'Unreconcilable'],
   ] as const) {
     await machine.tell({ [DesiredConfig]: name });
     await machine.play();

@@ -45,12 +45,12 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'the manager freezes a MachineSet when its machines exceed replicas plus surge by this number',
+      help: 'number of machines above replicas plus surge at which the manager freezes a MachineSet',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'the manager ends the freeze when the number of machines is this much below the limit of --safety-up',
+      help: 'number of machines below the limit of --safety-up at which the manager ends the freeze of a MachineSet',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,
@@ -134,11 +134,11 @@ const flags = {
   'delete-migrated-machine-class': ignoredFlag('[true|false]', 'deprecated; mcm does not migrate MachineClasses'),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
-    'deprecated for this program; set this flag on the machine controller instead',
+    'deprecated for the manager; set the flag on the machine controller instead',
   ),
   'machine-safety-apiserver-statuscheck-timeout': ignoredFlag(
     '<duration>',
-    'deprecated for this program; set this flag on the machine controller instead',
+    'deprecated for the manager; set the flag on the machine controller instead',
   ),
 } as const;
 

@@ -41,9 +41,9 @@ export function parseFlags(args: readonly string[], write: (text: string) => voi
     .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
     .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
     .option('--junit <file>', 'also write the report as JUnit XML')
-    .option('--only <text>', 'run only the scenarios whose name contains this text')
+    .option('--only <text>', 'run only the scenarios whose name contains the given text')
     .option('--seed <number>', 'seed for the random names of machines, and of the first history', wholeNumber, 1)
-    .option('--histories <number>', 'also run this number of histories with random calls and faults', wholeNumber, 0)
+    .option('--histories <number>', 'number of additional histories with random calls and faults', wholeNumber, 0)
     .exitOverride()
     .configureOutput({ writeOut: write, writeErr: write });
   try {

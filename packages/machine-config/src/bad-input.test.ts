@@ -165,7 +165,7 @@ test('bad input: content over the limit of the API is refused by the rendering, 
     const pool = await poolNow(client);
     expect(pool.spec?.configuration?.name).toBe(before);
     const reported =
-      /is too large \(16\d{5} bytes, max 1572864 bytes\).*\/etc\/50-big of MachineConfig 50-big \(800006 bytes\).*To fix the error: make these/;
+      /is too large \(16\d{5} bytes, max 1572864 bytes\).*\/etc\/50-big of MachineConfig 50-big \(800006 bytes\).*To fix the error: make the files/;
     expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(reported);
     expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
     await client.resource(machineConfigs).delete('51-big');
@@ -225,7 +225,7 @@ test('bad input: two custom pools that claim one node are Degraded with node and
       client.resource(nodes).patch('n2', { type: 'merge', body: { metadata: { labels } } });
     await label({ infra: '', gpu: '' });
     await clock.advance(30_000);
-    const reported = /^node n2 belongs to 2 custom roles.*Change metadata\.labels of these nodes/;
+    const reported = /^node n2 belongs to 2 custom roles.*Change metadata\.labels of the nodes/;
     for (const name of ['infra', 'gpu']) {
       const { status } = await poolNow(client, name);
       for (const type of ['NodesClaimed', 'Degraded']) {

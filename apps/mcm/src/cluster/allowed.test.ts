@@ -148,13 +148,13 @@ describe('without permission to read some kinds', () => {
 
   test('events name the missing permission', async () => {
     await expect(run('little', 'events')).rejects.toThrow(
-      /; these credentials need the permission list events in namespace shoot \(docs/,
+      /; the credentials need the permission list events in namespace shoot \(docs/,
     );
   });
 
   test('a change names the missing permission', async () => {
     await expect(run('little', 'rollout', 'pause', 'web')).rejects.toThrow(
-      /; these credentials need the permission patch machinedeployments\.machine\.sapcloud\.io in namespace shoot \(docs/,
+      /; the credentials need the permission patch machinedeployments\.machine\.sapcloud\.io in namespace shoot \(docs/,
     );
   });
 });

@@ -35,7 +35,7 @@ const ROLE = 'docs/permissions.md, "The mcm command"';
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;
-  return `these credentials need the permission ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
+  return `the credentials need the permission ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
 
 /**

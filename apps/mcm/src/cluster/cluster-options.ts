@@ -40,7 +40,7 @@ export function inFleetCluster(text: string): { readonly cluster: string; readon
 }
 
 export const withSelector = (command: Command, of: string): Command =>
-  command.option('-l, --selector <selector>', `only ${of} with these labels, such as app=web,tier!=test`);
+  command.option('-l, --selector <selector>', `only ${of} with the given labels, such as app=web,tier!=test`);
 
 export const withAllNamespaces = (command: Command): Command =>
   command.option('-A, --all-namespaces', 'use all namespaces');

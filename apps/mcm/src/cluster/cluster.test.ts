@@ -81,7 +81,7 @@ test('a refusal names the missing permission', () => {
   const reported = (scope: string): string => String(inWords(new KubeError(words(scope), { code: 403 }), flags));
   const inNamespace = 'in the namespace "shoot"';
   expect(reported(inNamespace)).toMatch(
-    `${words(inNamespace)}; these credentials need the permission list events in namespace shoot (docs/`,
+    `${words(inNamespace)}; the credentials need the permission list events in namespace shoot (docs/`,
   );
-  expect(reported('at the cluster scope')).toMatch('; these credentials need the permission list events (docs/');
+  expect(reported('at the cluster scope')).toMatch('; the credentials need the permission list events (docs/');
 });

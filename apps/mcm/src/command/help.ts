@@ -114,7 +114,7 @@ const HELP: Readonly<Record<string, Help>> = {
       ],
       ['mcm explain machine/NAME -o json', 'prints JSON'],
       ['mcm explain machine/NAME --watch', 'prints the explanation again after each change'],
-      ['mcm explain machinedeployments -l app=web', 'explains each deployment with this label'],
+      ['mcm explain machinedeployments -l app=web', 'explains each deployment with the given label'],
     ],
   },
   drain: {
@@ -147,7 +147,7 @@ const HELP: Readonly<Record<string, Help>> = {
     examples: [
       ['mcm journal machine/NAME', 'lists the most recent decisions about a machine and the VM of the machine'],
       ['mcm journal machineset/NAME -o yaml', 'adds the input and the complete result of each decision'],
-      ['mcm journal --controller http://127.0.0.1:10259', 'lists all decisions of the controller at this address'],
+      ['mcm journal --controller http://127.0.0.1:10259', 'lists all decisions of the controller at the given address'],
     ],
   },
   replay: {

@@ -43,10 +43,10 @@ export function addConfig(program: Command, environment: CommandEnvironment): vo
     withCluster(
       config
         .command('diff')
-        .description('show the changes on nodes that an apply of these objects would cause')
+        .description('show the changes on nodes that an apply of the given objects would cause')
         .argument(...PATHS)
         .option(...FILENAME, repeated)
-        .option('--against <path>', 'compare with this file or directory instead of the cluster')
+        .option('--against <path>', 'compare with the given file or directory instead of the cluster')
         .option(...RECURSIVE)
         .option(...POOL)
         .option(...TEMPLATES),

@@ -8,7 +8,10 @@ export function addEvents(program: Command, environment: CommandEnvironment): vo
   const command = program
     .command('events')
     .description('list the events of machines and of their owners, oldest first')
-    .argument('[object...]', 'only events of this object: TYPE/NAME, TYPE NAME, or the name of a machinedeployment')
+    .argument(
+      '[object...]',
+      'only events of the given object: TYPE/NAME, TYPE NAME, or the name of a machinedeployment',
+    )
     .option('-w, --watch', 'also print new events, until Ctrl-C');
   withOutput(withCluster(withSelector(withAllNamespaces(command), 'events of machinedeployments'))).action(
     async (words: string[], flags: EventsFlags) => {

@@ -92,7 +92,7 @@ async function applyObject(client: KubeClient, object: Identified, options: Appl
   }
 }
 
-const TO_OVERWRITE = 'to overwrite these fields: --force-conflicts';
+const TO_OVERWRITE = 'to overwrite the fields: --force-conflicts';
 
 /**
  * Returns true if the server does not know the kind. For a missing namespace, the error 404 contains a name. For a

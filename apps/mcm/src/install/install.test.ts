@@ -116,7 +116,7 @@ describe('an installation', () => {
     const patch = (body: object) =>
       client().request('PATCH', `${api}/m`, { body, contentType: 'application/merge-patch+json' });
     await expect(patch({ spec: { providerID: 'local:///z/i-2' } })).rejects.toThrow(
-      'only the machine controller may change this field',
+      'only the machine controller may change the field',
     );
     await expect(patch({ metadata: { finalizers: null } })).rejects.toThrow(
       'only the machine controller may remove the finalizer of mcm',

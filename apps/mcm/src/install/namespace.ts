@@ -32,7 +32,7 @@ export async function ensureNamespace(client: KubeClient, name: string, signal: 
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new UserError(
-      `namespace ${name} does not exist, and these credentials cannot create it (${error.message}); first: kubectl create namespace ${name}`,
+      `namespace ${name} does not exist, and the credentials cannot create the namespace (${error.message}); first: kubectl create namespace ${name}`,
     );
   }
 }

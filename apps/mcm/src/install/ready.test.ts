@@ -42,7 +42,7 @@ test('a namespace that is being deleted, or that the user cannot create, is refu
   await expect(ensureNamespace(client, 'going', signal)).rejects.toThrow('namespace going is being deleted; wait');
   refused.add('POST');
   await expect(ensureNamespace(client, 'absent', signal)).rejects.toThrow(
-    'namespace absent does not exist, and these credentials cannot create it (not for you); first: kubectl create namespace absent',
+    'namespace absent does not exist, and the credentials cannot create the namespace (not for you); first: kubectl create namespace absent',
   );
   refused.add('GET');
   expect(await ensureNamespace(client, 'absent', signal)).toBe(false);

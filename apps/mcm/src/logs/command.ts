@@ -15,10 +15,10 @@ export function addLogs(program: Command, { say, signal }: Pick<CommandEnvironme
     program
       .command('logs')
       .description('show the merged logs of the programs of "mcm up", in chronological order')
-      .argument('[program...]', 'only the logs of these programs, such as machine-controller-manager')
+      .argument('[program...]', 'only the logs of the given programs, such as machine-controller-manager')
       .option('-f, --follow', 'also print new lines, across restarts, until Ctrl-C')
-      .option('--machine <name>', 'print only lines about this machine')
-      .addOption(new Option('--level <level>', 'print only lines of this level and higher levels').choices(LEVELS))
+      .option('--machine <name>', 'print only lines about the given machine')
+      .addOption(new Option('--level <level>', 'print only lines of the given level and higher levels').choices(LEVELS))
       .option('--tail <count>', 'print only the given number of most recent lines', count)
       .option('--data-dir <dir>', 'directory of the local instance', DEFAULT_DATA_DIR),
   ).action(async (programs: string[], flags: LogFlags) => {

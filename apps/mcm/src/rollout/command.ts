@@ -71,7 +71,7 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
   );
   const history = rollout.command('history').description('list the revisions; * marks the current revision');
   withOutput(withCluster(history.argument('<deployment...>', NAME)))
-    .option('--revision <revision>', 'print the template of this revision', revisionNumber)
+    .option('--revision <revision>', 'print the template of the given revision', revisionNumber)
     .action(async (words: string[], flags: HistoryFlags) => {
       const { reportHistory } = await import('./run.ts');
       await reportHistory(deploymentName(words), flags, environment);

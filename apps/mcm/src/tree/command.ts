@@ -15,7 +15,7 @@ export function addTree(program: Command, environment: CommandEnvironment): void
   const tree = program
     .command('tree')
     .description('show deployments with their sets, machines, VMs and nodes, and the problem of each object')
-    .argument('[deployment...]', 'only this deployment: NAME, TYPE/NAME or TYPE NAME')
+    .argument('[deployment...]', 'only the given deployment: NAME, TYPE/NAME or TYPE NAME')
     .option('--all', 'also show old sets without machines, and with --fleet the objects of all clusters')
     .option(
       '--fleet [labels]',

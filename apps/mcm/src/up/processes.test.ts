@@ -177,7 +177,7 @@ test('a full disk does not end a program; dropped log lines are counted, reporte
   process.kill(made.pid ?? 0, 'SIGUSR2');
   await reaches('ready', 2);
   await made.stop();
-  expect(written.join('')).toMatch(/^\n?mcm dropped 1 line of this log: ENOSPC.*\nmore\nready again\n/);
+  expect(written.join('')).toMatch(/^\n?mcm dropped 1 line of the log: ENOSPC.*\nmore\nready again\n/);
 });
 
 test('a program that does not end in time is killed', async () => {

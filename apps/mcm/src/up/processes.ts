@@ -75,7 +75,7 @@ export class Program {
     this.#file = new FileSink(spec.logFile, { append: true });
     this.#log = new LossyWriter({
       sink: options.sink ?? this.#file.write,
-      notice: (dropped, reason) => `mcm dropped ${counted(dropped, 'line')} of this log: ${reason}`,
+      notice: (dropped, reason) => `mcm dropped ${counted(dropped, 'line')} of the log: ${reason}`,
       failed: (dropped, reason) => this.#failedToLog(dropped, reason),
     });
   }

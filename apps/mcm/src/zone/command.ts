@@ -8,7 +8,7 @@ export function addZone(program: Command, environment: CommandEnvironment): void
   const scoped = (command: Command): Command =>
     withOutput(withCluster(withSelector(withAllNamespaces(command), 'machinedeployments'))).option(
       '--deployment <name>',
-      'only this MachineDeployment (default: all MachineDeployments of the namespace)',
+      'only the given MachineDeployment (default: all MachineDeployments of the namespace)',
     );
   const change = (command: Command, action: ZoneAction): Command =>
     command.action(async (name: string, flags: ZoneFlags) => {

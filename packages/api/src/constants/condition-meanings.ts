@@ -152,7 +152,7 @@ export const DEPLOYMENT_CONDITIONS = {
       NodesNotReadable: {
         status: 'True',
         means: 'The manager has no permission to list or watch nodes, so the manager cannot update machines in place.',
-        help: 'Apply the RBAC RBAC roles of this mcm version of mcm. The manager continues automatically after you apply the roles.',
+        help: 'Apply the RBAC roles of this mcm version. The manager continues automatically after you apply the roles.',
       },
       PlanRefused: {
         status: 'True',

@@ -18,7 +18,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-threshold-percent': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.thresholdPercent,
-    help: 'the circuit breaker opens at this percentage of unreachable machines of a zone or of the cluster; above 100: disabled',
+    help: 'percentage of unreachable machines of a zone or of the cluster at which the circuit breaker opens; above 100: disabled',
   }),
   'silence-minimum-count': integerFlag({
     min: 1,

@@ -71,4 +71,4 @@ export const isOnlyReported = ({ kind }: InterruptionNotice): boolean => ONLY_RE
 export const sentenceOf = ({ kind, deadline, detail }: Interruption): string =>
   kind === 'Ended'
     ? `The VM ended: ${detail}. mcm deletes the machine, and the MachineSet creates another machine`
-    : `The cloud ${kind === 'Terminate' ? 'ends' : 'disturbs'} the VM at ${formatTime(deadline)}: ${detail}. Before this time, mcm drains and replaces the machine`;
+    : `The cloud ${kind === 'Terminate' ? 'ends' : 'disturbs'} the VM at ${formatTime(deadline)}: ${detail}. mcm drains and replaces the machine before the deadline`;

@@ -35,7 +35,7 @@ export class ClassProblems {
     if (!failing?.delete(call) || failing.size > 0) return;
     this.#failing.delete(key);
     if (this.#reported.delete(key))
-      this.#recorder.event(machineClass, 'Normal', 'CloudAnswers', 'The cloud accepts calls for this class again');
+      this.#recorder.event(machineClass, 'Normal', 'CloudAnswers', 'The cloud accepts calls for the class again');
   };
 
   forget(key: Key): void {

@@ -8,7 +8,7 @@ import { again, type Clock, done, type EventRecorder, type Key, type Outcome } f
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
   const text = formatFieldErrors(problems);
-  return text && `${text}; correct the field, or the cluster-autoscaler cannot scale this class from zero`;
+  return text && `${text}; correct the field, or the cluster-autoscaler cannot scale the class from zero`;
 }
 
 /** An event reports the problems of a class that stays incomplete for this time. */

@@ -449,7 +449,7 @@ test('bad input: a node label of another machine: the report names the right val
   await rig.until(async () => (await rig.phase('bad')) === 'Unknown', 60_000);
   await rig.clock.advance(2_000);
   expect(await reported(rig, 'bad')).toContain(
-    'NodeMissing: The machine has no Node. Node good already belongs to machine good; Node bad belongs to this machine: set the label node=bad on the machine',
+    'NodeMissing: The machine has no Node. Node good already belongs to machine good; Node bad belongs to the machine: set the label node=bad on the machine',
   );
   expect(await rig.phase('good')).toBe('Running');
   await label('bad');

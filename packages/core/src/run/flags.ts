@@ -31,7 +31,7 @@ export const machineFlags = {
     }),
     'machine-health-timeout': durationFlag({
       default: MACHINE_DEFAULTS.healthTimeoutMs,
-      help: 'a machine that is unhealthy for this time becomes Failed',
+      help: 'time after which an unhealthy machine becomes Failed',
     }),
     'machine-inplace-update-timeout': durationFlag({
       default: MACHINE_DEFAULTS.inPlaceUpdateTimeoutMs,
@@ -43,7 +43,7 @@ export const machineFlags = {
     }),
     'node-conditions': listFlag({
       default: DEFAULT_NODE_CONDITIONS.split(','),
-      help: 'types of node conditions; a machine is unhealthy if one of these conditions is not False',
+      help: 'types of node conditions; a machine is unhealthy if one of the conditions is not False',
     }),
     'ready-condition': booleanFlag({
       default: false,
@@ -68,7 +68,7 @@ export const machineFlags = {
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
       minMs: 1000,
-      help: 'longest time of a create or delete call to the cloud; after this time, the controller retries the call',
+      help: 'time limit of a create or delete call to the cloud; after the limit, the controller retries the call',
     }),
     'failure-evidence-per-class': integerFlag({
       min: 0,
@@ -83,7 +83,7 @@ export const machineFlags = {
     'failed-vms-kept-for': durationFlag({
       default: KEPT_VM_DEFAULTS.forMs,
       minMs: 60_000,
-      help: 'time for which --failed-vms-kept-per-class keeps a VM; mcm then deletes the VM as an orphan',
+      help: 'time for which --failed-vms-kept-per-class keeps a VM; after the time, mcm deletes the VM as an orphan',
     }),
   }),
   ...flagGroup('Interruptions', {
@@ -107,7 +107,7 @@ export const machineFlags = {
     'machine-max-evict-retries': integerFlag({
       min: 0,
       default: MACHINE_DEFAULTS.maxEvictRetries,
-      help: 'maximum number of attempts to evict a pod, one every 20 s; mcm then deletes the pod',
+      help: 'maximum number of attempts to evict a pod, one every 20 s; after the last attempt, mcm deletes the pod',
     }),
     'machine-pv-detach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeDetachTimeoutMs,
@@ -119,15 +119,15 @@ export const machineFlags = {
     }),
     'machine-unresponsive-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.unresponsiveNodeMs,
-      help: 'if a node is NotReady for this time, a drain deletes its pods without a grace period',
+      help: 'time after which a drain deletes the pods of a NotReady node without a grace period',
     }),
     'machine-read-only-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.readOnlyNodeMs,
-      help: 'if a node has the condition ReadonlyFilesystem for this time, a drain deletes its pods without a grace period',
+      help: 'time after which a drain deletes the pods of a node with ReadonlyFilesystem without a grace period',
     }),
     'eviction-requests': booleanFlag({
       default: true,
-      help: 'drain pods with EvictionRequests, if the API server supports this API (Kubernetes 1.37, alpha)',
+      help: 'drain pods with EvictionRequests, if the API server supports EvictionRequests (Kubernetes 1.37, alpha)',
     }),
     'drain-volume-window': integerFlag({
       min: 1,
@@ -148,7 +148,7 @@ export const machineFlags = {
     }),
     'orphan-stop-period': durationFlag({
       default: 0,
-      help: 'stop an orphaned VM, and delete the VM only after this time; 0: delete at once',
+      help: 'time between the stop and the deletion of an orphaned VM; 0: delete at once',
     }),
     'orphan-max-deletions-per-hour': integerFlag({
       min: 0,
@@ -157,17 +157,17 @@ export const machineFlags = {
     }),
     'orphan-former-owners': listFlag({
       default: [],
-      help: 'UIDs of the Machine namespaces of former control clusters; the controller deletes the orphaned VMs of these clusters',
+      help: 'UIDs of the Machine namespaces of former control clusters; the controller deletes the orphaned VMs of the former control clusters',
     }),
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,
       minMs: 1,
-      help: 'interval of API server checks while the controller is frozen; otherwise, the interval is a fifth of --machine-safety-apiserver-statuscheck-timeout',
+      help: 'interval of API server checks during a freeze; without a freeze, the interval is a fifth of --machine-safety-apiserver-statuscheck-timeout',
     }),
     'machine-safety-apiserver-statuscheck-timeout': durationFlag({
       default: REACHABILITY_DEFAULTS.timeoutMs,
       minMs: 1,
-      help: 'the controller freezes if an API server does not respond for this time, and continues 30 s after a response',
+      help: 'time without a response of an API server until the controller freezes; 30 s after a response, the controller continues',
     }),
   }),
   ...safeguardFlags,

@@ -51,7 +51,7 @@ export function parseZones({ metadata: { annotations = {} } }: Annotated): Parse
   const text = annotations[Annotations.Zones];
   const evacuated = entriesOf(annotations[Annotations.ZonesEvacuated]);
   if (text === undefined || text.trim() === '') {
-    const message = `has no effect without the annotation ${Annotations.Zones}; add the list of zones, or remove this annotation`;
+    const message = `has no effect without the annotation ${Annotations.Zones}; add the list of zones, or remove the annotation`;
     const fields = [
       ...(evacuated.length > 0 ? [EVACUATED] : []),
       ...(annotations[Annotations.ZonesMaxUnavailable] === undefined ? [] : [MAX_UNAVAILABLE]),

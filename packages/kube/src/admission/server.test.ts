@@ -97,7 +97,7 @@ test('the error for a port in use names the flag and the number', async () => {
   const server = await start(pair);
   try {
     await expect(startAdmissionServer({ host: HOST, port: server.port }, pair, {})).rejects.toThrow(
-      `--webhook-port ${server.port}: cannot listen on this port`,
+      `--webhook-port ${server.port}: cannot listen on the port`,
     );
   } finally {
     await server.close();

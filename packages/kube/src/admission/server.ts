@@ -59,7 +59,7 @@ export async function startAdmissionServer(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
-      reject(new ConfigError(`--webhook-port ${address.port}: cannot listen on this port: ${error.message}`)),
+      reject(new ConfigError(`--webhook-port ${address.port}: cannot listen on the port: ${error.message}`)),
     );
     server.listen(address.port, address.host, resolve);
   });

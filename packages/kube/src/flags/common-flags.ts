@@ -83,12 +83,12 @@ const electionFlags = (defaults: CommonDefaults) =>
     'leader-elect-lease-duration': durationFlag({
       default: 15_000,
       minMs: 1000,
-      help: 'another replica can become the leader when the Lease has not been renewed for this time',
+      help: 'time without a renewal of the Lease after which another replica can become the leader',
     }),
     'leader-elect-renew-deadline': durationFlag({
       default: 10_000,
       minMs: 1,
-      help: 'a leader that cannot renew the Lease for this time stops',
+      help: 'time without a renewal of the Lease after which the leader stops',
     }),
     'leader-elect-retry-period': durationFlag({
       default: 2000,

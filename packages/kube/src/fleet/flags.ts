@@ -50,7 +50,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
   }),
   'fleet-hibernate-after': durationFlag({
     default: 0,
-    help: 'close the connection to a cluster after this time without machines and work; 0: keep all connections',
+    help: 'time without machines and work after which the replica closes its connection to a cluster; 0: keep all connections',
   }),
   'fleet-total-requests': integerFlag({
     min: 1,
@@ -87,7 +87,7 @@ export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
   if (!isFleet(flags)) return [];
   return [
     ...(flags['fleet-namespaces'] !== '' && flags['fleet-folder'] !== ''
-      ? ['--fleet-namespaces and --fleet-folder cannot be combined; set only one of these flags']
+      ? ['--fleet-namespaces and --fleet-folder cannot be combined; set only one of the flags']
       : []),
     ...(flags['target-kubeconfig'] !== ''
       ? ['--target-kubeconfig must be absent in the fleet mode: each cluster has its own kubeconfig']

@@ -90,7 +90,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       indexes: options.indexes,
       sized: options.sized,
       indexFailed: (index, object, error) =>
-        this.#log.error('Index function failed for an object; lookups in the index do not find this object', {
+        this.#log.error('Index function failed for an object; lookups in the index do not find the object', {
           ...this.#named(object),
           index,
           error: errorText(error),

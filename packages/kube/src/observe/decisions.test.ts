@@ -73,7 +73,7 @@ test('`follow` also resolves after the time limit, and rejects when the object i
   decisions.saw('toys', seen({ a: '1', b: '2' }), false);
   expect((await late).metadata.name).toBe('t');
   decisions.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'u' } }, true);
-  await expect(lost).rejects.toThrow('patch toys n/u: the object was deleted before this action');
+  await expect(lost).rejects.toThrow('patch toys n/u: the object was deleted before the action');
   expect(reported().filter(({ level }) => level === 'warn')).toHaveLength(2);
   expect(reported().filter(({ message }) => !message.startsWith('Observe only'))).toHaveLength(2);
 });

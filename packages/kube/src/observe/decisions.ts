@@ -154,7 +154,7 @@ export class ObserveDecisions {
     const { overdue, followers, decision } = entry;
     this.#forget(entry);
     if (!overdue) this.#report(entry, outcome);
-    const gone = new Error(`${decision.what} ${decision.object}: the object was deleted before this action`);
+    const gone = new Error(`${decision.what} ${decision.object}: the object was deleted before the action`);
     for (const { resolve, reject } of followers) outcome === 'same' ? resolve(seen) : reject(gone);
   }
 

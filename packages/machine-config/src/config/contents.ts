@@ -25,7 +25,7 @@ function checkHash({ path, contents }: IgnitionFile): void {
   if (createHash(algorithm).update(data).digest('hex') === wanted.toLowerCase()) return;
   throw new RenderError(
     `file ${path}: its content does not have the hash in spec.config.storage.files[].contents.verification. ` +
-      'Write the hash of the new content to this field',
+      'Write the hash of the new content to the field',
   );
 }
 

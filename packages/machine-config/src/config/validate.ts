@@ -24,7 +24,7 @@ export function validateMachineConfigSpec({ kernelType = '', config, extensions 
   const unknown = (extensions ?? []).filter((extension) => !SUPPORTED_EXTENSIONS.has(extension));
   if (unknown.length === 0) return;
   throw new RenderError(`invalid extensions found: [${unknown.join(' ')}]`, {
-    hint: `remove these entries from spec.extensions, which supports ${[...SUPPORTED_EXTENSIONS].join(', ')}`,
+    hint: `remove the entries from spec.extensions, which supports ${[...SUPPORTED_EXTENSIONS].join(', ')}`,
   });
 }
 

@@ -265,7 +265,7 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   const more = claims.length > NAMED ? ` and ${claims.length - NAMED} more` : '';
   const message =
     `${claims.slice(0, NAMED).join('; ')}${more}. ` +
-    'Change metadata.labels of these nodes, or spec.nodeSelector of the pools, so that one custom pool selects each node';
+    'Change metadata.labels of the nodes, or spec.nodeSelector of the pools, so that one custom pool selects each node';
   const reason = 'AmbiguousMembership';
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }

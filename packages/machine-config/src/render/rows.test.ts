@@ -234,7 +234,7 @@ test('compressed content that lost its compression, and content with another has
   };
   expect(() =>
     render([config('a', { config: files(gzip) }), config('b', { config: files({ path: '/f', mode: 384 }) })]),
-  ).toThrow(/file \/f: MachineConfig b repeats it/);
+  ).toThrow(/file \/f: MachineConfig b repeats the file/);
   const hash = { verification: { hash: `sha256-${'0'.repeat(64)}` } };
   expect(() =>
     render([config('a', { config: files({ path: '/f', contents: { source: 'data:,x', ...hash } }) })]),

@@ -44,7 +44,7 @@ export function runtimeFiles(
   for (const field of Object.keys(settings) as (keyof RuntimeSettings)[]) {
     const { probe, hint } = SETTINGS[field];
     const used = [settings[field], probe].some((value) => changed(base, fill({ [field]: value })).length > 0);
-    if (!used) refuse(field, settings[field], `the templates of pool ${metadata.name} do not use this field; ${hint}`);
+    if (!used) refuse(field, settings[field], `the templates of pool ${metadata.name} do not use the field; ${hint}`);
   }
   return changed(base, fill(settings));
 }

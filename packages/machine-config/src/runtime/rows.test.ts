@@ -107,7 +107,7 @@ test('on other nodes the templates with a setting are rendered with it, and only
   });
   expect(filesFrom(templates, { defaultRuntime: 'runc' })).toEqual({});
   expect(() => filesFrom(templates, { pidsLimit: 100 })).toThrow(
-    'spec.containerRuntimeConfig.pidsLimit is 100: the templates of pool worker do not use this field; set podPidsLimit in a KubeletConfig',
+    'spec.containerRuntimeConfig.pidsLimit is 100: the templates of pool worker do not use the field; set podPidsLimit in a KubeletConfig',
   );
 });
 

@@ -102,7 +102,7 @@ class Endpoint {
       });
       return text(
         403,
-        `${user.username} does not belong to pool ${name}: no object in spec.machineRefs of the pool owns this machine\n`,
+        `${user.username} does not belong to pool ${name}: no object in spec.machineRefs of the pool owns the machine\n`,
       );
     }
     if (!pool) return text(404, `pool ${name} does not exist\n`);

@@ -17,7 +17,7 @@ export const loginPage = (problem = ''): string => `<!doctype html>
 <h1>mcm dashboard</h1>
 ${problem === '' ? '' : `<p class="gap" role="alert">${escaped(problem.trim())}</p>`}
 <form method="post" action="/login">
-<label for="token">Token of the cluster</label>
+<label for="token">Token that the API server of the cluster accepts</label>
 <input id="token" name="token" type="password" autocomplete="off" required autofocus>
 <button type="submit">Log in</button>
 </form>

@@ -156,7 +156,9 @@ describe('explain', () => {
     expect(lines).toMatch(
       /^Waits for:\n {2}- 5 machines, for example n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s the machine may be Failed.*\n\n/m,
     );
-    expect(lines).toContain('next   the deployment waits: for 5 machines of the newest MachineSet to be Running');
+    expect(lines).toContain(
+      'next   the deployment waits: for the phase Running of 5 machines of the newest MachineSet',
+    );
   });
 
   test('other failed machines wait for a repair in progress', () => {
@@ -251,7 +253,7 @@ describe('explain', () => {
     });
     const { next, hints } = explainDeployment(reading, NOW, []);
     expect(next).toBe(
-      'the deployment waits: for 1 machine of the newest MachineSet to be Running and 1 machine of older MachineSets to be deleted; then mcm deletes the next of 2 other machines of older MachineSets',
+      'the deployment waits: for the phase Running of 1 machine of the newest MachineSet and the deletion of 1 machine of older MachineSets; after the wait, mcm deletes the next of 2 other machines of older MachineSets',
     );
     expect(hints).toContain('to restore the previous revision: mcm rollout undo pool');
   });
@@ -410,7 +412,7 @@ describe('explain', () => {
       );
       return reported.next;
     };
-    expect(next(deleted)).toBe('the deployment waits: for 1 machine of older MachineSets to be deleted');
+    expect(next(deleted)).toBe('the deployment waits: for the deletion of 1 machine of older MachineSets');
     expect(next(held)).not.toContain('older sets');
   });
 

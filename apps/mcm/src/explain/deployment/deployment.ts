@@ -163,7 +163,7 @@ function explainActing(
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
     const hints = [
-      'this wait is a bug of mcm: report the bug with the YAML of the deployment, its MachineSets and machines',
+      'the error is a bug of mcm: report the bug with the YAML of the deployment, its MachineSets and machines',
     ];
     return { ...base, next: `none: ${error.message}`, hints };
   }
@@ -249,7 +249,9 @@ function cureOf(
   if (!MENDABLE.includes(type)) return [];
   const { name } = deployment.spec.template.spec.class;
   if (reason === 'ClassNotFound')
-    return [`create MachineClass ${name}, or change spec.template.spec.class.name; the rollout then continues`];
+    return [
+      `create MachineClass ${name}, or change spec.template.spec.class.name; after the change, the rollout continues`,
+    ];
   const said = deployment.status?.conditions?.some((condition) => condition.message === message);
   return [`fix this problem: ${said ? message.replace(/: .*$/s, ' (see its conditions)') : message}`];
 }
@@ -296,17 +298,17 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const leaving = going.filter(isGoing).length;
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
   const parts = [
-    ...(coming > 0 ? [`${machinesOf(coming)} of the newest MachineSet to be Running`] : []),
+    ...(coming > 0 ? [`the phase Running of ${machinesOf(coming)} of the newest MachineSet`] : []),
     ...(failed > 0
-      ? [`${machinesOf(failed)} of the newest MachineSet with the phase Failed to be replaced or to recover`]
+      ? [`the replacement or recovery of ${counted(failed, 'Failed machine')} of the newest MachineSet`]
       : []),
-    ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest MachineSet to be deleted`] : []),
-    ...(leaving > 0 ? [`${machinesOf(leaving)} of older MachineSets to be deleted`] : []),
+    ...(replaced > 0 ? [`the deletion of ${machinesOf(replaced)} of the newest MachineSet`] : []),
+    ...(leaving > 0 ? [`the deletion of ${machinesOf(leaving)} of older MachineSets`] : []),
   ];
   if (parts.length === 0) return undefined;
   const after = going.length - leaving;
-  const then = after === 1 ? 'the last machine' : `the next of ${after} other machines`;
-  return `for ${parts.join(' and ')}${after > 0 ? `; then mcm deletes ${then} of older MachineSets` : ''}`;
+  const next = after === 1 ? 'the last machine' : `the next of ${after} other machines`;
+  return `for ${parts.join(' and ')}${after > 0 ? `; after the wait, mcm deletes ${next} of older MachineSets` : ''}`;
 }
 
 const machinesOf = (count: number): string => counted(count, 'machine');

@@ -29,8 +29,8 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   const short = `after ${formatDurationMs(settings.resourceExhaustedRetryMs)}, then less often; one machine of the class and zone retries first`;
   const retry = `mcm retries the call automatically${code === 'ResourceExhausted' && kind === 'create' ? `, ${short}` : period}`;
   const hints: Readonly<Record<string, string>> = {
-    InvalidArgument: `correct the field in the machine, MachineClass ${name} or its Secret; mcm then retries the call immediately`,
-    Unauthenticated: `correct the credentials in the Secret of MachineClass ${name}; mcm then retries the call immediately`,
+    InvalidArgument: `correct the field in the machine, MachineClass ${name} or its Secret; after the correction, mcm retries the call immediately`,
+    Unauthenticated: `correct the credentials in the Secret of MachineClass ${name}; after the correction, mcm retries the call immediately`,
     PermissionDenied: `grant the missing permission to the credentials of MachineClass ${name}; ${retry}, and after each change of class or Secret`,
     ResourceExhausted: `raise the quota, free capacity, or list other zones or types in annotation ${Annotations.CapacityAlternatives} of MachineClass ${name}; ${retry}`,
   };
@@ -46,13 +46,15 @@ function waitHints(machine: Machine, { drain, step }: Known): string[] {
     case 'Pending':
       if (!spec.providerID) return [];
       if (step?.type === 'ReadinessTaintsRemoved')
-        return [`check the node readiness controller and its rules: this controller removes the taint ${step.reason}`];
+        return [
+          `check the node readiness controller and its rules: the node readiness controller removes the taint ${step.reason}`,
+        ];
       if (step?.type === 'CriticalComponentsReady')
         return [
           `check the critical pods of the node: kubectl get pods -A --field-selector spec.nodeName=${metadata.labels?.[Labels.Node] ?? ''}`,
         ];
       return [
-        `check the console of the VM and the user data of MachineClass ${spec.class.name ?? '?'}. The VM must reach the API server with valid credentials. For a Failed machine, this command shows the console output`,
+        `check the console of the VM and the user data of MachineClass ${spec.class.name ?? '?'}. The VM must reach the API server with valid credentials. For a Failed machine, mcm explain shows the console output`,
       ];
     case 'Unknown':
       return [
@@ -61,7 +63,7 @@ function waitHints(machine: Machine, { drain, step }: Known): string[] {
       ];
     case 'InPlaceUpdateFailed':
       return [
-        'fix the reported problem on the node: if the update then succeeds, mcm accepts the update. To start another update, correct the template',
+        'fix the reported problem on the node: if the update succeeds after the fix, mcm accepts the update. To start another update, correct the template',
         `to replace the machine now: ${of('delete', machine)}`,
       ];
     case 'Failed':

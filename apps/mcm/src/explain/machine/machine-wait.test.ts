@@ -98,7 +98,7 @@ test.each<[what: string, parts: Parts, says: string]>([
       description:
         'VM deletion was successful. Waiting: volumes are still attached: pv-0. Initiate node object deletion',
     },
-    'VM deletion was successful. Waiting: volumes are still attached: pv-0; in 1m0s mcm deletes the Node anyway; pods that need the volumes may then wait until a user detaches the volumes',
+    'VM deletion was successful. Waiting: volumes are still attached: pv-0; in 1m0s mcm deletes the Node anyway; pods that need the volumes may wait until a user detaches the volumes',
   ],
 ])('%s', (_what, parts, says) => {
   expect(text(parts)).toBe(says);
@@ -115,7 +115,7 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     'a failed in-place update',
     { phase: 'InPlaceUpdateFailed', description: 'no' },
     undefined,
-    [/if the update then succeeds, mcm accepts the update/, /kubectl delete machine m -n ns$/],
+    [/if the update succeeds after the fix, mcm accepts the update/, /kubectl delete machine m -n ns$/],
   ],
   [
     'no capacity in the cloud: the time of the next call',

@@ -180,7 +180,7 @@ const isWaitingForVolumes = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes('volumes are still attached') ?? false;
 
 const LEFT_ATTACHED =
-  'mcm deletes the Node anyway; pods that need the volumes may then wait until a user detaches the volumes';
+  'mcm deletes the Node anyway; pods that need the volumes may wait until a user detaches the volumes';
 
 /** What happens to the pods of a node when the drain timeout expires, by the undrainable policy. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {

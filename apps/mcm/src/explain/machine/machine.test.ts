@@ -152,7 +152,7 @@ test('a machine whose Node has a readiness taint shows the taint and how long it
     'machine m-0 (Pending): the node is Ready and has the taint readiness.k8s.io/network; in 20m0s the machine may be Failed',
   );
   expect(text).toContain(
-    'Hint: check the node readiness controller and its rules: this controller removes the taint readiness.k8s.io/network',
+    'Hint: check the node readiness controller and its rules: the node readiness controller removes the taint readiness.k8s.io/network',
   );
   const key = 'node.gardener.cloud/critical-components-not-ready';
   const critical = [{ key, effect: 'NoSchedule' as const }];

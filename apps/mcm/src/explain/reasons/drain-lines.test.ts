@@ -90,7 +90,7 @@ test('a drain in progress shows its pods, their deadlines and its volumes', () =
     overAt: NOW,
   };
   const text = drainLines(drain, NOW);
-  expect(text[1]).toMatch(/^ {2}a\/db-0 +is terminating +the wait ends by 2026-01-01T12:01:30Z$/);
+  expect(text[1]).toMatch(/^ {2}a\/db-0 +is terminating +the wait ends at the latest at 2026-01-01T12:01:30Z$/);
   expect(text.slice(3, 6)).toEqual([
     'waits for:',
     '  - pods a/db-0, a/web-0 to end, the last by 2026-01-01T12:01:30Z (in 1m30s); after 2026-01-01T12:02:00Z the pod counts as blocked',

@@ -16,7 +16,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
     `  ${pod}`,
     FATES[fate],
     [
-      ...(fate === 'blocked' ? [] : [ends ? `the wait ends by ${formatTime(ends.by)}` : because]),
+      ...(fate === 'blocked' ? [] : [ends ? `the wait ends at the latest at ${formatTime(ends.by)}` : because]),
       ...volumes.map((volume) => `volume ${volume}`),
       ...budgets.map((budget) => `budget ${budget}`),
     ].join(', '),

@@ -49,7 +49,7 @@ export function managerSettings(reported: Readonly<Record<string, unknown>>): Ma
   const limited =
     budget === ''
       ? []
-      : [`--fleet-rollout-budget=${budget}: rollouts wait for this ConfigMap, and durations do not include the wait`];
+      : [`--fleet-rollout-budget=${budget}: rollouts wait for the ConfigMap, and durations do not include the wait`];
   const all = [...off, ...changedFlags(own, safeguardFlags), ...counts, ...limited];
   return { safeguards, remark: all.length > 0 ? `of the manager: ${all.join('; ')}` : undefined };
 }

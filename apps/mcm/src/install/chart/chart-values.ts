@@ -28,7 +28,7 @@ const value = (about: string, given: unknown, schema: object): Value => ({ about
 const group = (about: string, fields: Fields): Group => ({ about, fields });
 const enabled = (on: boolean, about: string): Value => value(about, on, { type: 'boolean' });
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
-  group(about, { enabled: enabled(on, 'Whether the chart installs the objects of this section.'), ...fields });
+  group(about, { enabled: enabled(on, 'Whether the chart installs the objects of the section.'), ...fields });
 
 /** Returns the schema of an object that allows only the given fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
@@ -167,7 +167,7 @@ function imageGroup(container: Container, program: string): Group {
 
 const HOOK_WEBHOOKS = group('Hooks that call a webhook (docs/hooks.md).', {
   secret: value(
-    'Secret with the file webhooks.json, and with the keys and certificates that this file names. The chart mounts the Secret at /etc/mcm/hooks. If the value is empty, hooks call no webhooks.',
+    'Secret with the file webhooks.json, and with the keys and certificates that the file names. The chart mounts the Secret at /etc/mcm/hooks. If the value is empty, hooks call no webhooks.',
     '',
     { type: 'string', pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$' },
   ),

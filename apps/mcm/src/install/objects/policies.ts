@@ -59,7 +59,7 @@ export function policies(settings: InstallSettings): readonly object[] {
     {
       expression: `${isController} || !has(oldObject.spec.providerID) || oldObject.spec.providerID == '' || (has(object.spec.providerID) && object.spec.providerID == oldObject.spec.providerID)`,
       message:
-        'spec.providerID: only the machine controller may change this field, because other changes can orphan the VM; delete the machine instead',
+        'spec.providerID: only the machine controller may change the field, because other changes can orphan the VM; delete the machine instead',
     },
     {
       expression: `${isController} || !(${had}) || (${has})`,

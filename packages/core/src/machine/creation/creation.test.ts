@@ -391,7 +391,7 @@ const shortUntil = (minutes: number, free = true): Shortage => ({
 const none = failed('status', 'NotFound');
 
 const ELSEWHERE =
-  'mcm has not called the cloud for this machine, because the cloud refused another machine with the same offering: ';
+  'mcm has not called the cloud for the machine, because the cloud refused another machine with the same offering: ';
 
 test('a machine reports whether the cloud refused its own call, also if both texts are similar', () => {
   const error = new MachineError('ResourceExhausted', `no cores ${'in the zone '.repeat(60)}`);

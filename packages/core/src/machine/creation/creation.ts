@@ -241,7 +241,7 @@ const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
 /** The description of a machine that waits for another machine's refused `create` call starts with this text. */
 const REFUSED_ELSEWHERE =
-  'mcm has not called the cloud for this machine, because the cloud refused another machine with the same offering: ';
+  'mcm has not called the cloud for the machine, because the cloud refused another machine with the same offering: ';
 
 const isBorrowed = (description: string | undefined): boolean => description?.startsWith(REFUSED_ELSEWHERE) === true;
 

@@ -405,7 +405,7 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   [
     'its label was edited',
     { nodeOfOther: { node: 'fakeNode-0', ownedBy: 'machine-1', own: 'fakeNode-1' } },
-    'The machine has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: set the label node=fakeNode-1 on the machine. The machine becomes',
+    'The machine has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to the machine: set the label node=fakeNode-1 on the machine. The machine becomes',
   ],
   [
     'two VMs with one name',

@@ -195,7 +195,7 @@ function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObserva
   if (nodeOfOther) {
     const { node, ownedBy, own } = nodeOfOther;
     const hint = own
-      ? `Node ${own} belongs to this machine: set the label node=${own} on the machine`
+      ? `Node ${own} belongs to the machine: set the label node=${own} on the machine`
       : 'delete one of the two machines, and make the VM names in the cloud unique';
     return `. Node ${node} already belongs to machine ${ownedBy}; ${hint}`;
   }

@@ -82,7 +82,7 @@ export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance
 
 /** The event text contains the actions that an operator can take. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
-  `the VM is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with this spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
+  `the VM is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with the same spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
  * A later process needs the list of VMs in quarantine, so the class records this list. Deleted VMs are removed from the

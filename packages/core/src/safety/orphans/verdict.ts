@@ -45,7 +45,7 @@ export function orphanVerdict(input: OrphanVmInput, now: Date): string {
 }
 
 const stoppedText = ({ providerId, machineName }: ListedInstance, until: Date): string =>
-  `mcm has stopped the VM, and deletes the VM at ${until.toISOString()}. To keep the VM, start the VM in the cloud and create Machine ${machineName} again with this spec.providerID. To delete the VM now, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
+  `mcm has stopped the VM, and deletes the VM at ${until.toISOString()}. To keep the VM, start the VM in the cloud and create Machine ${machineName} again with the same spec.providerID. To delete the VM now, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /** The VM must be stopped now. A VM that must be drained first is not stopped yet. */
 export const isStopped = (verdict: string): boolean => verdict.startsWith(STOPPED);

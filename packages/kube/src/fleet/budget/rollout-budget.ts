@@ -140,7 +140,7 @@ export class RolloutBudget {
     const object = this.#stored;
     if (object === undefined) {
       if (!this.#informer.synced) return `${this.#object} has not been read yet`;
-      return `${this.#object} does not exist; create this rollout budget`;
+      return `${this.#object} does not exist; create the rollout budget`;
     }
     const policy = policyOf(object.data);
     if (typeof policy === 'string') return `${this.#object}: ${policy}`;

@@ -40,7 +40,7 @@ async function look(folder: string, known: ReadonlySet<string>, found: Discovere
   for (const [name, [file = '', ...more]] of byName) {
     const path = join(folder, file);
     if (more.length > 0) {
-      found.refuse(name, `${path} and ${more.join(', ')} contain the same cluster; keep only one of these files`);
+      found.refuse(name, `${path} and ${more.join(', ')} contain the same cluster; keep only one of the files`);
       continue;
     }
     try {

@@ -84,7 +84,7 @@ const listen = (server: Server, { host, port, flag }: ServingAddress): Promise<v
         new ConfigError(
           busy
             ? `${flag}: ${port} on ${host} is in use; use another port`
-            : `--bind-address ${host}, ${flag} ${port}: cannot listen on this port: ${error.message}`,
+            : `--bind-address ${host}, ${flag} ${port}: cannot listen on the port: ${error.message}`,
         ),
       );
     });

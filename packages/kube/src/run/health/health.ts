@@ -89,7 +89,7 @@ async function profile(kind: ProfileKind, query: URLSearchParams, { signal }: He
   }
 }
 
-const DEBUG_INDEX = `Usage: GET one of these paths.
+const DEBUG_INDEX = `Usage: GET one of the paths.
 /debug/log-level            the log level; PUT one of ${LOG_LEVELS.join(', ')}
 /debug/pprof/profile?seconds=30   CPU profile, for Chromium's developer tools (.cpuprofile); needs --profiling
 /debug/pprof/heap?seconds=30      sampled allocations (.heapprofile); needs --profiling

@@ -55,7 +55,7 @@ export async function startTlsServer(
   server.maxConnections = CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
-      reject(new ConfigError(`${flag} ${port}: cannot listen on this port: ${error.message}`)),
+      reject(new ConfigError(`${flag} ${port}: cannot listen on the port: ${error.message}`)),
     );
     server.listen(port, host, resolve);
   });

@@ -60,7 +60,7 @@ function fault({ what, from, until, now, fits }: Facts): string | undefined {
   if (now > until) return `the ${what} expired at ${at(until)}; issue a new certificate`;
   if (now < from)
     return `the ${what} is valid only from ${at(from)}; check the clock of this machine, or issue a new certificate`;
-  if (until - now < SOON_MS) return `the ${what} expires at ${at(until)}; issue a new certificate before this time`;
+  if (until - now < SOON_MS) return `the ${what} expires at ${at(until)}; issue a new certificate before the expiry`;
   return undefined;
 }
 

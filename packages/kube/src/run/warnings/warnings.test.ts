@@ -74,7 +74,7 @@ describe('certificates', () => {
       'about to expire',
       -DAY,
       SOON_MS - DAY,
-      'expires at 2026-03-07T12:00:00.000Z; issue a new certificate before this time',
+      'expires at 2026-03-07T12:00:00.000Z; issue a new certificate before the expiry',
     ],
     ['expired', -2 * DAY, -DAY, 'expired at 2026-02-28T12:00:00.000Z; issue a new certificate'],
     [

@@ -63,7 +63,7 @@ export class AnswerWatcher {
         this.#warnings.raise(
           'forbidden',
           `${cluster}: ${what}`,
-          `the process has no permission to ${what} in the ${cluster} cluster. The controllers that need this permission wait. Apply the RBAC roles of this mcm version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
+          `the process has no permission to ${what} in the ${cluster} cluster. The controllers that need the permission wait. Apply the RBAC roles of this mcm version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
         );
       },
     };

@@ -220,7 +220,7 @@ export function checkSize(
       "This will exceed etcd's size limit. Consider reducing the number or size of MachineConfigs" +
       (largest === '' ? '' : `: ${largest}`),
     {
-      hint: 'make these files smaller, compress the files (contents.compression: gzip), or download the files on the node',
+      hint: 'make the files smaller, compress the files (contents.compression: gzip), or download the files on the node',
     },
   );
 }

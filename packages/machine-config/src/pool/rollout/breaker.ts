@@ -31,7 +31,7 @@ export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[],
     const more = degradedNodes.length > 5 ? ` and ${degradedNodes.length - 5} more` : '';
     const message =
       `${counted(degradedNodes.length, 'node')} degraded on MachineConfig ${targetOf(pool)}: ${names.join(', ')}${more}. ` +
-      'No further node gets this configuration until these nodes recover or a user reverts the change';
+      'No further node gets the configuration until the nodes recover or a user reverts the change';
     return { halted: true, condition: { type, status: 'True', reason: 'NodesDegraded', message } };
   }
   const known = conditionOf(pool.status?.conditions, type);
