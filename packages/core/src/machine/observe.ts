@@ -24,6 +24,7 @@ import { validationWarningsOf } from '../settings/validation-warnings.ts';
 import { healthDeadline } from '../values/timestamps.ts';
 import type { DriverCalls } from './calls/calls.ts';
 import type { CapacityGate } from './calls/capacity.ts';
+import { observeProtection } from './creation/protection.ts';
 import { confirm } from './health/unreachable-peers.ts';
 import type { VmSamples } from './health/vm-state.ts';
 import { wantsInPlaceDrain } from './in-place/in-place.ts';
@@ -111,6 +112,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     frozen: o.frozen(),
     inherited: o.inherited(machine.metadata.uid),
     doubt,
+    ...observeProtection(machine, memory, protectionInputs(machineClass, caches), now),
     ...nodesUnseen(caches),
     calls: callMemory,
     driver: invoker.can,
@@ -170,6 +172,12 @@ const driftOf = (
 ): Pick<MachineObservation, 'drift' | 'reportedDrift'> => ({
   drift: node && warnedDrift(machine, machineClass, node),
   reportedDrift: drift || undefined,
+});
+
+const protectionInputs = (machineClass: MachineClass | undefined, { classes, secrets }: Caches) => ({
+  machineClass,
+  secretOf: (key: string) => secrets.store.get(key),
+  unreadable: (refusalOf(classes) ?? refusalOf(secrets)) !== undefined,
 });
 
 const groupOf = (machine: Machine, { machines }: Caches): readonly Machine[] =>

@@ -1,4 +1,4 @@
-import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { Annotations, Finalizers, type Machine, type MachineClass } from '@mcm/api';
 import { type Change, type Key, makeKey } from '@mcm/kube';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
@@ -16,9 +16,13 @@ const SETTINGS = [
   Annotations.DriftPolicy,
 ];
 
-/** A change of only the finalizer of a class does not affect its machines. */
+const isProtected = ({ metadata }: MachineClass): boolean =>
+  metadata.finalizers?.includes(Finalizers.MachineControllerManager) === true;
+
+/** A new machine waits for the finalizer of its class. All other changes of only the metadata do not affect machines. */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
+  (isProtected(change.object) && !isProtected(change.old)) ||
   change.old.metadata.generation !== change.object.metadata.generation ||
   SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 

@@ -5,9 +5,20 @@ import {
   Finalizers,
   Labels,
   type Machine,
+  type MachineClass,
+  machineClasses,
   machines,
 } from '@mcm/api';
-import { type EventRecorder, ignoreNotFound, type KubeClient, type ResourceClient } from '@mcm/kube';
+import {
+  type EventRecorder,
+  ignoreNotFound,
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type ResourceClient,
+  secrets,
+  splitKey,
+} from '@mcm/kube';
 import type { BlockedByField } from '../../blocked/blocks.ts';
 import { forcedKey } from '../../drain/drain.ts';
 import type { PodRef } from '../../drain/model/observation.ts';
@@ -15,6 +26,7 @@ import { deletePods, evictPods } from '../../drain/perform.ts';
 import type { EvictionApi } from '../../drain/requests/eviction-api.ts';
 import type { Failure } from '../../driver/contract/bundle.ts';
 import type { Instance } from '../../driver/contract/driver.ts';
+import { secretKeysOf } from '../../driver/schemas/credentials.ts';
 import type { EvidenceKeeper } from '../../evidence/keeper.ts';
 import type { KeptVms } from '../../evidence/kept-vms.ts';
 import { mergeDiff } from '../../values/merge-diff.ts';
@@ -116,6 +128,8 @@ export class Performer {
         return this.#options.tokens?.remove(machine);
       case 'deleteMachine':
         return this.#deleteMachine(scope);
+      case 'noteUncreated':
+        return this.#noteUncreated(scope, action.annotations);
       case 'recordInterruption':
         await this.#patchMachine(scope, {
           metadata: { annotations: { [Annotations.Interruption]: action.annotation } },
@@ -168,6 +182,38 @@ export class Performer {
     const patch = { ...body, metadata: { ...body.metadata, uid } };
     const answer = await this.#machines(scope).patch(name, { type: 'merge', body: patch }, { signal: scope.signal });
     this.#options.caches.machines.recordWrite(answer);
+  }
+
+  /**
+   * Notes that a machine has no VM. The caches may be outdated, so the API server must confirm that the class or a Secret
+   * does not exist. The request contains the observed resource version, because another process may have called the
+   * cloud.
+   */
+  async #noteUncreated(scope: Scope, annotations: Readonly<Record<string, string>>): Promise<void> {
+    scope.memory.inputsRead = await this.#readsInputs(scope).catch((error: unknown) => {
+      if (isForbidden(error)) return true;
+      throw error;
+    });
+    if (scope.memory.inputsRead) return;
+    const { resourceVersion } = scope.o.machine.metadata;
+    await this.#patchMachine(scope, { metadata: { annotations, resourceVersion } });
+  }
+
+  /** Reads the class and the Secrets of a machine into the caches. Returns false if one of these objects is missing. */
+  async #readsInputs({ o: { machine } }: Scope): Promise<boolean> {
+    const { control, caches } = this.#options;
+    const { namespace } = machine.metadata;
+    const classes = control.resource<MachineClass>(machineClasses, namespace);
+    const machineClass = await listOne(classes, machine.spec.class.name ?? '');
+    if (!machineClass) return false;
+    caches.classes.recordWrite(machineClass);
+    for (const key of secretKeysOf(machineClass)) {
+      const { namespace: of, name } = splitKey(key);
+      const secret = await listOne(control.resource(secrets, of), name);
+      if (!secret) return false;
+      caches.secrets.recordWrite(secret);
+    }
+    return true;
   }
 
   /** A merge patch replaces the whole list of finalizers, so the request contains the observed resource version. */
@@ -319,6 +365,12 @@ export class Performer {
     }
     return deletePods(this.#nodes.client, pods, scope);
   }
+}
+
+/** Reads an object with a list request, because the roles of mcm do not allow `get` for classes and Secrets. */
+async function listOne<T extends KubeObject>(client: ResourceClient<T>, name: string): Promise<T | undefined> {
+  const { items } = await client.list({ fieldSelector: `metadata.name=${name}` });
+  return items[0];
 }
 
 function assertNever(value: never): never {

@@ -13,6 +13,7 @@ import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from '../mod
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 import { isCreation, planNote, withoutNote } from './never-created.ts';
 import { planOffering, refusedCapacity } from './offering.ts';
+import { planProtection, planUncreated } from './protection.ts';
 
 export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>): boolean {
   const phase = machine.status?.currentStatus?.phase;
@@ -28,8 +29,10 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   if (o.machine.spec.providerID) return planCompletion(o, now);
+  const uncreated = planUncreated(o);
+  if (uncreated) return uncreated;
   const plan = planVm(o, now);
-  return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
+  return isCreation(plan) ? (planProtection(o, now) ?? withoutNote(o, plan)) : (planNote(o) ?? plan);
 }
 
 /**

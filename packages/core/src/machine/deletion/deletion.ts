@@ -10,6 +10,7 @@ import { isHealthy } from '../../settings/conditions.ts';
 import { listed } from '../../values/texts.ts';
 import { millis } from '../../values/timestamps.ts';
 import { lastCallWasNotSent, lastCallWasRefused, wasNeverCreated } from '../creation/never-created.ts';
+import { planUncreated } from '../creation/protection.ts';
 import { planHooks, withEvent } from '../hooks/hooks.ts';
 import { planSuccessor } from '../interruption/interruption.ts';
 import { drainBlocks } from '../model/blocked-by.ts';
@@ -60,7 +61,7 @@ function planNext(o: MachineObservation, now: Date): Plan {
   if (calls.running && calls.running.kind !== 'delete' && calls.running.kind !== 'status') {
     return planDuringCall(o, calls.running, now);
   }
-  const held = planHeld(o, now);
+  const held = planHeld(o, now) ?? planUncreated(o);
   if (held) return held;
   if (machine.status?.currentStatus?.phase !== 'Terminating') return begin(o, now);
   return (

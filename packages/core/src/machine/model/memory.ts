@@ -35,6 +35,13 @@ export interface MachineMemory {
   /** The reason of the last action in the log. */
   decided?: string;
   held?: boolean;
+  /** The time since which the class or a Secret of the machine lacks the finalizer of mcm. */
+  unprotectedSince?: Date;
+  /**
+   * `inputsRead` is true if the API server has the class and the Secrets that the cache lacks, or if the process may not
+   * read them.
+   */
+  inputsRead?: boolean;
 }
 
 export class MachineMemories {

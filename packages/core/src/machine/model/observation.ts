@@ -88,6 +88,16 @@ export interface MachineObservation {
   readonly asksForToken: boolean;
   readonly tokenLivesUntil?: Date | undefined;
   readonly inherited?: boolean;
+  /**
+   * The time since which the class or a Secret lacks the finalizer of mcm. The field is set only while no controller has
+   * recorded an action for the machine.
+   */
+  readonly unprotectedSince?: Date | undefined;
+  /**
+   * `inputsMissing` is true if the cache lacks the class or a Secret of the machine, and no controller has recorded an
+   * action for the machine.
+   */
+  readonly inputsMissing?: true | undefined;
   /** Whether mcm knows a target cluster. With `--target-kubeconfig=none`, mcm neither reads Nodes nor drains. */
   readonly hasTarget: boolean;
   /** The reason why mcm cannot read the Nodes, as a part of a sentence. */

@@ -40,6 +40,8 @@ export type Action =
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
+  /** Adds the annotations if the API server does not have the class or a Secret of the machine. */
+  | { readonly do: 'noteUncreated'; readonly annotations: Readonly<Record<string, string>> }
   | { readonly do: 'recordInterruption'; readonly annotation: string; readonly event: PlannedEvent }
   /** Deletes the Machine object, because the cloud will end its VM. */
   | { readonly do: 'deleteInterrupted' }
