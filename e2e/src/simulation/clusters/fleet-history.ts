@@ -47,7 +47,22 @@ const ACTS = {
   drain: 1,
   move: 1,
 } as const;
-type ActName = keyof typeof ACTS;
+/** Additional actions of the histories that {@link MORE_ACTS_EVERY} selects. */
+const MORE_ACTS = { 'hand over': 2, weigh: 1, empty: 2 } as const;
+type ActName = keyof typeof ACTS | keyof typeof MORE_ACTS;
+/** Every history whose seed is a multiple of this number has additional actions, and hibernated clusters. */
+const MORE_ACTS_EVERY = 6;
+/** The time for which a user marks a cluster. */
+const HANDED_OVER_MS = 300_000;
+/** A cluster hibernates after this time without machines. */
+const HIBERNATE_MS = 60_000;
+/** In every history whose seed divided by 6 has this remainder, two fleets serve the same clusters. */
+const TWO_FLEETS = 3;
+/** The number of clusters of the largest histories, by the number of which their seed is a multiple. */
+const LARGEST: readonly (readonly [every: number, clusters: number])[] = [
+  [100_000, 1_000],
+  [10_000, 500],
+];
 
 export interface FleetModeOptions extends HistoryOptions {
   readonly defect?: FleetDefect;
@@ -91,21 +106,33 @@ class KillPoints {
   }
 }
 
+const hasMore = (seed: number): boolean => seed % MORE_ACTS_EVERY === 0;
+
+/** Returns the number of clusters of a history. */
+function clustersOf(seed: number, dice: Dice): number {
+  const largest = LARGEST.find(([every]) => seed % every === 0)?.[1];
+  return largest ?? (seed % LARGE_EVERY === 0 ? LARGE : 3 + dice.number(4));
+}
+
 class FleetHistory {
   readonly #world: FleetWorld;
   readonly #dice: Dice;
   readonly #kills: KillPoints;
   readonly #script: Script;
   readonly #compacts: boolean;
+  readonly #seed: number;
 
   constructor(world: FleetWorld, kills: KillPoints, { seed, plan }: HistoryOptions) {
     this.#world = world;
+    this.#seed = seed;
     this.#compacts = compactsHistory(seed);
     this.#kills = kills;
     this.#dice = new Dice(seed + 2_000_000);
     this.#script = new Script({
       dice: this.#dice,
-      acts: Object.entries(ACTS).flatMap(([name, weight]) => Array.from({ length: weight }, () => name)),
+      acts: Object.entries(hasMore(seed) ? { ...ACTS, ...MORE_ACTS } : ACTS).flatMap(([name, weight]) =>
+        Array.from({ length: weight }, () => name),
+      ),
       maxPauseMs: MAX_PAUSE_MS,
       wait: (ms) => world.clock.advance(ms),
       act: (name) => this.#act(name as ActName),
@@ -144,6 +171,9 @@ class FleetHistory {
       'delete namespace': () => this.#deleteNamespace(),
       drain: () => this.#drain(),
       move: () => this.#move(),
+      'hand over': () => this.#handOver(),
+      weigh: () => this.#weigh(),
+      empty: () => this.#change(() => ({ replicas: 0 })),
     };
     await acts[name]();
   }
@@ -270,6 +300,23 @@ class FleetHistory {
     await this.#world.annotatePeer(String(this.#dice.number(2)), { 'fleet-clusters': this.#cluster() });
   }
 
+  /** Marks a cluster for some time. In this time, no process may serve the cluster. */
+  async #handOver(): Promise<void> {
+    const world = this.#world;
+    const cluster = this.#cluster();
+    if (cluster === '') return;
+    await world.handOver(cluster, true);
+    this.#later(HANDED_OVER_MS, () => {
+      if (world.deleted.has(cluster)) return;
+      void world.handOver(cluster, false).catch((error: unknown) => world.reporter.violate(String(error)));
+    });
+  }
+
+  async #weigh(): Promise<void> {
+    const weight = String(this.#dice.one([0, 1, 100]) ?? 1);
+    await this.#world.annotatePeer(String(this.#dice.number(2)), { 'fleet-weight': weight });
+  }
+
   async #settle(): Promise<void> {
     const world = this.#world;
     let problem: string | undefined;
@@ -285,7 +332,16 @@ class FleetHistory {
   async #calm(): Promise<void> {
     this.#kills.calm();
     this.#world.reporter.note('act', 'no more faults start');
-    await this.#world.clock.advance(MAX_FAULT_MS);
+    await this.#world.clock.advance(hasMore(this.#seed) ? 2 * MAX_FAULT_MS : MAX_FAULT_MS);
+    await this.#settle();
+    if (hasMore(this.#seed)) await this.#wakeAll();
+  }
+
+  /** Requests a machine for each cluster without machines, because most of these clusters hibernate now. */
+  async #wakeAll(): Promise<void> {
+    const { wishes, deleted } = this.#world;
+    for (const [cluster, { replicas }] of wishes)
+      if (replicas === 0 && !deleted.has(cluster)) await this.#world.change(cluster, { replicas: 1 });
     await this.#settle();
   }
 }
@@ -296,9 +352,11 @@ export async function playFleet(options: FleetModeOptions): Promise<FleetModeOut
   const dice = new Dice(seed);
   const replicas = 2 + dice.number(2);
   const kills = new KillPoints(seed);
-  const clusters = seed % LARGE_EVERY === 0 ? LARGE : 3 + dice.number(4);
+  const clusters = clustersOf(seed, dice);
+  const fleets = seed % MORE_ACTS_EVERY === TWO_FLEETS ? 2 : 1;
   const budget =
-    options.budget ?? (seed % 2 === 1 ? { maxClusters: 1 + (seed % 4 === 1 ? 1 : 0), soak: '1m' } : undefined);
+    options.budget ??
+    (seed % 2 === 1 && fleets === 1 ? { maxClusters: 1 + (seed % 4 === 1 ? 1 : 0), soak: '1m' } : undefined);
   const world = await FleetWorld.start({
     seed,
     clusters,
@@ -310,6 +368,8 @@ export async function playFleet(options: FleetModeOptions): Promise<FleetModeOut
     restartMs: () => kills.restartMs(),
     defect,
     budget,
+    fleets,
+    hibernateMs: hasMore(seed) ? HIBERNATE_MS : undefined,
     quietLeaseMs: seed % QUIET_EVERY === 0 ? QUIET_LEASE_MS : undefined,
   });
   const violations: string[] = [];

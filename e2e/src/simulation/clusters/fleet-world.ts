@@ -31,6 +31,8 @@ const SECRET = 'fleet-kubeconfig';
 const DEPLOYMENT = 'workers';
 const CANARY = 'c1';
 const CLOUD_DOMAIN = '.cloud.invalid';
+/** The namespace of the peer Leases of a fleet. */
+const homeOf = (fleet: number): string => (fleet === 0 ? 'fleet' : `fleet-${fleet}`);
 /** The prefix of a server name under which a cluster is reached with the kubeconfig of another cluster. */
 const WRONG = 'wrong-';
 
@@ -53,6 +55,10 @@ export interface FleetWorldOptions {
   readonly budget?: SimulatedBudget | undefined;
   /** The duration of the Leases of quiet clusters. By default, all Leases have the same duration. */
   readonly quietLeaseMs?: number | undefined;
+  /** The time without machines after which a cluster hibernates. By default, no cluster hibernates. */
+  readonly hibernateMs?: number | undefined;
+  /** The number of independent fleets that serve the clusters. By default, all replicas form one fleet. */
+  readonly fleets?: number | undefined;
 }
 
 /** The size and the class that a user requested. */
@@ -80,6 +86,8 @@ export class FleetWorld {
   readonly deleted = new Set<string>();
   /** Clusters that the fleet need not serve, because a separate pod may serve them. */
   readonly separate = new Set<string>();
+  /** Clusters that the fleet must not serve, with the time at which a user marked their namespaces. */
+  readonly handedOver = new Map<string, number>();
   readonly rollouts: RolloutVerifier | undefined;
   readonly #seedPlane: ControlPlane;
   readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
@@ -107,8 +115,13 @@ export class FleetWorld {
       leaseMs: options.quietLeaseMs ?? 0,
       reporter,
       clusters: () => [...clusters.keys()].filter((name) => !this.deleted.has(name)),
-      serves: (name, cluster) => this.programs.some((one) => one.name === name && one.runs && one.serves(cluster)),
+      serves: (name, cluster) =>
+        this.programs.some(
+          (one) => one.name === name && one.runs && (one.serves(cluster) || this.#mayHibernate(one, cluster)),
+        ),
+      holds: (name, cluster) => this.programs.some((one) => one.name === name && one.runs && one.serves(cluster)),
       hindered: (name, cluster) => this.#hindered(name, cluster),
+      handedOver: () => [...this.handedOver].filter(([name]) => !this.deleted.has(name)),
       describe: () => this.describe(),
     });
     const { seed, replicas, skewMs, killPoint, restartMs, defect, budget } = options;
@@ -123,6 +136,8 @@ export class FleetWorld {
       wires: this.wires,
       defect,
       quietLeaseMs: options.quietLeaseMs,
+      hibernateMs: options.hibernateMs,
+      homeOf: (replica) => homeOf(Number(replica) % (options.fleets ?? 1)),
       rollouts: this.rollouts,
       server: (name: string) => this.#server(name),
       cloud: (endpoint: string) => this.#cloud(endpoint),
@@ -149,7 +164,8 @@ export class FleetWorld {
       clusters.set(name, await SimulatedCluster.start({ name, clock, seed, reporter, admin }));
     }
     const world = new FleetWorld(options, clock, plane, clusters, reporter);
-    await admin.resource(namespaces).create({ metadata: { name: 'fleet' } });
+    for (let fleet = 0; fleet < (options.fleets ?? 1); fleet += 1)
+      await admin.resource(namespaces).create({ metadata: { name: homeOf(fleet) } });
     const { budget } = options;
     if (budget !== undefined)
       await admin.resource<ConfigMap>(configMaps, 'fleet').create({
@@ -160,6 +176,10 @@ export class FleetWorld {
     for (const program of world.programs) program.start();
     world.served.watch(world.#end.signal);
     return world;
+  }
+
+  #mayHibernate(program: Program, cluster: string): boolean {
+    return program.hibernates(cluster) && this.wishes.get(cluster)?.replicas === 0;
   }
 
   get clusters(): readonly string[] {
@@ -236,6 +256,7 @@ export class FleetWorld {
 
   #hindered(name: ProgramName, cluster: string): boolean {
     if (this.misled.has(cluster) || this.slowed.has(cluster) || this.separate.has(cluster)) return true;
+    if (this.handedOver.has(cluster)) return true;
     return !this.programs.some(
       (one) =>
         one.name === name &&
@@ -249,6 +270,8 @@ export class FleetWorld {
     const wanted = this.wishes.get(cluster);
     if (wanted === undefined) return;
     Object.assign(wanted, wish);
+    // A hibernated cluster needs the time of a start to be served again.
+    if (this.#parts.hibernateMs !== undefined) this.served.processesChanged();
     this.reporter.note('act', `the user of ${cluster} requests ${JSON.stringify(wanted)}`);
     const template = { spec: { class: { kind: 'MachineClass', name: wanted.machineClass } } };
     await this.seedAdmin
@@ -302,13 +325,23 @@ export class FleetWorld {
       .patch(SECRET, { type: 'merge', body: { stringData: { kubeconfig } } });
   }
 
+  /** Marks the namespace of a cluster, or removes the mark. The fleet must not serve a marked cluster. */
+  async handOver(cluster: string, marked: boolean): Promise<void> {
+    this.reporter.note('act', `the user ${marked ? 'marks' : 'unmarks'} the namespace of ${cluster}`);
+    if (marked) this.handedOver.set(cluster, this.clock.monotonic());
+    else this.handedOver.delete(cluster);
+    this.served.connectionsChanged();
+    const body = { metadata: { annotations: { 'mcm-fleet-handed-over': marked ? 'by the user' : null } } };
+    await this.seedAdmin.resource(namespaces).patch(cluster, { type: 'merge', body });
+  }
+
   /** Sets an annotation of the peer Lease of a replica, as `mcm fleet` does. */
   async annotatePeer(replica: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
     this.reporter.note('act', `the user annotates replica ${replica} with ${JSON.stringify(annotations)}`);
     this.served.processesChanged();
     for (const { name } of this.programs.filter((one) => one.replica === replica)) {
       const lease = `${name === 'machine-controller' ? 'machine-controller-local' : name}-fleet-${replica}`;
-      const all = this.seedAdmin.resource(leases, 'fleet');
+      const all = this.seedAdmin.resource(leases, this.#parts.homeOf(replica));
       if ((await all.list()).items.every(({ metadata }) => metadata.name !== lease)) continue;
       await all.patch(lease, { type: 'merge', body: { metadata: { annotations } } });
     }

@@ -40,6 +40,10 @@ export interface ReplicaParts {
   readonly wires: Wires;
   readonly defect: FleetDefect;
   readonly quietLeaseMs: number | undefined;
+  /** The time without machines after which a cluster hibernates, or undefined if no cluster hibernates. */
+  readonly hibernateMs: number | undefined;
+  /** Returns the namespace of the peer Leases of a replica. Replicas in one namespace form one fleet. */
+  readonly homeOf: (replica: string) => string;
   /** The verifier of the rollout budget, or undefined if the fleet has no rollout budget. */
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;
@@ -51,8 +55,6 @@ export interface ReplicaParts {
   /** The time until the start of the next process. */
   readonly restartMs: () => number;
 }
-
-const NAMESPACE = 'fleet';
 
 /** A program of one replica. A killed or stopped process is started again with the same name of the replica. */
 export class Program {
@@ -89,6 +91,10 @@ export class Program {
 
   serves(cluster: string): boolean {
     return this.#fleet?.status().some((one) => one.cluster === cluster && one.state === 'serving') ?? false;
+  }
+
+  hibernates(cluster: string): boolean {
+    return this.#fleet?.status().some((one) => one.cluster === cluster && one.state === 'hibernated') ?? false;
   }
 
   status(): string {
@@ -159,13 +165,18 @@ export class Program {
   }
 
   async #run(writer: Writer, signal: AbortSignal): Promise<void> {
-    const { random, log, rollouts, quietLeaseMs } = this.#parts;
+    const { random, log, rollouts, quietLeaseMs, hibernateMs, homeOf } = this.#parts;
     const skewed = new SkewedClock(this.#parts.clock);
     skewed.skewMs = this.#skewMs;
     const clock = writer.proc.clock(skewed);
-    const argv = ['--fleet-namespaces=fleet=yes', `--fleet-replica=${this.replica}`, `--namespace=${NAMESPACE}`];
+    const argv = [
+      '--fleet-namespaces=fleet=yes',
+      `--fleet-replica=${this.replica}`,
+      `--namespace=${homeOf(this.replica)}`,
+    ];
     const limited = rollouts !== undefined && this.name === 'machine-controller-manager';
     if (limited) argv.push(`--fleet-rollout-budget=${BUDGET}`);
+    if (hibernateMs !== undefined) argv.push(`--fleet-hibernate-after=${hibernateMs}ms`);
     if (quietLeaseMs !== undefined) argv.push(`--fleet-quiet-lease-duration=${quietLeaseMs}ms`);
     const options = {
       host: { argv, clock, random, identity: writer.identity },

@@ -13,8 +13,12 @@ interface ServedParts {
   /** The clusters that must be served. */
   readonly clusters: () => readonly string[];
   readonly serves: (program: ProgramName, cluster: string) => boolean;
+  /** Whether a replica that runs has the controllers of the cluster. */
+  readonly holds: (program: ProgramName, cluster: string) => boolean;
   /** Whether a fault prevents all replicas from serving the cluster. */
   readonly hindered: (program: ProgramName, cluster: string) => boolean;
+  /** The clusters that no replica may serve, with the monotonic time since which the fleet knows it. */
+  readonly handedOver: () => Iterable<readonly [cluster: string, sinceMs: number]>;
   readonly describe: () => string;
 }
 
@@ -53,7 +57,18 @@ export class ServedVerifier {
     this.#o.clock.setTimeout(() => this.watch(signal), LOOK_MS);
   }
 
+  /** Verifies that no replica serves a cluster with its own process. */
+  #lookAtHandedOver(): void {
+    const { clock, leaseMs, handedOver, holds, reporter } = this.#o;
+    for (const [cluster, sinceMs] of handedOver())
+      for (const program of PROGRAMS) {
+        if (clock.monotonic() - sinceMs <= BOUNDS.fleetReached.ms + leaseMs || !holds(program, cluster)) continue;
+        reporter.violate(`a ${program} serves cluster ${cluster}, which the fleet handed over`);
+      }
+  }
+
   #look(): void {
+    this.#lookAtHandedOver();
     const { clock, leaseMs, clusters, serves, hindered, reporter, describe } = this.#o;
     const now = clock.monotonic();
     for (const cluster of clusters())
