@@ -137,9 +137,9 @@ async function start(): Promise<ControlPlane> {
     port: flags.port,
     store: flags.dataDir === undefined ? 'memory' : { dir: flags.dataDir },
     controllers: flags.controllers,
-    ...(flags.advertiseAddress === undefined ? {} : { advertiseAddress: flags.advertiseAddress }),
+    advertiseAddress: flags.advertiseAddress,
     runtimeConfig: flags.runtimeConfig,
-    ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
+    eventTtlMs: flags.eventTtl,
     // The start of the controllers takes half of the start time, so the controllers start after the program has printed
     // `ready`.
     controllersAfter: announced.promise,
@@ -147,7 +147,7 @@ async function start(): Promise<ControlPlane> {
       if (controller === 'controllers') fail(error);
     },
     onStoreFailure: fail,
-    ...(log === undefined ? {} : { requestLog: log.write }),
+    requestLog: log?.write,
   });
   if (flags.kubeconfig !== undefined) {
     try {

@@ -60,7 +60,7 @@ export interface ControlPlaneOptions {
    * address. With a socket, the default is the first address of this host, as in kube-apiserver. Without a socket, the
    * default is 192.0.2.1. The server listens only on 127.0.0.1.
    */
-  readonly advertiseAddress?: string;
+  readonly advertiseAddress?: string | undefined;
   /** The controllers to run: all (default), none, or the controllers with these names. */
   readonly controllers?: boolean | readonly string[];
   /**
@@ -88,7 +88,7 @@ export interface ControlPlaneOptions {
    */
   readonly trustInProcess?: boolean;
   /** Reports every answered request once. */
-  readonly requestLog?: (entry: RequestLogEntry) => void;
+  readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
   /** Reports each failed task of a controller. The controller retries the task. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /**
@@ -102,7 +102,7 @@ export interface ControlPlaneOptions {
    * The time for which an Event exists after its last write, in milliseconds. The default is an hour, as for
    * `--event-ttl` of kube-apiserver. With the value 0, Events never expire.
    */
-  readonly eventTtlMs?: number;
+  readonly eventTtlMs?: number | undefined;
   /** The time for which changes are available to watches and pages, in milliseconds. The default is 5 minutes. */
   readonly historyMs?: number;
 }
@@ -162,11 +162,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       ? restored
         ? MemoryStore.of(restored.snapshot, clock, limits, restored.bumpRevision)
         : new MemoryStore(clock, limits)
-      : FileStore.open(dir, clock, {
-          limits,
-          maxBytes: folder?.maxBytes,
-          ...(options.onStoreFailure === undefined ? {} : { onFailure: options.onStoreFailure }),
-        });
+      : FileStore.open(dir, clock, { limits, maxBytes: folder?.maxBytes, onFailure: options.onStoreFailure });
   try {
     return await serve(options, store, clock, dir);
   } catch (error) {
@@ -303,7 +299,7 @@ function controllerEnvironment(
     signer,
     accountToken: (account, bound) =>
       tokens.issue({ account, bound, audiences: [ISSUER], expirationSeconds: SECRET_TOKEN_SECONDS }),
-    ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
+    onError: options.onControllerError,
   };
 }
 

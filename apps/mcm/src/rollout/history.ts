@@ -14,7 +14,7 @@ interface RevisionView {
   readonly class: string;
   readonly machines: number;
   readonly current: boolean;
-  readonly changeCause?: string;
+  readonly changeCause?: string | undefined;
 }
 
 /** Returns all revisions, oldest first. */
@@ -29,7 +29,7 @@ function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonl
         class: set.spec.template.spec.class.name ?? '',
         machines: machines.get(set.metadata.uid)?.length ?? 0,
         current: set === current,
-        ...(cause !== undefined && { changeCause: cause }),
+        changeCause: cause,
       };
     })
     .sort((a, b) => a.revision - b.revision);

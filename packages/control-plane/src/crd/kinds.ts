@@ -6,19 +6,22 @@ import {
   type PrinterColumn,
 } from '../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { defined } from '../apimachinery/objects/plain.ts';
 import { compileJsonPath } from '../table/jsonPath.ts';
 import { type Fields, record, records, text, texts } from './schema/fields.ts';
 import { isTerminating } from './status.ts';
 
 function columnsOf(version: Fields): PrinterColumn[] {
-  return records(own(version, 'additionalPrinterColumns')).map((column) => ({
-    name: text(column.name),
-    type: text(column.type) as PrinterColumn['type'],
-    jsonPath: text(column.jsonPath),
-    ...(typeof column.format === 'string' ? { format: column.format } : {}),
-    ...(typeof column.description === 'string' ? { description: column.description } : {}),
-    ...(typeof column.priority === 'number' ? { priority: column.priority } : {}),
-  }));
+  return records(own(version, 'additionalPrinterColumns')).map(({ format, description, priority, ...column }) =>
+    defined({
+      name: text(column.name),
+      type: text(column.type) as PrinterColumn['type'],
+      jsonPath: text(column.jsonPath),
+      format: typeof format === 'string' ? format : undefined,
+      description: typeof description === 'string' ? description : undefined,
+      priority: typeof priority === 'number' ? priority : undefined,
+    }),
+  );
 }
 
 function selectableFields(version: Fields): Record<string, (object: ApiObject) => string> {
@@ -37,19 +40,16 @@ function selectableFields(version: Fields): Record<string, (object: ApiObject) =
 function subresourcesOf(version: Fields): KindDefinition['subresources'] {
   const subresources = record(version.subresources);
   const scale = own(subresources, 'scale');
-  const result: NonNullable<KindDefinition['subresources']> = {
-    ...(isRecord(own(subresources, 'status')) ? { status: true } : {}),
-    ...(isRecord(scale)
-      ? {
-          scale: {
-            specReplicasPath: text(scale.specReplicasPath),
-            statusReplicasPath: text(scale.statusReplicasPath),
-            ...(text(scale.labelSelectorPath) === '' ? {} : { labelSelectorPath: text(scale.labelSelectorPath) }),
-          },
-        }
-      : {}),
-  };
-  return result;
+  return defined({
+    status: isRecord(own(subresources, 'status')) ? true : undefined,
+    scale: isRecord(scale)
+      ? defined({
+          specReplicasPath: text(scale.specReplicasPath),
+          statusReplicasPath: text(scale.statusReplicasPath),
+          labelSelectorPath: text(scale.labelSelectorPath) || undefined,
+        })
+      : undefined,
+  });
 }
 
 /** Custom kinds have additional properties. */
@@ -106,7 +106,7 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   const schema = record(version.schema).openAPIV3Schema;
   const subresources = subresourcesOf(version);
   const deprecationWarning = deprecation(spec, version, names);
-  return {
+  return defined({
     group: text(spec.group),
     version: text(version.name),
     versions: records(spec.versions).map(({ name }) => text(name)),
@@ -114,20 +114,20 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
     listKind: text(names.listKind) || `${kind}List`,
     plural: text(names.plural),
     singular: text(names.singular) || kind.toLowerCase(),
-    ...(shortNames.length > 0 ? { shortNames } : {}),
-    ...(categories.length > 0 ? { categories } : {}),
+    shortNames: shortNames.length > 0 ? shortNames : undefined,
+    categories: categories.length > 0 ? categories : undefined,
     namespaced: spec.scope === 'Namespaced',
-    ...(isRecord(schema) ? { schema: schema as JsonSchema } : {}),
+    schema: isRecord(schema) ? (schema as JsonSchema) : undefined,
     custom: true,
-    ...(isTerminating(crd) ? { terminating: true } : {}),
+    terminating: isTerminating(crd) ? true : undefined,
     hasGeneration: true,
-    ...(subresources === undefined ? {} : { subresources }),
+    subresources,
     columns: columnsOf(version),
     selectableFields: selectableFields(version),
     requiresResourceVersion: true,
     storage: version.storage === true,
-    ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
-  };
+    deprecationWarning,
+  });
 }
 
 export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {

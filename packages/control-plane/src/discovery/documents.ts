@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { apiVersionOf, type KindDefinition } from '../apimachinery/objects/kind.ts';
+import { defined } from '../apimachinery/objects/plain.ts';
 import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -126,17 +127,17 @@ export function apiGroup(kinds: KindRegistry, name: string): Record<string, unkn
 }
 
 function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
-  const main = {
+  const main = defined({
     name: kind.plural,
     singularName: kind.singular,
     namespaced: kind.namespaced,
     kind: kind.kind,
     verbs: verbsOf(kind),
-    ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
-    ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
+    shortNames: kind.shortNames === undefined || kind.shortNames.length === 0 ? undefined : kind.shortNames,
+    categories: kind.categories === undefined || kind.categories.length === 0 ? undefined : kind.categories,
     // A kind without the verb `watch` has no stored objects, so the kind has no hash.
-    ...(verbsOf(kind).includes('watch') ? { storageVersionHash: storageVersionHash(kind) } : {}),
-  };
+    storageVersionHash: verbsOf(kind).includes('watch') ? storageVersionHash(kind) : undefined,
+  });
   const parts = subresourcesOf(kind).map((part) => ({
     name: `${kind.plural}/${part.name}`,
     singularName: '',
@@ -159,13 +160,13 @@ export function apiResourceList(
   if (!kinds.hasGroupVersion(group, version)) return undefined;
   const served = [...kinds.of(group, version)];
   if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
-  return {
+  return defined({
     kind: 'APIResourceList',
     // kube-apiserver omits the apiVersion in the list of the core group.
-    ...(group === '' ? {} : { apiVersion: 'v1' }),
+    apiVersion: group === '' ? undefined : 'v1',
     groupVersion: apiVersionOf({ group, version }),
     resources: served.flatMap(({ kind }) => legacyEntries(kind)),
-  };
+  });
 }
 
 /** The media type of the aggregated documents. The version v2beta1 is not served. */
@@ -188,16 +189,16 @@ function aggregatedResource(kind: KindDefinition): Record<string, unknown> {
         : part.kind,
     verbs: part.verbs,
   }));
-  return {
+  return defined({
     resource: kind.plural,
     responseKind: { ...own, kind: kind.kind },
     scope: kind.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: kind.singular,
     verbs: verbsOf(kind),
-    ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
-    ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
-    ...(parts.length === 0 ? {} : { subresources: parts }),
-  };
+    shortNames: kind.shortNames === undefined || kind.shortNames.length === 0 ? undefined : kind.shortNames,
+    categories: kind.categories === undefined || kind.categories.length === 0 ? undefined : kind.categories,
+    subresources: parts.length === 0 ? undefined : parts,
+  });
 }
 
 export function aggregatedVersion(kinds: KindRegistry, group: string, version: string): Record<string, unknown> {

@@ -8,10 +8,12 @@
  * The program must run again when the client library gets the models of a newer Kubernetes version. The file `facts.ts`
  * contains data that is missing in the models.
  */
+
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv, stdout } from 'node:process';
 import { pathToFileURL } from 'node:url';
+import { defined } from '../apimachinery/objects/plain.ts';
 import { SHARED_SCALARS } from '../resources/schemas.ts';
 import { bodyKinds, builtinKinds } from './index.ts';
 import { readTexts } from './texts.ts';
@@ -105,11 +107,11 @@ async function take(name: string, apiPackage: string): Promise<void> {
   }
   const needed = required.map((property) => renamed.get(property) ?? property);
   const id = `${apiPackage}.${plainName(name)}`;
-  definitions[name] = {
+  definitions[name] = defined({
     id,
-    ...(needed.length === 0 ? {} : { required: needed }),
+    required: needed.length === 0 ? undefined : needed,
     fields,
-  };
+  });
   const { text, fields: texts, enums: values } = textsOf(id);
   descriptions[name] = { text, fields: texts };
   if (Object.keys(values).length > 0) enums[name] = values;

@@ -7,6 +7,7 @@ import {
   unsupportedValue,
 } from '../apimachinery/errors/errors.ts';
 import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
+import { defined } from '../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 
 export interface WriteOptions {
@@ -107,11 +108,11 @@ export function parseWriteOptions(
     fieldManager: fieldManager === '' ? managerOf(userAgent) : fieldManager,
     fieldValidation: known ?? 'Warn',
     force: isTrue(force),
-    given: {
-      ...(dryRun.length > 0 ? { dryRun } : {}),
-      ...(fieldManager === '' ? {} : { fieldManager }),
-      ...(fieldValidation === '' ? {} : { fieldValidation }),
-    },
+    given: defined({
+      dryRun: dryRun.length > 0 ? dryRun : undefined,
+      fieldManager: fieldManager || undefined,
+      fieldValidation: fieldValidation || undefined,
+    }),
   };
 }
 
@@ -242,7 +243,7 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
 function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
   if (!uid && !resourceVersion) return undefined;
-  return { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) };
+  return defined({ uid: uid || undefined, resourceVersion: resourceVersion || undefined });
 }
 
 /**

@@ -51,7 +51,7 @@ export interface TokenFacts {
   readonly account: ApiObject;
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
-  readonly bound?: BoundObject;
+  readonly bound?: BoundObject | undefined;
 }
 
 export interface TokenSigner {

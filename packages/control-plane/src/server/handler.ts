@@ -5,6 +5,7 @@ import { plainFormat } from '../apimachinery/http/negotiate.ts';
 import { refusal } from '../apimachinery/http/refusal.ts';
 import { Warnings } from '../apimachinery/http/warnings.ts';
 import type { Clock } from '../apimachinery/objects/clock.ts';
+import { defined } from '../apimachinery/objects/plain.ts';
 import { type Status, StatusError } from '../apimachinery/objects/status.ts';
 import type { Access, Authorizer, FieldDemand } from '../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
@@ -133,7 +134,7 @@ export class Handler {
     let user = authenticator.authenticate(request);
     const verb = info.isResource ? verbOf(request, info) : request.method.toLowerCase();
     const fields = info.isResource && SELECTING.has(verb) ? fieldDemands(request.query.get('fieldSelector') ?? '') : [];
-    const access = {
+    const access = defined({
       verb,
       path: info.isResource ? '' : request.path,
       group: info.group,
@@ -143,8 +144,8 @@ export class Handler {
       namespace: info.namespace,
       // A request that selects one object by its name is authorized as a request for this object.
       name: info.name === '' ? selectedName(fields) : info.name,
-      ...(fields.length === 0 ? {} : { fields }),
-    };
+      fields: fields.length === 0 ? undefined : fields,
+    });
     user = impersonate?.(request, user, access) ?? user;
     const verdict = authorize({ ...access, user });
     if (!verdict.allowed) throw refusal({ ...access, user }, verdict.reason);

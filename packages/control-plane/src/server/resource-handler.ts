@@ -18,6 +18,7 @@ import {
 import { stringifyJson } from '../apimachinery/objects/json.ts';
 import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { defined } from '../apimachinery/objects/plain.ts';
 import { decodeObject } from '../registry/bodies/decode.ts';
 import { awaitVersion, checkSelectors, listRecords, parseResourceVersion } from '../registry/reads/list.ts';
 import { openWatch } from '../registry/reads/watch.ts';
@@ -403,7 +404,7 @@ export class ResourceHandler {
     if (deleted.gone && !RETURNS_DELETED.has(served.resource)) {
       const { group, plural } = served.kind;
       const { name = '', uid = '' } = deleted.object.metadata;
-      const details = { name, ...(group === '' ? {} : { group }), kind: plural, uid };
+      const details = defined({ name, group: group || undefined, kind: plural, uid });
       return answerJson(
         { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details },
         format,

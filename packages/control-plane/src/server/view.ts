@@ -3,7 +3,7 @@ import { type Format, PROTOBUF } from '../apimachinery/http/negotiate.ts';
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
 import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { look, type Plain } from '../apimachinery/objects/plain.ts';
+import { defined, look, type Plain } from '../apimachinery/objects/plain.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 import { encodeWatchEvent } from '../protobuf/index.ts';
 import { CARRIED_SCALE, CUSTOM_SCALE } from '../registry/bodies/carried.ts';
@@ -68,7 +68,7 @@ function table(
     stored: isConverted ? records.map(({ json }) => parseJson(json) as ApiObject) : undefined,
     includeObject: includeObject(query),
     version: format.version,
-    ...(meta === undefined ? {} : { listMeta: meta }),
+    listMeta: meta,
   });
 }
 
@@ -201,7 +201,7 @@ function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
         JSON.stringify({
           kind: 'PartialObjectMetadata',
           apiVersion: `meta.k8s.io/${format.version}`,
-          metadata: { resourceVersion, ...(end ? { annotations: INITIAL_EVENTS_END } : {}) },
+          metadata: defined({ resourceVersion, annotations: end ? INITIAL_EVENTS_END : undefined }),
         }),
     };
   }
@@ -232,7 +232,7 @@ function tableFormat(options: ViewOptions): Omit<WatchFormat, 'frame'> {
     },
     bookmark: (resourceVersion, end, first) => {
       const { served } = options;
-      const metadata = { resourceVersion, ...(end ? { annotations: INITIAL_EVENTS_END } : {}) };
+      const metadata = defined({ resourceVersion, annotations: end ? INITIAL_EVENTS_END : undefined });
       const object: ApiObject = { kind: served.kind.kind, apiVersion: served.apiVersion, metadata };
       return bare(table(options, [object], { resourceVersion }), first);
     },

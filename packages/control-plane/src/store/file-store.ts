@@ -30,7 +30,7 @@ export class StoreError extends Error {
 
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
-  readonly onFailure?: (error: StoreError) => void;
+  readonly onFailure?: ((error: StoreError) => void) | undefined;
   /** The maximum size of the file in bytes (default: unlimited). */
   readonly maxBytes?: number | undefined;
   /** The time in milliseconds for which the start waits for the lock of the folder (default: 2 s). */

@@ -1,5 +1,6 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import type { ApiObject, ObjectMeta } from '../apimachinery/objects/object.ts';
+import { defined } from '../apimachinery/objects/plain.ts';
 import { columnsOf } from './columns.ts';
 
 export { ageOf, humanDuration } from './age.ts';
@@ -9,7 +10,7 @@ export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
   /** By default, the list metadata contains the resourceVersion of the single object. */
-  readonly listMeta?: Record<string, unknown>;
+  readonly listMeta?: Record<string, unknown> | undefined;
   /** The cells come from the stored version of the objects (default: `objects`). */
   readonly stored?: readonly ApiObject[] | undefined;
   /** Whether column definitions are omitted, as in later events of a watch. */
@@ -63,11 +64,11 @@ export function toTable(
       : objects.map((object, index) => {
           const conditions = kind.rowConditions?.(object) ?? [];
           const printed = options.stored?.[index] ?? object;
-          return {
+          return defined({
             cells: columns.map((column) => column.cell(printed, options.now)),
-            ...(conditions.length === 0 ? {} : { conditions }),
+            conditions: conditions.length === 0 ? undefined : conditions,
             object: rowObject(kind, object, options),
-          };
+          });
         }),
   };
 }

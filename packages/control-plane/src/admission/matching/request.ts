@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { tidyMeta } from '../../apimachinery/objects/object-text.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { showUser } from '../../auth/reviews/answer.ts';
 import type { AdmissionAttributes, CarriedKind } from '../../resources/admission.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
@@ -37,18 +38,16 @@ export const requestNamespace = ({ served, namespace, name }: AdmissionAttribute
 export function describeRequest(attributes: AdmissionAttributes, as: ServedKind, uid: string): Record<string, unknown> {
   const { served, subresource, carries, name, operation, user, dryRun } = attributes;
   const namespace = requestNamespace(attributes);
-  const part = subresource === '' ? {} : { subResource: subresource };
-  const requestPart = subresource === '' ? {} : { requestSubResource: subresource };
-  return {
+  return defined({
     uid,
     kind: kindOf(as, carries),
     resource: resourceOf(as),
-    ...part,
+    subResource: subresource || undefined,
     requestKind: kindOf(served, carries),
     requestResource: resourceOf(served),
-    ...requestPart,
-    ...(name === '' ? {} : { name }),
-    ...(namespace === '' ? {} : { namespace }),
+    requestSubResource: subresource || undefined,
+    name: name || undefined,
+    namespace: namespace || undefined,
     operation,
     userInfo: showUser(user),
     dryRun,
@@ -56,5 +55,5 @@ export function describeRequest(attributes: AdmissionAttributes, as: ServedKind,
       operation === 'CONNECT'
         ? null
         : { kind: OPTIONS[operation], apiVersion: 'meta.k8s.io/v1', ...attributes.options },
-  };
+  });
 }

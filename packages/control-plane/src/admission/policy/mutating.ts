@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import { readCarried, readMade } from '../../registry/bodies/carried.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../resources/admission.ts';
@@ -19,12 +20,12 @@ function refusal({ served, name }: AdmissionAttributes, messages: readonly strin
   return new StatusError({
     message: messages[0] ?? '',
     reason: 'Invalid',
-    details: {
-      ...(name === '' ? {} : { name }),
-      ...(group === '' ? {} : { group }),
+    details: defined({
+      name: name || undefined,
+      group: group || undefined,
       kind: plural,
       causes: messages.map((message) => ({ message })),
-    },
+    }),
     code: 403,
   });
 }

@@ -1,5 +1,6 @@
 import { qualifiedResource } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
@@ -25,12 +26,12 @@ function refusal({ served, name, object }: AdmissionAttributes, message: string,
   return new StatusError({
     message: `${qualifiedResource(kind)} ${JSON.stringify(shown)} is forbidden: ${message}`,
     reason: reason === '' ? 'Invalid' : reason,
-    details: {
+    details: defined({
       name: shown,
-      ...(group === '' ? {} : { group }),
+      group: group || undefined,
       kind: plural,
       causes: [{ message }],
-    },
+    }),
     code: CODES[reason] ?? 422,
   });
 }

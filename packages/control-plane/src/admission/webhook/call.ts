@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { stringifyJson } from '../../apimachinery/objects/json.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
@@ -93,7 +94,7 @@ export async function callWebhook(
   try {
     const reply = await transport({
       url,
-      ...(connectTo === undefined ? {} : { connectTo }),
+      connectTo,
       caBundle: caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('utf8'),
       body: render(attributes, hook, as, uid),
       signal: aborted.signal,
@@ -111,13 +112,15 @@ export async function callWebhook(
 export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusError {
   const { message = '', reason = '', code = 0, details, metadata } = status;
   const why = message !== '' ? `: ${message}` : reason !== '' ? `: ${reason}` : ' without explanation';
-  const refusal = new StatusError({
-    message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
-    ...(reason === '' ? {} : { reason }),
-    ...(details === undefined ? {} : { details }),
-    // A refusal needs a code of at least 400, because a lower code means success.
-    code: Math.max(code, 400),
-  });
+  const refusal = new StatusError(
+    defined({
+      message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
+      reason: reason || undefined,
+      details,
+      // A refusal needs a code of at least 400, because a lower code means success.
+      code: Math.max(code, 400),
+    }),
+  );
   refusal.status.metadata = metadata ?? {};
   return refusal;
 }

@@ -7,7 +7,7 @@ export interface WebhookCall {
    * The address of the connection, if the URL contains another address. A webhook with a Service always has
    * `connectTo`.
    */
-  readonly connectTo?: { readonly host: string; readonly port: number };
+  readonly connectTo?: { readonly host: string; readonly port: number } | undefined;
   /** If `caBundle` is undefined, the webhook must have a certificate of a CA that the system trusts. */
   readonly caBundle: string | undefined;
   readonly body: string;

@@ -1,6 +1,7 @@
 import { stringifyJson } from '../objects/json.ts';
 import type { KindDefinition } from '../objects/kind.ts';
 import type { ApiObject } from '../objects/object.ts';
+import { defined } from '../objects/plain.ts';
 import { type StatusCause, StatusError } from '../objects/status.ts';
 
 type Named = Pick<KindDefinition, 'group' | 'plural'>;
@@ -15,7 +16,7 @@ const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
 
 /** The order of the fields is the order in kube-apiserver, and empty fields are omitted. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
-  return { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind, ...more };
+  return defined({ name: name || undefined, group: group || undefined, kind, ...more });
 }
 
 export const notFound = (kind: Named, name: string): StatusError =>

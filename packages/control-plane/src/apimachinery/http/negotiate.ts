@@ -1,3 +1,4 @@
+import { defined } from '../objects/plain.ts';
 import { StatusError } from '../objects/status.ts';
 import type { ServerRequest } from './exchange.ts';
 
@@ -72,12 +73,14 @@ export function notAcceptable(by: 'router' | 'handler', streams = false, availab
     by === 'router'
       ? `406: Not Acceptable\n\nAvailable representations: ${available}${streams ? `, ${STREAMS}` : ''}`
       : `only the following media types are accepted: ${REPRESENTATIONS}`;
-  return new StatusError({
-    message,
-    reason: 'NotAcceptable',
-    ...(by === 'router' ? { details: {} } : {}),
-    code: 406,
-  });
+  return new StatusError(
+    defined({
+      message,
+      reason: 'NotAcceptable',
+      details: by === 'router' ? {} : undefined,
+      code: 406,
+    }),
+  );
 }
 
 /** Returns the 415 error of the router, for a patch type without a handler. */

@@ -1,3 +1,4 @@
+import { defined } from '../objects/plain.ts';
 import { StatusError } from '../objects/status.ts';
 import type { Access } from '../users/authorizer.ts';
 
@@ -18,7 +19,7 @@ export function refusal(access: Access, reason: string): StatusError {
   return new StatusError({
     message: `${qualified}${name === '' ? '' : ` ${JSON.stringify(name)}`} is forbidden: User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(part)} in API group ${JSON.stringify(group)} ${scope}${because}`,
     reason: 'Forbidden',
-    details: { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind: resource },
+    details: defined({ name: name || undefined, group: group || undefined, kind: resource }),
     code: 403,
   });
 }

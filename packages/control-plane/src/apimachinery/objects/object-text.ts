@@ -44,8 +44,7 @@ export function tidyMeta(meta: ObjectMeta): ObjectMeta {
  */
 export function renderObject(object: ApiObject, revision: number | undefined): string {
   const { apiVersion, kind, metadata, ...body } = object;
-  const resourceVersion = revision === undefined ? metadata.resourceVersion : String(revision);
-  const meta = tidyMeta({ ...metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) });
+  const meta = tidyMeta(revision === undefined ? metadata : { ...metadata, resourceVersion: String(revision) });
   return stringifyJson({ apiVersion, kind, metadata: meta, ...body });
 }
 

@@ -59,3 +59,18 @@ export function preset(target: Plain, field: string, value: unknown): void {
 export function presets(target: Plain, values: Readonly<Plain>): void {
   for (const [field, value] of Object.entries(values)) preset(target, field, value);
 }
+
+type Exact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/**
+ * Returns an object without its undefined properties. Without this function, optional fields of a response would need a
+ * condition and a spread for each field.
+ */
+export function defined<T extends object>(members: T): Exact<T>;
+export function defined(members: object): object {
+  const entries = Object.entries(members);
+  const kept = entries.filter(([, value]) => value !== undefined);
+  return kept.length === entries.length ? members : Object.fromEntries(kept);
+}

@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { randomUid } from '../../apimachinery/objects/uid.ts';
 import { AUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
 import type { BoundObject, TokenFacts, TokenSigner } from '../../resources/registry.ts';
@@ -54,7 +55,7 @@ function boundClaims(bound: BoundObject | undefined): Pick<Claims['kubernetes.io
   const reference = { name, uid };
   if (kind === 'Secret') return { secret: reference };
   if (kind === 'Node') return { node: reference };
-  return { ...(node === undefined ? {} : { node }), pod: reference };
+  return defined({ node, pod: reference });
 }
 
 export interface TokenParts {

@@ -1,5 +1,6 @@
 import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 import { refusal } from '../../apimachinery/http/refusal.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import type { StatusError } from '../../apimachinery/objects/status.ts';
 import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts';
 import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
@@ -91,12 +92,12 @@ export function impersonation(authorize: Authorizer): Impersonate {
       const refused = denialOf(mode, wanted, access, authorize);
       if (refused === undefined) {
         remember(user.name, mode);
-        return {
+        return defined({
           name: wanted.name,
-          ...(wanted.uid === '' ? {} : { uid: wanted.uid }),
+          uid: wanted.uid || undefined,
           groups: groupsOf(mode, wanted),
-          ...(wanted.extra.size === 0 ? {} : { extra: Object.fromEntries(wanted.extra) }),
-        };
+          extra: wanted.extra.size === 0 ? undefined : Object.fromEntries(wanted.extra),
+        });
       }
       first ??= refused;
     }

@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { CONTROLLER_ROLES } from './policy-controllers.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from './policy-roles.ts';
 import type { PolicyRule } from './rules.ts';
@@ -14,22 +15,22 @@ function parseRule(line: string): PolicyRule {
   const [verbs = '', group = '', resources = '', names = ''] = line.split(' ');
   const list = (text: string): string[] => text.split(',');
   if (resources === '') return { verbs: list(verbs), nonResourceURLs: list(group) };
-  return {
+  return defined({
     verbs: list(verbs),
     apiGroups: list(group.slice(0, -1)).map((name) => (name === 'core' ? '' : name)),
     resources: list(resources),
-    ...(names === '' ? {} : { resourceNames: list(names.slice(1, -1)) }),
-  };
+    resourceNames: names === '' ? undefined : list(names.slice(1, -1)),
+  });
 }
 
 function metadataOf(place: string, labels: Record<string, string> = {}): ApiObject['metadata'] {
   const slash = place.indexOf('/');
-  return {
+  return defined({
     name: place.slice(slash + 1),
-    ...(slash < 0 ? {} : { namespace: place.slice(0, slash) }),
+    namespace: slash < 0 ? undefined : place.slice(0, slash),
     labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
     annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
-  };
+  });
 }
 
 interface RoleText {
@@ -67,13 +68,13 @@ function collect(role: RoleText, all: readonly RoleText[]): PolicyRule[] {
 function roleObject(role: RoleText, all: readonly RoleText[]): ApiObject {
   const labels = role.partOf === undefined ? {} : { [`${AGGREGATE_LABEL}${role.partOf}`]: 'true' };
   const aggregated = { clusterRoleSelectors: [{ matchLabels: { [`${AGGREGATE_LABEL}${role.collects}`]: 'true' } }] };
-  return {
+  return defined({
     apiVersion: API_VERSION,
     kind: role.place.includes('/') ? 'Role' : 'ClusterRole',
     metadata: metadataOf(role.place, labels),
     rules: collect(role, all),
-    ...(role.collects === undefined ? {} : { aggregationRule: aggregated }),
-  };
+    aggregationRule: role.collects === undefined ? undefined : aggregated,
+  });
 }
 
 function parseSubject(word: string): Subject & { apiGroup?: string } {
@@ -88,13 +89,13 @@ function parseSubject(word: string): Subject & { apiGroup?: string } {
 
 function bindingObject(place: string, role: string, subjects: readonly string[]): ApiObject {
   const namespaced = place.includes('/');
-  return {
+  return defined({
     apiVersion: API_VERSION,
     kind: namespaced ? 'RoleBinding' : 'ClusterRoleBinding',
     metadata: metadataOf(place),
-    ...(subjects.length === 0 ? {} : { subjects: subjects.map(parseSubject) }),
+    subjects: subjects.length === 0 ? undefined : subjects.map(parseSubject),
     roleRef: { apiGroup: RBAC_GROUP, kind: namespaced ? 'Role' : 'ClusterRole', name: role },
-  };
+  });
 }
 
 const parseBindings = (text: string): ApiObject[] =>

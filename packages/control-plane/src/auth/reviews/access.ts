@@ -3,7 +3,7 @@ import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelValueProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { tidyMeta } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { defined, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { type StatusCause, StatusError } from '../../apimachinery/objects/status.ts';
 import type { Access, Authorizer, FieldDemand } from '../../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../../apimachinery/users/user.ts';
@@ -203,11 +203,11 @@ export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 
     if (causes.length > 0) throw invalidReview(causes);
     const { allowed, reason } = authorize(accessOf(about === 'self' ? call.user : subjectOf(spec), spec));
     const evaluationError = selectorProblems(look(spec, 'resourceAttributes')).join('; ');
-    const status = {
+    const status = defined({
       allowed,
-      ...(reason === '' ? {} : { reason }),
-      ...(evaluationError === '' ? {} : { evaluationError }),
-    };
+      reason: reason || undefined,
+      evaluationError: evaluationError || undefined,
+    });
     return answered(object, { spec, status });
   };
 }

@@ -1,6 +1,7 @@
 import { joinCauses } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { tidyMeta } from '../../apimachinery/objects/object-text.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { type StatusCause, StatusError } from '../../apimachinery/objects/status.ts';
 import type { UserInfo } from '../../apimachinery/users/user.ts';
 
@@ -23,9 +24,10 @@ export const answered = (object: ApiObject, parts: { spec?: unknown; status: unk
 });
 
 /** Returns a user in the JSON form of `UserInfo`. */
-export const showUser = ({ name, uid = '', groups, extra }: UserInfo): Record<string, unknown> => ({
-  username: name,
-  ...(uid === '' ? {} : { uid }),
-  ...(groups.length === 0 ? {} : { groups }),
-  ...(extra === undefined || Object.keys(extra).length === 0 ? {} : { extra }),
-});
+export const showUser = ({ name, uid = '', groups, extra }: UserInfo): Record<string, unknown> =>
+  defined({
+    username: name,
+    uid: uid || undefined,
+    groups: groups.length === 0 ? undefined : groups,
+    extra: extra === undefined || Object.keys(extra).length === 0 ? undefined : extra,
+  });

@@ -1,5 +1,5 @@
 import { badRequest } from '../../apimachinery/errors/errors.ts';
-import { look, text } from '../../apimachinery/objects/plain.ts';
+import { defined, look, text } from '../../apimachinery/objects/plain.ts';
 import type { ReviewHandler } from '../../resources/registry.ts';
 import { joinErrors, type RbacAuthorizer } from '../rbac/authorizer.ts';
 import type { PolicyRule } from '../rbac/rules.ts';
@@ -7,12 +7,13 @@ import { answered } from './answer.ts';
 
 const isPathRule = ({ nonResourceURLs = [] }: PolicyRule): boolean => nonResourceURLs.length > 0;
 
-const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule): PolicyRule => ({
-  verbs,
-  ...(apiGroups === undefined ? {} : { apiGroups }),
-  ...(resources === undefined ? {} : { resources }),
-  ...(resourceNames === undefined ? {} : { resourceNames }),
-});
+const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule): PolicyRule =>
+  defined({
+    verbs,
+    apiGroups,
+    resources,
+    resourceNames,
+  });
 
 /** Handles a SelfSubjectRulesReview. The response has no spec and no metadata. */
 export const rulesReview =
@@ -23,12 +24,12 @@ export const rulesReview =
     const { rules, errors } = rbac.rulesFor(call.user, namespace);
     const resourceRules = rules.filter(({ resources = [] }) => resources.length > 0).map(resourceRule);
     const nonResourceRules = rules.filter(isPathRule).map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs }));
-    const status = {
+    const status = defined({
       resourceRules,
       nonResourceRules,
       // `evaluationError` reports missing roles, but the rules of the existing roles are complete.
       incomplete: false,
-      ...(errors.length === 0 ? {} : { evaluationError: joinErrors(errors) }),
-    };
+      evaluationError: errors.length === 0 ? undefined : joinErrors(errors),
+    });
     return answered({ ...object, metadata: {} }, { spec: {}, status });
   };

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { defined, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
@@ -48,7 +48,7 @@ export function portsOn(service: ApiObject, pod: ApiObject): Plain[] {
     if (target === undefined) return [];
     const { name, appProtocol } = port;
     const protocol = text(port, 'protocol') || 'TCP';
-    return [{ name: name ?? '', port: target, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }];
+    return [defined({ name: name ?? '', port: target, protocol, appProtocol })];
   });
 }
 
@@ -87,15 +87,15 @@ export function endpointOf(service: ApiObject, pod: ApiObject, family: string, n
   const nodeName = nodeNameOf(pod);
   const zone = node?.metadata.labels?.['topology.kubernetes.io/zone'];
   const hints = ready ? hintsOf(service, zone, nodeName) : undefined;
-  return {
+  return defined({
     addresses: addressesOf(pod)
       .filter((address) => isOfFamily(address, family))
       .slice(0, 1),
     conditions: { ready, serving, terminating },
-    ...(hostname === undefined ? {} : { hostname }),
+    hostname,
     targetRef: targetRefOf(pod),
-    ...(nodeName === '' ? {} : { nodeName }),
-    ...(zone === undefined ? {} : { zone }),
-    ...(hints === undefined ? {} : { hints }),
-  };
+    nodeName: nodeName || undefined,
+    zone,
+    hints,
+  });
 }

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { defined, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
@@ -64,12 +64,12 @@ function placeOf(service: ApiObject, pod: ApiObject, family: string, all: boolea
   if (ip === undefined) return undefined;
   const hostname = hostnameOf(service, pod);
   const nodeName = nodeNameOf(pod);
-  const address = {
+  const address = defined({
     ip,
-    ...(hostname === undefined ? {} : { hostname }),
-    ...(nodeName === '' ? {} : { nodeName }),
+    hostname,
+    nodeName: nodeName || undefined,
     targetRef: targetRefOf(pod),
-  };
+  });
   return { address, isReady: all || isReady(pod) };
 }
 
@@ -104,11 +104,11 @@ export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain
     const places = shared[0]?.places ?? [];
     const [addresses, notReadyAddresses] = [addressesIn(places, true), addressesIn(places, false)];
     const ports = orderPorts(shared.map(({ port }) => port).filter((port) => port !== undefined));
-    return {
-      ...(addresses.length === 0 ? {} : { addresses }),
-      ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
-      ...(ports.length === 0 ? {} : { ports }),
-    };
+    return defined({
+      addresses: addresses.length === 0 ? undefined : addresses,
+      notReadyAddresses: notReadyAddresses.length === 0 ? undefined : notReadyAddresses,
+      ports: ports.length === 0 ? undefined : ports,
+    });
   });
   return orderSubsets(subsets);
 }

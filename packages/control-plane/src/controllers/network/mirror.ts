@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { defined, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
@@ -27,20 +27,22 @@ export interface Mirrored {
   readonly skipped: number;
 }
 
-const portOf = ({ name, port, protocol, appProtocol }: Plain): Plain => ({
-  name: name ?? '',
-  port,
-  protocol: protocol ?? 'TCP',
-  ...(appProtocol === undefined ? {} : { appProtocol }),
-});
+const portOf = ({ name, port, protocol, appProtocol }: Plain): Plain =>
+  defined({
+    name: name ?? '',
+    port,
+    protocol: protocol ?? 'TCP',
+    appProtocol,
+  });
 
-const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean): Plain => ({
-  addresses: [ip],
-  conditions: { ready },
-  ...(hostname === undefined || hostname === '' ? {} : { hostname }),
-  ...(nodeName === undefined ? {} : { nodeName }),
-  ...(targetRef === undefined ? {} : { targetRef }),
-});
+const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean): Plain =>
+  defined({
+    addresses: [ip],
+    conditions: { ready },
+    hostname: hostname || undefined,
+    nodeName,
+    targetRef,
+  });
 
 /**
  * Creates one slice for each address family and list of ports. If the number of addresses exceeds the limit, ready

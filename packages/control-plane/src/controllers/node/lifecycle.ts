@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
-import { items, look, text } from '../../apimachinery/objects/plain.ts';
+import { defined, items, look, text } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
@@ -84,10 +84,10 @@ function setup(context: ControllerContext): void {
     const labels = oldLabels(node);
     const hasLabels = Object.keys(labels).length > 0;
     if (taints === undefined && !hasLabels) return;
-    const patch = {
-      metadata: { resourceVersion, ...(hasLabels ? { labels } : {}) },
-      ...(taints === undefined ? {} : { spec: { taints: taints.length === 0 ? null : taints } }),
-    };
+    const patch = defined({
+      metadata: defined({ resourceVersion, labels: hasLabels ? labels : undefined }),
+      spec: taints === undefined ? undefined : { taints: taints.length === 0 ? null : taints },
+    });
     // A conflict means that another client has changed the node. The event of that change adds the node to the queue
     // again.
     await allowing(api.patch(NODES, { name }, patch), 404, 409);

@@ -28,7 +28,7 @@ export interface ControllerEnvironment {
   /** The rules replace the defaults of kube-controller-manager for the eviction from unreachable nodes. */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
   /** Reports a failed key, which the queue retries. */
-  readonly onError?: (controller: string, key: string, error: unknown) => void;
+  readonly onError?: ((controller: string, key: string, error: unknown) => void) | undefined;
 }
 
 /** The API, caches and queues of a controller stop with the control plane. */

@@ -2,6 +2,7 @@ import { piecesOf } from '../../apimachinery/http/in-process.ts';
 import { type Clock, sleep } from '../../apimachinery/objects/clock.ts';
 import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
 
 /** `old` is undefined for a new object. */
@@ -52,17 +53,13 @@ export const withoutManagedFields: Projection = (object) => {
   return object;
 };
 
-const slimContainer = ({
-  name,
-  ports,
-  resources,
-  restartPolicy,
-}: Record<string, unknown>): Record<string, unknown> => ({
-  name,
-  ...(ports === undefined ? {} : { ports }),
-  ...(resources === undefined ? {} : { resources }),
-  ...(restartPolicy === undefined ? {} : { restartPolicy }),
-});
+const slimContainer = ({ name, ports, resources, restartPolicy }: Record<string, unknown>): Record<string, unknown> =>
+  defined({
+    name,
+    ports,
+    resources,
+    restartPolicy,
+  });
 
 /**
  * Removes the fields of a pod that only a kubelet needs. The containers are the largest part of a pod, and most objects are

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
+import { defined, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, ApiError, allowing } from '../runtime/api.ts';
 import type { Recorder } from '../runtime/events.ts';
 import type { Informer } from '../runtime/informer.ts';
@@ -20,13 +20,13 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: {
+    metadata: defined({
       generateName: `${owner.metadata.name}-`,
-      ...(labels === undefined ? {} : { labels }),
-      ...(annotations === undefined ? {} : { annotations }),
-      ...(finalizers === undefined ? {} : { finalizers }),
+      labels,
+      annotations,
+      finalizers,
       ownerReferences: [ownerReference(owner)],
-    },
+    }),
     spec: look(template, 'spec'),
   };
 }

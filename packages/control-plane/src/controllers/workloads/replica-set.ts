@@ -1,7 +1,7 @@
 import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { items, labels, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { defined, items, labels, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing, type Resource } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
@@ -53,14 +53,14 @@ function replicaSetStatus(
   const template = Object.entries(labels(look(set, 'spec', 'template', 'metadata'), 'labels'));
   const full = pods.filter((pod) => template.every(([label, value]) => pod.metadata.labels?.[label] === value)).length;
   const { ready, available, lookAgainAt } = countPods(pods, minReadySecondsOf(set), now);
-  const status = {
+  const status = defined({
     replicas: pods.length,
     fullyLabeledReplicas: full,
     readyReplicas: ready,
     availableReplicas: available,
-    ...(terminating === undefined ? {} : { terminatingReplicas: terminating }),
+    terminatingReplicas: terminating,
     observedGeneration: set.metadata.generation ?? 0,
-  };
+  });
   return { status, lookAgainAt };
 }
 

@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 
 /** The field manager of kube-apiserver for flow schemas and priority levels. */
 export const FLOW_MANAGER = 'api-priority-and-fairness-config-producer-v1';
@@ -153,12 +154,12 @@ const flows: readonly ApiObject[] = Object.entries(FLOWS).map(
     apiVersion,
     kind: 'FlowSchema',
     metadata: metadataOf(name),
-    spec: {
+    spec: defined({
       priorityLevelConfiguration: { name: flow.level },
       matchingPrecedence: precedence,
-      ...(by === undefined ? {} : { distinguisherMethod: { type: by } }),
+      distinguisherMethod: by === undefined ? undefined : { type: by },
       rules: [{ subjects, ...requests }],
-    },
+    }),
   }),
 );
 

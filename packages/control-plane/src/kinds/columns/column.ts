@@ -1,7 +1,7 @@
 import { exactInteger } from '../../apimachinery/objects/json.ts';
 import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { look, text } from '../../apimachinery/objects/plain.ts';
+import { defined, look, text } from '../../apimachinery/objects/plain.ts';
 import { fieldDoc } from '../../resources/docs.ts';
 import { ageOf } from '../../table/age.ts';
 
@@ -16,15 +16,15 @@ interface Extra {
 }
 
 export function column(name: string, value: Cell, { priority, type = 'string', doc = '' }: Extra = {}): PrinterColumn {
-  return {
+  return defined({
     name,
     type,
     value,
-    ...(priority === undefined ? {} : { priority }),
+    priority,
     get description(): string {
       return typeof doc === 'string' ? doc : fieldDoc(doc[0], doc[1]);
     },
-  };
+  });
 }
 
 /** Returns a column that appears only with `-o wide`. */

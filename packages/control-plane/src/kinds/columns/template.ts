@@ -1,5 +1,5 @@
 import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
-import { items, look, text } from '../../apimachinery/objects/plain.ts';
+import { defined, items, look, text } from '../../apimachinery/objects/plain.ts';
 import { column } from './column.ts';
 
 const WORDS = {
@@ -20,7 +20,7 @@ export const templateColumn = (
       items(look(object, ...path, 'spec'), 'containers')
         .map((container) => text(container, field))
         .join(','),
-    { doc: WORDS[field], ...(priority === undefined ? {} : { priority }) },
+    defined({ doc: WORDS[field], priority }),
   );
 
 export const CONTAINERS = templateColumn('Containers', 'name', ['spec', 'template'], 1);

@@ -1,5 +1,5 @@
 import { emptiesOf, keepEmpties } from '../../apimachinery/objects/empties.ts';
-import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { defined, isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { INTERNAL } from './table.ts';
 
 interface InternalField {
@@ -48,19 +48,19 @@ export const inOrder = (value: unknown): unknown =>
 /** The field order is the order of the Go structure. */
 export function selectorForm(selector: Plain): Plain {
   const { matchLabels, matchExpressions } = selector;
-  return {
-    ...(matchLabels === undefined ? {} : { matchLabels: inOrder(matchLabels) }),
-    ...(matchExpressions === undefined
-      ? {}
-      : { matchExpressions: items(selector, 'matchExpressions').map(inFieldOrder) }),
-  };
+  return defined({
+    matchLabels: matchLabels === undefined ? undefined : inOrder(matchLabels),
+    matchExpressions:
+      matchExpressions === undefined ? undefined : items(selector, 'matchExpressions').map(inFieldOrder),
+  });
 }
 
-const inFieldOrder = ({ key, operator, values }: Plain): Plain => ({
-  key,
-  operator,
-  ...(values === undefined ? {} : { values }),
-});
+const inFieldOrder = ({ key, operator, values }: Plain): Plain =>
+  defined({
+    key,
+    operator,
+    values,
+  });
 
 function formOf(type: string, value: unknown): unknown {
   if (type in ZEROS) return value === undefined || value === null ? ZEROS[type] : inOrder(value);

@@ -26,12 +26,12 @@ import { isOfKind, recordUpdate, scopeOf, withoutChanges } from './update.ts';
 import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
 export interface ApplyInput {
-  readonly live?: ApiObject;
+  readonly live?: ApiObject | undefined;
   readonly applied: ApiObject;
   readonly manager: string;
   /** Whether the apply may take fields from other managers. Without `force`, the apply fails with a conflict. */
   readonly force: boolean;
-  readonly schema?: JsonSchema;
+  readonly schema?: JsonSchema | undefined;
   /** The subresource; '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;

@@ -18,10 +18,10 @@ import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts'
 
 export interface UpdateInput {
   /** The stored object. `live` is absent for a create. */
-  readonly live?: ApiObject;
+  readonly live?: ApiObject | undefined;
   readonly updated: ApiObject;
   readonly manager: string;
-  readonly schema?: JsonSchema;
+  readonly schema?: JsonSchema | undefined;
   /** The subresource; '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;

@@ -81,12 +81,12 @@ interface ContinueToken {
    * The number of remaining objects, so that the next page does not count them again. Tokens of kube-apiserver lack
    * `left`.
    */
-  readonly left?: number;
+  readonly left?: number | undefined;
   /**
    * The time of the first page, in milliseconds. Tokens of kube-apiserver have no time, because its storage compacts
    * versions by time.
    */
-  readonly at?: number;
+  readonly at?: number | undefined;
 }
 
 const encodeToken = (rv: number, last: StoredRecord, left: number | undefined, at: number | undefined): string => {
@@ -94,8 +94,8 @@ const encodeToken = (rv: number, last: StoredRecord, left: number | undefined, a
     v: 'meta.k8s.io/v1',
     rv,
     start: `${last.namespace}/${last.name}${END_OF_KEY}`,
-    ...(left === undefined ? {} : { left }),
-    ...(at === undefined ? {} : { at }),
+    left,
+    at,
   };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 };

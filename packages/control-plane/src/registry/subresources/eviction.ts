@@ -9,6 +9,7 @@ import {
 } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
 import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import { goPlain } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
@@ -70,10 +71,10 @@ const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
   new StatusError({
     message: TOO_MANY,
     reason: 'TooManyRequests',
-    details: {
+    details: defined({
       causes: [{ reason: 'DisruptionBudget', message }],
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    },
+      retryAfterSeconds,
+    }),
     code: 429,
   });
 

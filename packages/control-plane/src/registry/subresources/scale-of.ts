@@ -1,5 +1,6 @@
 import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
 import { copyJson } from '../../apimachinery/objects/object-text.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import type { ReplicasPath } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { Registry } from '../../resources/registry.ts';
@@ -64,9 +65,9 @@ export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
     apiVersion: 'autoscaling/v1',
     metadata: copyJson({ name, namespace, uid, resourceVersion, creationTimestamp }) as JsonObject,
     spec: replicas === 0 ? {} : { replicas },
-    status: {
+    status: defined({
       replicas: Number(read(object, paths?.statusReplicasPath ?? '') ?? 0),
-      ...(selector === '' ? {} : { selector }),
-    },
+      selector: selector || undefined,
+    }),
   };
 }

@@ -10,7 +10,7 @@ import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
 import { keepEmpties } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject, Json } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
-import { look, text } from '../../apimachinery/objects/plain.ts';
+import { defined, look, text } from '../../apimachinery/objects/plain.ts';
 import { ISSUER } from '../../auth/authentication/service-account-tokens.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { BoundObject, Registry } from '../../resources/registry.ts';
@@ -86,12 +86,7 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   };
   await registry.admission.validate({ ...attributes, object: { ...object, spec, status: NO_TOKEN } });
   const bound = boundObject(request, given);
-  const token = registry.tokens.issue({
-    account,
-    audiences,
-    expirationSeconds,
-    ...(bound === undefined ? {} : { bound }),
-  });
+  const token = registry.tokens.issue({ account, audiences, expirationSeconds, bound });
   const expires = new Date(registry.now().getTime() + expirationSeconds * 1000);
   const body: ApiObject = {
     ...object,
@@ -153,14 +148,14 @@ function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef:
     throw conflict({ group: '', plural: kind }, name, why);
   }
   const node = kind === 'Pod' ? nodeOf(registry, text(look(object, 'spec'), 'nodeName')) : undefined;
-  return { kind: kind as BoundObject['kind'], name, uid: found, ...(node === undefined ? {} : { node }) };
+  return defined({ kind: kind as BoundObject['kind'], name, uid: found, node });
 }
 
 function nodeOf(registry: Registry, name: string): { name: string; uid?: string } | undefined {
   if (name === '') return undefined;
   const record = registry.store.get('/nodes', '', name);
   const uid = record === undefined ? undefined : (JSON.parse(record.json) as ApiObject).metadata.uid;
-  return { name, ...(uid === undefined ? {} : { uid }) };
+  return defined({ name, uid });
 }
 
 /**
@@ -173,13 +168,13 @@ function sentRequest(
   options: WriteOptions,
 ): ApiObject {
   const given = look(decoded, 'spec');
-  const object: ApiObject = {
+  const object: ApiObject = defined({
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
     metadata: { ...decoded.metadata },
     spec: keepEmpties({ ...given, expirationSeconds: given.expirationSeconds ?? DEFAULT_SECONDS }, given),
-    ...(decoded.status === undefined ? {} : { status: decoded.status }),
-  };
+    status: decoded.status,
+  });
   receive(object, target, call);
   track(registry, CARRIED_TOKEN_REQUEST, undefined, object, options, target.subresource);
   const { audiences = null, boundObjectRef = null } = given;

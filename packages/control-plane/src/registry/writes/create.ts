@@ -83,10 +83,10 @@ export function track(
     return;
   }
   updated.metadata.managedFields = trackUpdate({
-    ...(live === undefined ? {} : { live: seen(live) }),
+    live: live && seen(live),
     updated: seen(updated),
     manager: options.fieldManager,
-    ...(kind.schema === undefined ? {} : { schema: kind.schema }),
+    schema: kind.schema,
     subresource,
     now: registry.now(),
     kind,

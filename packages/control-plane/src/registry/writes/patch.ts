@@ -387,11 +387,11 @@ function applyObject(
   let isOdd = false;
   const apply = (live: ApiObject | undefined): ApiObject => {
     const merged = serverSideApply({
-      ...(live === undefined ? {} : { live }),
+      live,
       applied: read(),
       manager: options.fieldManager,
       force: options.force,
-      ...(served.kind.schema === undefined ? {} : { schema: served.kind.schema }),
+      schema: served.kind.schema,
       subresource: target.subresource,
       now: registry.now(),
       kind: served.kind,

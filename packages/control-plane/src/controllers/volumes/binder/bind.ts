@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
-import { look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { defined, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from '../../runtime/api.ts';
 import { namespaceOf, phaseOf } from '../../runtime/objects.ts';
 import { CLAIMS, VOLUMES } from '../../runtime/resources.ts';
@@ -92,9 +92,9 @@ function claimPatch(claim: ApiObject, volume: ApiObject): Plain | undefined {
   const { name } = volume.metadata;
   const named = text(look(claim, 'spec'), 'volumeName') === name;
   if (named && hasAnnotation(claim, BIND_COMPLETED)) return undefined;
-  const annotations = { [BIND_COMPLETED]: 'yes', ...(named ? {} : { [BOUND_BY_CONTROLLER]: 'yes' }) };
+  const annotations = defined({ [BIND_COMPLETED]: 'yes', [BOUND_BY_CONTROLLER]: named ? undefined : 'yes' });
   const { resourceVersion } = claim.metadata;
-  return { metadata: { resourceVersion, annotations }, ...(named ? {} : { spec: { volumeName: name } }) };
+  return defined({ metadata: { resourceVersion, annotations }, spec: named ? undefined : { volumeName: name } });
 }
 
 function unboundStatus(claim: ApiObject, phase: string): Plain {

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
-import { look, type Plain, strings } from '../../../apimachinery/objects/plain.ts';
+import { defined, look, type Plain, strings } from '../../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from '../../runtime/api.ts';
 import type { Recorder } from '../../runtime/events.ts';
 import type { Informer } from '../../runtime/informer.ts';
@@ -102,15 +102,15 @@ function hostPathVolume(
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
-    metadata: {
+    metadata: defined({
       name,
       annotations: {
         'kubernetes.io/createdby': 'hostpath-dynamic-provisioner',
         [BOUND_BY_CONTROLLER]: 'yes',
         [PROVISIONED_BY]: HOST_PATH,
       },
-      ...(policy === 'Delete' ? { finalizers: [DELETION_FINALIZER] } : {}),
-    },
+      finalizers: policy === 'Delete' ? [DELETION_FINALIZER] : undefined,
+    }),
     spec: {
       capacity: { storage: look(spec, 'resources', 'requests').storage },
       accessModes: strings(spec, 'accessModes'),

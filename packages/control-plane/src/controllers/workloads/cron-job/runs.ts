@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { formatTime } from '../../../apimachinery/objects/object-text.ts';
-import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { defined, items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
 import { conditionOf, ownerReference } from '../../runtime/objects.ts';
 
@@ -67,12 +67,12 @@ export function jobOf(cronJob: ApiObject, at: Date): Plain {
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: {
+    metadata: defined({
       name: `${cronJob.metadata.name}-${Math.floor(at.getTime() / 60_000)}`,
-      ...(labels === undefined ? {} : { labels }),
+      labels,
       annotations: { ...(annotations as object | undefined), [SCHEDULED_AT]: zonedTimestamp(at, zone) },
       ownerReferences: [ownerReference(cronJob)],
-    },
+    }),
     spec: template.spec,
   };
 }

@@ -108,12 +108,15 @@ export function planPlacement(view: DaemonView): DaemonPlan {
  * Returns the pod with the old template and the pod with the new template. The result is undefined if the node has
  * several pods with one template.
  */
-function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
+function pairOn(
+  view: DaemonView,
+  pods: readonly ApiObject[],
+): { fresh?: ApiObject | undefined; old?: ApiObject | undefined } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
   const [fresh, ...others] = live.filter((pod) => isUpdated(view.set, view.hash, pod));
   const [old, ...more] = live.filter((pod) => !isUpdated(view.set, view.hash, pod));
   if (others.length + more.length > 0) return undefined;
-  return { ...(fresh && { fresh }), ...(old && { old }) };
+  return { fresh, old };
 }
 
 function* nodesOf({ podsOn, placements }: DaemonView): Generator<readonly [string, readonly ApiObject[]]> {

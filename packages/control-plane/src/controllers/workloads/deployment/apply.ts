@@ -1,6 +1,6 @@
 import type { Clock } from '../../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
-import { items, look, number, type Plain } from '../../../apimachinery/objects/plain.ts';
+import { defined, items, look, number, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { type Api, ApiError, allowing, hasCode } from '../../runtime/api.ts';
 import type { Recorder } from '../../runtime/events.ts';
 import { controllerOf, namespaceOf } from '../../runtime/objects.ts';
@@ -72,7 +72,7 @@ export class DeploymentWriter {
     const { namespace, name, resourceVersion, annotations } = deployment.metadata;
     const isNewRevision = revision !== undefined && annotations?.[REVISION] !== revision;
     if (!isNewRevision && sameStatus(status, look(deployment, 'status'))) return;
-    const metadata = { resourceVersion, ...(isNewRevision ? { annotations: { [REVISION]: revision } } : {}) };
+    const metadata = defined({ resourceVersion, annotations: isNewRevision ? { [REVISION]: revision } : undefined });
     const place = { namespace, name, subresource: 'status' };
     await allowing(this.#api.patch(DEPLOYMENTS, place, { metadata, status }), 404, 409);
   }
@@ -85,10 +85,10 @@ export class DeploymentWriter {
 
   async #refresh({ metadata }: ApiObject, { annotations, minReadySeconds }: SetChange): Promise<void> {
     const { namespace, name, resourceVersion } = metadata;
-    const patch = {
+    const patch = defined({
       metadata: { resourceVersion, annotations },
-      ...(minReadySeconds === undefined ? {} : { spec: { minReadySeconds } }),
-    };
+      spec: minReadySeconds === undefined ? undefined : { minReadySeconds },
+    });
     await allowing(this.#api.patch(REPLICA_SETS, { namespace, name }, patch), 404, 409);
   }
 

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { copyJson, jsonEquals } from '../../../apimachinery/objects/object-text.ts';
-import { look, type Plain } from '../../../apimachinery/objects/plain.ts';
+import { defined, look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { ownerReference } from '../../runtime/objects.ts';
 import { templateHash } from '../hash.ts';
 import { parseRevision } from '../revision.ts';
@@ -88,12 +88,12 @@ export function newReplicaSet(deployment: ApiObject, old: readonly ApiObject[], 
       annotations: { ...missingAnnotations(deployment, {}, revision), ...sizeAnnotations(deployment) },
       ownerReferences: [ownerReference(deployment)],
     },
-    spec: {
+    spec: defined({
       replicas: 0,
-      ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
+      minReadySeconds,
       selector: { ...selector, matchLabels: { ...look(selector, 'matchLabels'), [HASH_LABEL]: hash } },
       template: { ...template, metadata: { ...meta, labels: podLabels } },
-    },
+    }),
   };
   const isRecreated = look({ strategy }, 'strategy').type === 'Recreate';
   const replicas = isRecreated ? look(deployment, 'spec').replicas : growNew({ deployment, fresh: set, old });

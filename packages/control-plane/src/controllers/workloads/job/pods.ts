@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { copyJson } from '../../../apimachinery/objects/object-text.ts';
-import { items, look, type Plain } from '../../../apimachinery/objects/plain.ts';
+import { defined, items, look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { podOf } from '../pods.ts';
 import { FAILURE_COUNT, failureCountOf, IGNORED_COUNT, ignoredCountOf, perIndexLimit, TRACKING } from './count.ts';
 import { INDEX } from './indexes.ts';
@@ -22,7 +22,7 @@ function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<str
   const { counts } = assessFailure(job, previous);
   const failures = failureCountOf(previous) + (counts ? 1 : 0);
   const others = ignoredCountOf(previous) + (counts ? 0 : 1);
-  return { [FAILURE_COUNT]: String(failures), ...(others > 0 ? { [IGNORED_COUNT]: String(others) } : {}) };
+  return defined({ [FAILURE_COUNT]: String(failures), [IGNORED_COUNT]: others > 0 ? String(others) : undefined });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { formatTime } from '../../../apimachinery/objects/object-text.ts';
-import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { defined, items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { isDying, isReady, phaseOf } from '../../runtime/objects.ts';
 import { hasFailed, hasPlace, isIndexed, isTracked, type JobCount, uidOf } from './count.ts';
 import { completionOf, type End, isSuspended } from './end.ts';
@@ -133,7 +133,7 @@ export function reportJob(
     conditions = next;
   }
   const { release, succeeded, failed, isFull } = track(job, pods, count, end);
-  const status: Plain = {
+  const status: Plain = defined({
     startTime: startTime === '' ? null : startTime,
     active,
     ready: count.active.filter((pod) => isReady(pod) && !deleted.includes(pod)).length,
@@ -144,9 +144,9 @@ export function reportJob(
       succeeded: succeeded.length === 0 ? null : succeeded,
       failed: failed.length === 0 ? null : failed,
     },
-    ...(isIndexed(job) ? { completedIndexes: formatIndexes(count.succeededIndexes) } : {}),
-    ...(count.failedIndexes === undefined ? {} : { failedIndexes: formatIndexes(count.failedIndexes) }),
-  };
+    completedIndexes: isIndexed(job) ? formatIndexes(count.succeededIndexes) : undefined,
+    failedIndexes: count.failedIndexes === undefined ? undefined : formatIndexes(count.failedIndexes),
+  });
   if (end !== undefined) {
     conditions = withCondition(conditions, { ...end, status: 'True' }, now);
     if (!isFull && succeeded.length + failed.length === 0 && terminating === 0) {

@@ -1,5 +1,6 @@
 import { equalJson } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonObject, ManagedFieldsEntry } from '../../../apimachinery/objects/object.ts';
+import { defined } from '../../../apimachinery/objects/plain.ts';
 import { type FieldSet, formatFields, isEmptySet, isReadableFields, parseFields, union } from './fieldSet.ts';
 
 export interface Ownership {
@@ -64,15 +65,15 @@ export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>):
 function toEntry(owner: Ownership): ManagedFieldsEntry {
   if (owner.entry !== undefined) return owner.entry;
   const fieldsV1: JsonObject = formatFields(owner.set);
-  return {
+  return defined({
     manager: owner.manager,
     operation: owner.operation,
     apiVersion: owner.apiVersion,
-    ...(owner.time === undefined ? {} : { time: owner.time }),
-    fieldsType: 'FieldsV1',
+    time: owner.time,
+    fieldsType: 'FieldsV1' as const,
     fieldsV1,
-    ...(owner.subresource === '' ? {} : { subresource: owner.subresource }),
-  };
+    subresource: owner.subresource || undefined,
+  });
 }
 
 const text = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
