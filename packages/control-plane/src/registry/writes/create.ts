@@ -165,6 +165,16 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, 
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 
+/**
+ * Adds the default status of a custom object, because kube-apiserver adds defaults to each object that it reads from
+ * the store. Returns whether the schema has a default status.
+ */
+function gainsStatus(served: ServedKind, object: ApiObject): boolean {
+  if (served.kind.subresources?.status !== true) return false;
+  served.schema?.setDefaults(object);
+  return object.status !== undefined;
+}
+
 /** The store ignores a resourceVersion that is not a valid number. */
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
@@ -250,7 +260,7 @@ export async function createObject(
     const dying = registry.parse(served, existing).metadata.deletionTimestamp !== undefined;
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
-  const gained = kind.defaultsOnRead?.(admitted) === true;
+  const gained = kind.custom ? gainsStatus(served, admitted) : kind.defaultsOnRead?.(admitted) === true;
   // A dry run does not use the store, which removes `selfLink` and `resourceVersion` in a creation.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;

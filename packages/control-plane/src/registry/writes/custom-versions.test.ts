@@ -153,3 +153,39 @@ test('a patch of a scale must set the replicas if the object has none', async ()
   const object = await send('GET', path('v1', '/a'));
   expect(object.body).toMatchObject({ spec: { n: 2, set: 'stored' } });
 });
+
+test('a new object has the default status of its schema, and the next write stores this status', async () => {
+  const status = { type: 'object', properties: { phase: { type: 'string' } }, default: { phase: 'New' } };
+  await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'jobs.x.dev' },
+    spec: {
+      group: 'x.dev',
+      scope: 'Namespaced',
+      names: { plural: 'jobs', kind: 'Job' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: { type: 'object', properties: { status } } },
+        },
+      ],
+    },
+  });
+  const at = '/apis/x.dev/v1/namespaces/default/jobs';
+  const job = { apiVersion: 'x.dev/v1', kind: 'Job', metadata: { name: 'a' }, status: { phase: 'Old' } };
+  const expected = { status: { phase: 'New' } };
+  expect((await send('POST', `${at}?dryRun=All`, job)).body).toMatchObject(expected);
+  const created = await send('POST', at, job);
+  expect(created.body).toMatchObject(expected);
+  expect((await send('GET', `${at}/a`)).body).toMatchObject(expected);
+  expect((await send('GET', at)).body).toMatchObject({ items: [expected] });
+  const versions: unknown[] = [];
+  for (let write = 0; write < 2; write += 1)
+    versions.push((await send('PATCH', `${at}/a`, {}, MERGE)).body.metadata?.resourceVersion);
+  expect(versions[0]).not.toBe(created.body.metadata?.resourceVersion);
+  expect(versions[1]).toBe(versions[0]);
+});
