@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Clock } from '../apimachinery/objects/clock.ts';
 import { FileStore, type FileStoreOptions } from './file-store.ts';
 import type { StoreEvent } from './store.ts';
@@ -17,6 +17,7 @@ const draft = (name: string, data = '') => ({
   render: (revision: number) => JSON.stringify({ apiVersion: 'v1', kind: 'X', revision, data }),
 });
 
+const POLL = { timeout: 60_000, interval: 1 };
 let dir: string;
 const open: FileStore[] = [];
 const openStore = (options: FileStoreOptions = {}): FileStore => {
@@ -78,6 +79,40 @@ test('a copy of the file made while the store runs contains every settled write 
   await store.settled();
   expect(names()).toEqual(['a', 'b']);
   reader.close();
+});
+
+test('a thread copies the log to the file, and writes during this time are not lost', async () => {
+  const store = openStore({ checkpoints: { bytes: 1, pages: 0 } });
+  const path = join(dir, 'data', 'store.sqlite');
+  const seen = vi.fn();
+  store.subscribe('/xs', seen);
+  let writes = 0;
+  const write = async (): Promise<void> => {
+    store.put('/xs', draft(`x-${writes++}`, 'a'.repeat(10_000)));
+    await store.settled();
+  };
+  const fileSize = (): number => statSync(path).size;
+  const logSize = (): number => statSync(`${path}-wal`).size;
+  await write();
+  const before = fileSize();
+  let largestLog = 0;
+  // The file grows although this process writes no checkpoint, and the log becomes empty at times.
+  await expect
+    .poll(async () => {
+      largestLog = Math.max(largestLog, logSize());
+      await write();
+      return [fileSize() > before, logSize() < largestLog];
+    }, POLL)
+    .toEqual([true, true]);
+  await write();
+  store.put('/xs', draft('last'));
+  store.close();
+  expect(seen).toHaveBeenCalledTimes(writes + 1);
+  const names = openStore()
+    .list('/xs')
+    .records.map(({ name }) => name);
+  expect(names).toHaveLength(writes + 1);
+  expect(names).toContain('last');
 });
 
 test('listeners get a change only after it is settled, in order', async () => {

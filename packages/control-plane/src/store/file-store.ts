@@ -12,6 +12,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Clock } from '../apimachinery/objects/clock.ts';
+import { type CheckpointLimits, Checkpoints } from './checkpoints.ts';
 import type { HistoryLimits } from './history.ts';
 import { MemoryStore } from './memory-store.ts';
 import { StorageFullError, type StoreEvent } from './store.ts';
@@ -35,6 +36,7 @@ export interface FileStoreOptions {
   readonly maxBytes?: number | undefined;
   /** The time in milliseconds for which the start waits for the lock of the folder (default: 2 s). */
   readonly lockWaitMs?: number | undefined;
+  readonly checkpoints?: Partial<CheckpointLimits>;
 }
 
 interface Pending {
@@ -51,8 +53,11 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 /** The control plane of a killed parent program ends a moment later, so a new start waits for the lock. */
 const LOCK_WAIT_MS = 2_000;
 
+/** Time limit in milliseconds for a transaction that waits for a checkpoint, for example when the store closes. */
+const BUSY_MS = 10_000;
+
 /** The database waits at most `waitMs` for a lock. */
-function openDatabase(path: string, waitMs = 0): DatabaseSync {
+function openDatabase(path: string, waitMs: number): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
     database.exec(`PRAGMA busy_timeout = ${waitMs}`);
@@ -141,7 +146,8 @@ function openStore(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     makeFile(path);
-    database = openDatabase(path);
+    // The thread of a former store may still have a connection.
+    database = openDatabase(path, BUSY_MS);
     const application = readNumber(database, 'application_id');
     const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.n ?? 0);
     if (application !== APPLICATION_ID && (application !== 0 || tables > 0)) {
@@ -160,8 +166,9 @@ function openStore(path: string): DatabaseSync {
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
       if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
     }
-    // With the modes WAL and NORMAL, committed writes survive a kill of the process.
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+    // With the modes WAL and NORMAL, committed writes survive a kill of the process. A separate thread writes the
+    // checkpoints.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
     if (application !== APPLICATION_ID) {
       database.exec(`BEGIN;
         CREATE TABLE object (
@@ -199,6 +206,9 @@ export class FileStore extends MemoryStore {
   readonly #delete: StatementSync;
   readonly #count: StatementSync;
   readonly #onFailure: (error: StoreError) => void;
+  readonly #checkpoints: Checkpoints;
+  /** Whether a checkpoint needs the database without transactions. */
+  #paused = false;
   #pending: Pending[] = [];
   #settled: PromiseWithResolvers<void> | undefined;
   #delivered: number;
@@ -206,15 +216,30 @@ export class FileStore extends MemoryStore {
   #closed = false;
 
   private constructor(
-    parts: { database: DatabaseSync; lock: DatabaseSync; onFailure: (error: StoreError) => void },
+    parts: { database: DatabaseSync; lock: DatabaseSync; path: string; options: FileStoreOptions },
     clock: Clock,
-    limits: Partial<HistoryLimits>,
     revision: number,
   ) {
-    super(clock, limits, revision);
+    super(clock, parts.options.limits ?? {}, revision);
     this.#database = parts.database;
     this.#lock = parts.lock;
-    this.#onFailure = parts.onFailure;
+    this.#onFailure = parts.options.onFailure ?? (() => undefined);
+    this.#checkpoints = new Checkpoints(
+      parts.path,
+      {
+        pause: () => {
+          this.#paused = true;
+        },
+        resume: () => {
+          this.#paused = false;
+          this.#commit();
+        },
+        onFailure: () => {
+          if (!this.#closed) this.#database.exec('PRAGMA wal_autocheckpoint = 1000');
+        },
+      },
+      parts.options.checkpoints,
+    );
     this.#delivered = revision;
     this.#put = parts.database.prepare(
       'INSERT OR REPLACE INTO object (resource, namespace, name, revision, json, labels, fields) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -234,14 +259,14 @@ export class FileStore extends MemoryStore {
     const lock = takeLock(dir, options.lockWaitMs ?? LOCK_WAIT_MS);
     try {
       makePrivate(dir);
-      const database = openStore(join(dir, FILE));
+      const path = join(dir, FILE);
+      const database = openStore(path);
       if (options.maxBytes !== undefined) {
         const pages = Math.floor(options.maxBytes / readNumber(database, 'page_size'));
         database.exec(`PRAGMA max_page_count = ${pages}`);
       }
       const revision = Number(database.prepare('SELECT revision FROM counter').get()?.revision ?? 1);
-      const onFailure = options.onFailure ?? (() => undefined);
-      const store = new FileStore({ database, lock, onFailure }, clock, options.limits ?? {}, revision);
+      const store = new FileStore({ database, lock, path, options }, clock, revision);
       store.#load();
       return store;
     } catch (error) {
@@ -274,9 +299,13 @@ export class FileStore extends MemoryStore {
 
   override close(): void {
     if (this.#closed) return;
+    this.#paused = false;
     this.#commit();
     this.#closed = true;
     super.close();
+    // The connection of the thread is still open, so SQLite writes no checkpoint when this connection closes.
+    if (this.#checkpoints.hasStarted) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    this.#checkpoints.close();
     this.#database.close();
     this.#lock.close();
   }
@@ -293,7 +322,7 @@ export class FileStore extends MemoryStore {
   #commit(): void {
     const settled = this.#settled;
     const pending = this.#pending;
-    if (settled === undefined || this.#closed) return;
+    if (settled === undefined || this.#closed || this.#paused) return;
     this.#settled = undefined;
     this.#pending = [];
     try {
@@ -330,6 +359,7 @@ export class FileStore extends MemoryStore {
       }
       this.#count.run(pending.at(-1)?.event.revision ?? this.revision());
       this.#database.exec('COMMIT');
+      this.#checkpoints.wrote(pending.reduce((bytes, { event }) => bytes + event.record.json.length, 0));
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
