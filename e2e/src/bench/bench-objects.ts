@@ -111,13 +111,13 @@ export const node = (index: number): string =>
     },
   });
 
-export const pod = (index: number): string =>
+const podOf = (index: number, placement: object): string =>
   JSON.stringify({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: `pod-${index}`, labels: { app: `app-${index % 100}`, 'pod-template-hash': '5c689d88bb' } },
     spec: {
-      nodeName: `node-${index % 10_000}`,
+      ...placement,
       containers: [
         {
           name: 'main',
@@ -132,3 +132,10 @@ export const pod = (index: number): string =>
       ],
     },
   });
+
+/** Returns a pod that is already bound to one of the nodes. */
+export const pod = (index: number, nodeCount = 10_000): string =>
+  podOf(index, { nodeName: `node-${index % nodeCount}` });
+
+/** Returns a pod that the scheduler of the control plane ignores. */
+export const pendingPod = (index: number): string => podOf(index, { schedulerName: 'bench' });

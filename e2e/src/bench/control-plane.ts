@@ -1,7 +1,7 @@
-import { rssMb } from '../harness/process-usage.ts';
+import { rssMb } from '../../harness/process-usage.ts';
+import type { Figure } from '../machines/figure.ts';
 import { MACHINES, machine, machineName, NODES, node, PODS, pod, specPatch, statusPatch } from './bench-objects.ts';
 import { drive, type LoadConnection, type LoadRequest } from './load-connection.ts';
-import type { Figure } from './machines/figure.ts';
 import { startPlane } from './plane-process.ts';
 import { watchFanOut } from './watch-fan-out.ts';
 
@@ -112,7 +112,7 @@ async function sizeFigure(): Promise<Figure> {
     await fill(10_000, MACHINES, (index) => machine(index, plane.owner));
     await drive(connections, requests(10_000, status), 200);
     await fill(10_000, NODES, node);
-    await fill(30_000, PODS, pod);
+    await fill(30_000, PODS, (index) => pod(index));
     closeAll(connections);
     const rss = rssMb(plane.pid);
     return {

@@ -7,8 +7,8 @@ import { chromiumPath, startBrowser } from '../dashboard/browser.ts';
 import { addLargeFleet, addLeases, statusOf } from '../dashboard/large-fleet.ts';
 import { type McmRun, mcm } from '../harness/mcm.ts';
 import { cpuMs } from '../harness/process-usage.ts';
+import { startPlane } from './control-plane/plane-process.ts';
 import { atMost, type Figure, reported } from './machines/figure.ts';
-import { startPlane } from './plane-process.ts';
 
 const BANDS = 10;
 const MACHINES = 5_000;

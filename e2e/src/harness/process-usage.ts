@@ -10,8 +10,13 @@ export function cpuMs(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
-/** Returns the resident memory of a process in MB (10⁶ bytes). Linux only. */
-export function rssMb(pid: number): number {
-  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+function statusMb(pid: number, field: string): number {
+  const line = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return (Number(line?.[1] ?? Number.NaN) * 1024) / 1e6;
 }
+
+/** Returns the resident memory of a process in MB (10⁶ bytes). Linux only. */
+export const rssMb = (pid: number): number => statusMb(pid, 'VmRSS');
+
+/** Returns the largest resident memory of a process until now, in MB (10⁶ bytes). Linux only. */
+export const peakRssMb = (pid: number): number => statusMb(pid, 'VmHWM');

@@ -1,0 +1,36 @@
+import type { LoadTarget } from './load-connection.ts';
+
+/** The size of the cluster and the rates of the load. */
+export interface LoadPlan {
+  readonly nodes: number;
+  readonly pods: number;
+  readonly leasesPerSecond: number;
+  /** Each second, this number of pods is created, and the same number of pods is bound to nodes. */
+  readonly podsPerSecond: number;
+  readonly seconds: number;
+}
+
+export interface LoadOrder {
+  readonly target: LoadTarget;
+  readonly plan: LoadPlan;
+}
+
+/** Latencies of one kind of request, in milliseconds. */
+export interface Latencies {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly max: number;
+}
+
+/** A result of the load generator: the cluster is full, or the measurement has ended. */
+export type LoadReport =
+  | { readonly filled: true; readonly seconds: number }
+  | {
+      readonly filled: false;
+      /** The duration from the first request until the last answer. */
+      readonly seconds: number;
+      readonly all: Latencies;
+      readonly byKind: Readonly<Record<string, Latencies>>;
+    };
