@@ -132,7 +132,7 @@ exit 1`,
   ]);
 });
 
-test('a suite with Nodes gets ready Nodes', async () => {
+test.for([false, true])('a suite with Nodes gets ready Nodes; with kubelets: %s', async (kubelets) => {
   writeFileSync(
     join(dir, 'nodes.mjs'),
     `import { readFileSync } from 'node:fs';
@@ -143,11 +143,13 @@ get(server + '/api/v1/nodes', { rejectUnauthorized: false, headers: { authorizat
   let body = '';
   for await (const chunk of answer) body += chunk;
   for (const { metadata, spec, status } of JSON.parse(body).items)
-    console.log('=== RUN   ' + metadata.name + '\\n--- PASS: ' + metadata.name + status.conditions[0].status + spec.taints + ' (0.00s)');
+    console.log('=== RUN   ' + metadata.name + '\\n--- PASS: ' + metadata.name + status.conditions.find(({ type }) => type === 'Ready').status + spec.taints + ' (0.00s)');
 });`,
   );
   fake('x.test', `exec "${process.execPath}" nodes.mjs`);
-  const outcomes = await runSuite({ ...suite('x.test', 'go-test'), nodes: ['n1', 'n2'] }, dir);
+  const { programs } = suite('x.test', 'go-test');
+  const withNodes = { name: 's', controllers: kubelets, nodes: ['n1', 'n2'] };
+  const outcomes = await runSuite({ ...withNodes, programs: programs.map((each) => ({ ...each, kubelets })) }, dir);
   expect(outcomes).toContainEqual({ name: 'x: n1Trueundefined', passed: true });
   expect(outcomes).toContainEqual({ name: 'x: n2Trueundefined', passed: true });
 });
@@ -206,10 +208,11 @@ test('reads the report of Vitest, with a file that cannot be loaded and without 
   ]);
 });
 
-test('a conformance spec runs without the scheduler, with the scheduler, or not at all', () => {
+test('a conformance spec runs without the scheduler, with the scheduler, with kubelets, or not at all', () => {
   const selection = {
-    excluded: { 'needs a pod': ['[sig-a] Pods (all) '] },
+    excluded: { 'needs a pod': ['[sig-a] Pods (all) ', '[sig-a] Sets should serve '] },
     scheduler: ['[sig-a] Class [x] should schedule '],
+    kubelets: ['[sig-a] Sets '],
   };
   const programs = conformancePrograms(selection);
   const value = (args: readonly string[], flag: string): string =>
@@ -217,17 +220,23 @@ test('a conformance spec runs without the scheduler, with the scheduler, or not 
   const runs = (name: string): string[] =>
     programs
       .filter(({ args }) => new RegExp(value(args, 'focus')).test(name) && !new RegExp(value(args, 'skip')).test(name))
-      .map(({ controllers }) => String(controllers));
-  expect(runs('[sig-a] Pods (all) should run [Conformance]')).toEqual([]);
+      .map(({ controllers, kubelets }) => `${controllers}${kubelets === true ? ' with kubelets' : ''}`);
+  for (const name of ['Pods (all) should run', 'Sets should serve images'])
+    expect(runs(`[sig-a] ${name} [Conformance]`)).toEqual([]);
   expect(runs('[sig-a] Class [x] should schedule a Pod [Conformance]')).toEqual(['*,-nodelifecycle']);
   expect(runs('[sig-a] Class [x] should be listed [Conformance]')).toEqual(['*,-nodelifecycle,-scheduler']);
-  for (const name of ['[sig-a] Class [x] should schedule a Pod', '[sig-a] Class [x] should be listed'])
+  expect(runs('[sig-a] Sets should scale [Conformance]')).toEqual(['true with kubelets']);
+  for (const name of [
+    '[sig-a] Class [x] should schedule a Pod',
+    '[sig-a] Class [x] should be listed',
+    '[sig-a] Sets x',
+  ])
     expect(runs(name), 'no conformance spec').toEqual([]);
 });
 
 test('the selection of conformance specs in the repository has a reason for each exclusion', () => {
-  const { excluded, scheduler } = readSelection();
-  for (const text of [...Object.values(excluded).flat(), ...scheduler])
+  const { excluded, scheduler, kubelets } = readSelection();
+  for (const text of [...Object.values(excluded).flat(), ...scheduler, ...kubelets])
     expect(text).toMatch(/^\[sig-[a-z-]+\] \S.*\s$/);
   expect(Object.keys(excluded).filter((reason) => !reason.endsWith('.'))).toEqual([]);
 });

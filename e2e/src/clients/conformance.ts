@@ -9,6 +9,8 @@ export interface Selection {
   readonly excluded: Readonly<Record<string, readonly string[]>>;
   /** The specs that need the scheduler. */
   readonly scheduler: readonly string[];
+  /** The specs whose pods simulated kubelets must run. */
+  readonly kubelets: readonly string[];
 }
 
 export const readSelection = (): Selection =>
@@ -21,22 +23,35 @@ const anyOf = (texts: readonly string[]): string =>
 /** Without the scheduler, pods have no Node. The API server deletes these pods at once, without a kubelet. */
 const CONTROLLERS = ['*', '-nodelifecycle'];
 
-/** Returns two runs of the end-to-end tests of Kubernetes: one without the scheduler, and one with it. */
-export function conformancePrograms({ excluded, scheduler }: Selection): Program[] {
-  const program = (controllers: readonly string[], filter: readonly string[]): Program => ({
+/**
+ * Returns the runs of the end-to-end tests of Kubernetes: without the scheduler, with the scheduler, and with simulated
+ * kubelets.
+ */
+export function conformancePrograms({ excluded, scheduler, kubelets }: Selection): Program[] {
+  const program = (
+    setup: Pick<Program, 'controllers' | 'kubelets'>,
+    focus: string,
+    skipped: readonly string[] = [],
+  ): Program => ({
     path: 'conformance/e2e.test',
     cwd: 'conformance',
-    args: ['--provider=local', ...filter, '--ginkgo.timeout=4h', '--allowed-not-ready-nodes=-1'],
+    args: [
+      '--provider=local',
+      `--ginkgo.focus=${focus}`,
+      ...(skipped.length === 0 ? [] : [`--ginkgo.skip=${anyOf(skipped)}`]),
+      '--ginkgo.timeout=4h',
+      '--allowed-not-ready-nodes=-1',
+    ],
     env: {},
     results: 'ginkgo',
-    controllers,
+    ...setup,
   });
-  const skipped = [...Object.values(excluded).flat(), ...scheduler];
+  const only = (texts: readonly string[]): string => String.raw`(${anyOf(texts)}).*\[Conformance\]`;
+  const never = Object.values(excluded).flat();
+  const conformance = String.raw`\[Conformance\]`;
   return [
-    program(
-      [...CONTROLLERS, '-scheduler'],
-      [String.raw`--ginkgo.focus=\[Conformance\]`, `--ginkgo.skip=${anyOf(skipped)}`],
-    ),
-    program(CONTROLLERS, [String.raw`--ginkgo.focus=(${anyOf(scheduler)}).*\[Conformance\]`]),
+    program({ controllers: [...CONTROLLERS, '-scheduler'] }, conformance, [...never, ...scheduler, ...kubelets]),
+    program({ controllers: CONTROLLERS }, only(scheduler)),
+    program({ controllers: true, kubelets: true }, only(kubelets), never),
   ];
 }

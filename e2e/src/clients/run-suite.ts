@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, nodes, realClock } from '@mcm/kube';
 import { type Outcome, readGinkgo, readGoTest, readPytest } from './outcomes.ts';
+import { startKubelets } from './simulated-nodes.ts';
 import type { Program, Scenario, Suite } from './suite.ts';
 
 export const missingPrograms = (suite: Suite | Scenario, dir: string): string[] =>
@@ -78,12 +79,15 @@ export async function runSuite(suite: Suite, dir: string): Promise<Outcome[]> {
   for (const program of suite.programs) {
     const plane = await startControlPlane({ port: 0, controllers: program.controllers ?? suite.controllers });
     const folder = mkdtempSync(join(tmpdir(), 'clients-'));
+    let stopKubelets = (): Promise<void> => Promise.resolve();
     try {
-      await createNodes(plane, suite.nodes ?? []);
+      if (program.kubelets === true) stopKubelets = await startKubelets(plane, suite.nodes ?? []);
+      else await createNodes(plane, suite.nodes ?? []);
       writeFileSync(join(folder, 'kubeconfig'), plane.kubeconfig(), { mode: 0o600 });
       outcomes.push(...(await outcomesOf(program, dir, folder)));
     } finally {
       rmSync(folder, { recursive: true });
+      await stopKubelets();
       await plane.close();
     }
   }

@@ -11,13 +11,15 @@ export interface Program {
   readonly results: 'ginkgo' | 'go-test' | 'pytest';
   /** The controllers for this program, instead of the controllers of the suite. */
   readonly controllers?: Suite['controllers'];
+  /** Whether simulated kubelets run the pods of the Nodes. Without kubelets, no pod changes its state. */
+  readonly kubelets?: boolean;
 }
 
 export interface Suite {
   readonly name: string;
   /** Whether the control plane runs controllers. A list contains the names of the controllers to run. */
   readonly controllers: boolean | readonly string[];
-  /** The names of Nodes without a kubelet. These Nodes are always ready. */
+  /** The names of the Nodes. Nodes without kubelets are always ready. */
   readonly nodes?: readonly string[];
   readonly programs: readonly Program[];
 }

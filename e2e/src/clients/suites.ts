@@ -1,8 +1,10 @@
 import { join } from 'node:path';
-import { runAutoscaler } from './autoscaler/run-autoscaler.ts';
+import { UPSTREAM } from './autoscaler/autoscalers.ts';
+import { AUTOSCALER_SUITES } from './autoscaler/run-autoscaler.ts';
 import { runGroups } from './autoscaler/run-groups.ts';
-import { AUTOSCALER } from './autoscaler/start-autoscaler.ts';
 import { conformancePrograms, readSelection } from './conformance.ts';
+import { runKarpenter } from './karpenter/run-karpenter.ts';
+import { KARPENTER_FILES } from './karpenter/start-karpenter.ts';
 import { HELM, runHelm } from './run-helm.ts';
 import { PROMETHEUS, PROMTOOL, runPrometheus } from './run-prometheus.ts';
 import type { Program, Scenario, Suite } from './suite.ts';
@@ -57,8 +59,9 @@ export const SUITES: readonly (Suite | Scenario)[] = [
       },
     ],
   },
-  { name: 'cluster-autoscaler', files: [AUTOSCALER], run: runAutoscaler },
-  { name: 'cluster-autoscaler-groups', files: [AUTOSCALER], run: runGroups },
+  ...AUTOSCALER_SUITES,
+  { name: 'cluster-autoscaler-groups', files: [UPSTREAM.path], run: runGroups },
+  { name: 'karpenter', files: KARPENTER_FILES, run: runKarpenter },
   { name: 'helm', files: [HELM], run: runHelm },
   { name: 'prometheus', files: [PROMETHEUS, PROMTOOL], run: runPrometheus },
 ];

@@ -1,32 +1,50 @@
-import { type Machine, machines } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type KubeClient, type KubeObject, type Node, nodes, type ResourceDefinition, realClock } from '@mcm/kube';
 import { NAMESPACE } from '../../harness/stack.ts';
 
 /** The autoscaler adds this taint to a Node when it decides to remove the Node. */
-const DECISION = 'ToBeDeletedByClusterAutoscaler';
+const TAINT = 'ToBeDeletedByClusterAutoscaler';
+
+/**
+ * The write that completes a decision of the autoscaler: the taint of the Node, or lower replicas of the
+ * MachineDeployment. An autoscaler that lowers the replicas may repeat this write for seconds.
+ */
+export type Decision = 'taint' | 'replicas';
 
 /** Measures the time from each decision of the autoscaler to the deletion of the machine. */
 export class DeletionTimes {
+  /** The machines that had the lowest priority at any time. Older autoscalers name machines by this priority. */
+  readonly prioritized = new Set<string>();
   readonly #client: KubeClient;
+  readonly #decision: Decision;
   readonly #stopped = new AbortController();
-  readonly #decided = new Map<string, number>();
+  /** The times of the taints, by the name of the Node. */
+  readonly #tainted = new Map<string, number>();
+  /** The times when the replicas fell, once for each removed replica without a deletion. */
+  readonly #removed: number[] = [];
+  readonly #replicas = new Map<string, number>();
+  readonly #deleted = new Set<string>();
   /** The time from the autoscaler's decision to the deletion of each machine, in milliseconds. */
-  readonly #times = new Map<string, number>();
+  readonly #times: number[] = [];
 
-  constructor(client: KubeClient) {
+  constructor(client: KubeClient, decision: Decision) {
     this.#client = client;
+    this.#decision = decision;
   }
 
-  /** Follows Nodes and machines until {@link stop}. */
+  /** Follows Nodes, machines and MachineDeployments until {@link stop}. */
   async follow(): Promise<void> {
     await Promise.all([
       this.#watch(nodes, undefined, ({ metadata, spec }: Node) => {
-        if (spec?.taints?.some(({ key }) => key === DECISION)) this.#see(this.#decided, metadata.name);
+        if (this.#tainted.has(metadata.name) || !spec?.taints?.some(({ key }) => key === TAINT)) return;
+        this.#tainted.set(metadata.name, realClock.monotonic());
       }),
-      this.#watch<Machine>(machines, NAMESPACE, ({ metadata }) => {
-        const decided = this.#decided.get(metadata.labels?.node ?? '');
-        if (metadata.deletionTimestamp === undefined || decided === undefined) return;
-        if (!this.#times.has(metadata.name)) this.#times.set(metadata.name, realClock.monotonic() - decided);
+      this.#watch<Machine>(machines, NAMESPACE, (machine) => this.#onMachine(machine)),
+      this.#watch<MachineDeployment>(machineDeployments, NAMESPACE, ({ metadata, spec }) => {
+        const before = this.#replicas.get(metadata.name) ?? 0;
+        const after = spec.replicas ?? 0;
+        this.#replicas.set(metadata.name, after);
+        for (let count = after; count < before; count += 1) this.#removed.push(realClock.monotonic());
       }),
     ]);
   }
@@ -37,11 +55,15 @@ export class DeletionTimes {
 
   /** Returns all measured times in milliseconds, in ascending order. */
   sorted(): readonly number[] {
-    return [...this.#times.values()].sort((a, b) => a - b);
+    return this.#times.toSorted((a, b) => a - b);
   }
 
-  #see(times: Map<string, number>, name: string): void {
-    if (!times.has(name)) times.set(name, realClock.monotonic());
+  #onMachine({ metadata }: Machine): void {
+    if (metadata.annotations?.[Annotations.Priority] === '1') this.prioritized.add(metadata.name);
+    if (metadata.deletionTimestamp === undefined || this.#deleted.has(metadata.name)) return;
+    this.#deleted.add(metadata.name);
+    const decided = this.#decision === 'taint' ? this.#tainted.get(metadata.labels?.node ?? '') : this.#removed.shift();
+    if (decided !== undefined) this.#times.push(realClock.monotonic() - decided);
   }
 
   async #watch<T extends KubeObject>(

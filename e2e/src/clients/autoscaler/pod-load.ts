@@ -6,7 +6,7 @@ interface AppsDeployment extends KubeObject {
   readonly spec: object;
 }
 
-const deployments: ResourceDefinition<AppsDeployment> = {
+export const deployments: ResourceDefinition<AppsDeployment> = {
   group: 'apps',
   version: 'v1',
   plural: 'deployments',
@@ -70,8 +70,11 @@ export class PodLoad {
     );
   }
 
-  unnamed(): readonly string[] {
+  /** Returns the machines that are gone, but were neither in the result of a scale-in nor in `named`. */
+  unnamed(named: ReadonlySet<string>): readonly string[] {
     const accepted = [...this.#results].join('\n');
-    return [...this.machines].filter((name) => !this.#present.has(name) && !accepted.includes(name));
+    return [...this.machines].filter(
+      (name) => !this.#present.has(name) && !accepted.includes(name) && !named.has(name),
+    );
   }
 }

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { realClock } from '@mcm/kube';
 import { NAMESPACE, until } from '../../harness/stack.ts';
+import { gardenerFork, UPSTREAM } from './autoscalers.ts';
 import { DeletionTimes } from './deletion-times.ts';
 import type { PodLoad } from './pod-load.ts';
-import { type Check, withAutoscaler } from './start-autoscaler.ts';
+import { type Autoscaler, type Check, withAutoscaler } from './start-autoscaler.ts';
 
 const POOL = 'workers';
 const LARGEST = 10;
@@ -17,7 +18,12 @@ const LOOK_EVERY_MS = 500;
 const DELETION_MS = 5_000;
 
 /** Changes the number of pods, and waits until the number of machines is right. */
-async function followLoad(load: PodLoad, deletions: DeletionTimes, ended: () => boolean): Promise<Check[]> {
+async function followLoad(
+  suite: string,
+  load: PodLoad,
+  deletions: DeletionTimes,
+  ended: () => boolean,
+): Promise<Check[]> {
   let [present, expected, isComplete] = [0, 1, true];
   for (let change = 0; change < CHANGES && isComplete; change += 1) {
     const count = SIZES[change % SIZES.length] ?? 0;
@@ -29,18 +35,18 @@ async function followLoad(load: PodLoad, deletions: DeletionTimes, ended: () => 
       isComplete = await load.isSettled(count);
     }
     const seconds = Math.round((realClock.monotonic() - started) / 1000);
-    process.stdout.write(`cluster-autoscaler: ${present} to ${count} pods after ${seconds} s\n`);
+    process.stdout.write(`${suite}: ${present} to ${count} pods after ${seconds} s\n`);
     expected += Math.max(0, Math.max(1, count) - Math.max(1, present));
     present = count;
   }
-  const unnamed = load.unnamed();
+  const unnamed = load.unnamed(deletions.prioritized);
   const needless = load.machines.size - expected;
   const times = deletions.sorted();
   const slowest = times.at(-1) ?? 0;
   const median = times[Math.floor(times.length / 2)] ?? 0;
-  process.stdout.write(`cluster-autoscaler: ${unnamed.length} unnamed deletions, ${needless} needless machines\n`);
+  process.stdout.write(`${suite}: ${unnamed.length} unnamed deletions, ${needless} needless machines\n`);
   process.stdout.write(
-    `cluster-autoscaler: ${times.length} deletions, ${Math.round(median)} ms (median) and ${Math.round(slowest)} ms (slowest) after the decision\n`,
+    `${suite}: ${times.length} deletions, ${Math.round(median)} ms (median) and ${Math.round(slowest)} ms (slowest) after the decision\n`,
   );
   return [
     { name: 'each scale-up and scale-in is complete within 5 minutes', passed: isComplete },
@@ -51,8 +57,8 @@ async function followLoad(load: PodLoad, deletions: DeletionTimes, ended: () => 
 }
 
 /** Changes the number of pods of one pool, and checks the machines. @param dir The folder with the programs. */
-export const runAutoscaler = (dir: string): Promise<Check[]> =>
-  withAutoscaler(dir, {
+const run = (suite: string, autoscaler: Autoscaler, dir: string): Promise<Check[]> =>
+  withAutoscaler(dir, autoscaler, {
     async prepare(stack) {
       await stack.makeDeployment(POOL, 1, 'small');
       const annotations = { [Annotations.AutoscalerMinSize]: '1', [Annotations.AutoscalerMaxSize]: String(LARGEST) };
@@ -63,11 +69,23 @@ export const runAutoscaler = (dir: string): Promise<Check[]> =>
       await until<MachineDeployment>(stack.client, machineDeployments, POOL, isReady, LIMIT_MS);
     },
     async check({ stack, load, ended }) {
-      const deletions = new DeletionTimes(stack.client);
+      const deletions = new DeletionTimes(stack.client, autoscaler.decision);
       const [checks] = await Promise.all([
-        followLoad(load, deletions, ended).finally(() => deletions.stop()),
+        followLoad(suite, load, deletions, ended).finally(() => deletions.stop()),
         deletions.follow(),
       ]);
       return checks;
     },
   });
+
+const GARDENER = gardenerFork({ min: 1, max: LARGEST, name: POOL });
+
+/** The suites that change the number of pods of one pool. */
+export const AUTOSCALER_SUITES = [
+  { name: 'cluster-autoscaler', autoscaler: UPSTREAM },
+  { name: 'gardener-autoscaler', autoscaler: GARDENER },
+].map(({ name, autoscaler }) => ({
+  name,
+  files: [autoscaler.path],
+  run: (dir: string) => run(name, autoscaler, dir),
+}));

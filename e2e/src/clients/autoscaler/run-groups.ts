@@ -3,6 +3,7 @@ import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/ap
 import { type ConfigMap, configMaps, isNotFound, realClock } from '@mcm/kube';
 import { parse } from 'yaml';
 import { NAMESPACE, type Stack } from '../../harness/stack.ts';
+import { UPSTREAM } from './autoscalers.ts';
 import { type AutoscalerRun, type Check, withAutoscaler } from './start-autoscaler.ts';
 
 const GROUPS = Number(process.env.MCM_AUTOSCALER_GROUPS ?? 500);
@@ -98,7 +99,7 @@ async function measure({ stack, load, ended }: AutoscalerRun, replicas: Replicas
 
 /** Measures scale-ups with many node groups. @param dir The folder with the programs. */
 export const runGroups = (dir: string): Promise<Check[]> =>
-  withAutoscaler(dir, {
+  withAutoscaler(dir, UPSTREAM, {
     async prepare(stack) {
       const started = realClock.monotonic();
       await makeGroups(stack);

@@ -1,16 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAuthority } from '@mcm/control-plane';
-import { realClock } from '@mcm/kube';
-import { issueCertificate } from '../../harness/certificates.ts';
-import { freePort } from '../../harness/free-port.ts';
 import { type Stack, startStack } from '../../harness/stack.ts';
+import type { Decision } from './deletion-times.ts';
 import { PodLoad } from './pod-load.ts';
-
-/** The path of the cluster autoscaler in the folder of programs. */
-export const AUTOSCALER = join('cluster-autoscaler', 'cluster-autoscaler');
 
 /** The result of one check of the whole run. */
 export interface Check {
@@ -26,6 +20,22 @@ export interface AutoscalerRun {
   ended(): boolean;
 }
 
+/** A cluster autoscaler, and the way in which it changes the MachineDeployments. */
+export interface Autoscaler {
+  /** The path of the program in the folder of programs. */
+  readonly path: string;
+  /** The write that completes the decision to remove a machine. */
+  readonly decision: Decision;
+  /** Prepares the connection between the manager and the autoscaler. @param folder An empty folder for files. */
+  connect(folder: string): Promise<Connection>;
+}
+
+interface Connection {
+  readonly managerFlags: readonly string[];
+  readonly flags: readonly string[];
+  env(stack: Stack): Readonly<Record<string, string>>;
+}
+
 interface Steps {
   /** Creates the objects that exist before the start of the autoscaler, and starts the controllers. */
   prepare(stack: Stack): Promise<void>;
@@ -34,63 +44,36 @@ interface Steps {
 
 /** Short waits, so that a scale-in takes seconds. */
 const FLAGS = [
-  '--cloud-provider=externalgrpc',
   '--scan-interval=1s',
   '--scale-down-delay-after-add=1s',
   '--scale-down-unneeded-time=1s',
   '--scale-down-delay-after-delete=0s',
-  '--node-delete-delay-after-taint=0s',
   '--leader-elect=false',
 ];
 
-function writeConfig(folder: string, port: number): string {
-  const authority = createAuthority(realClock.now());
-  const [server, client] = [issueCertificate(authority, 'serverAuth'), issueCertificate(authority, 'clientAuth')];
-  const files = {
-    'tls.crt': server.cert,
-    'tls.key': server.key,
-    'ca.crt': authority.certificate,
-    'client.crt': client.cert,
-    'client.key': client.key,
-  };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
-  const config = join(folder, 'cloud.yaml');
-  const path = (name: keyof typeof files): string => JSON.stringify(join(folder, name));
-  writeFileSync(
-    config,
-    `address: localhost:${port}\ncert: ${path('client.crt')}\nkey: ${path('client.key')}\ncacert: ${path('ca.crt')}\n`,
-  );
-  return config;
-}
-
-function startAutoscaler(program: string, flags: readonly string[], logFile: string): ChildProcess {
-  const child = spawn(program, [...FLAGS, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
-  child.stderr.pipe(createWriteStream(logFile));
-  return child;
-}
-
 /**
- * Runs the cluster autoscaler of the Kubernetes project with the real programs of mcm.
- * With `KUBEBUILDER_ASSETS`, the API server is a real one.
+ * Runs a cluster autoscaler with the real programs of mcm. With `KUBEBUILDER_ASSETS`, the API server is a real one.
  * @param dir The folder with the programs.
  */
-export async function withAutoscaler(dir: string, { prepare, check }: Steps): Promise<Check[]> {
+export async function withAutoscaler(dir: string, autoscaler: Autoscaler, { prepare, check }: Steps): Promise<Check[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm autoscaler '));
-  const port = await freePort();
-  const config = writeConfig(folder, port);
-  const stack = await startStack({ managerFlags: [`--autoscaler-port=${port}`, `--autoscaler-cert-dir=${folder}`] });
-  let autoscaler: ChildProcess | undefined;
+  const { managerFlags, flags, env } = await autoscaler.connect(folder);
+  const stack = await startStack({ managerFlags });
+  let child: ChildProcess | undefined;
   try {
     await stack.makeClass('small');
     await prepare(stack);
     const load = new PodLoad(stack.client);
     await load.create();
-    const flags = [`--kubeconfig=${stack.kubeconfig}`, `--cloud-config=${config}`];
-    const started = startAutoscaler(join(dir, AUTOSCALER), flags, join(folder, 'autoscaler.log'));
-    autoscaler = started;
+    const started = spawn(join(dir, autoscaler.path), [...FLAGS, ...flags, `--kubeconfig=${stack.kubeconfig}`], {
+      env: { ...process.env, ...env(stack) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    started.stderr.pipe(createWriteStream(join(folder, 'autoscaler.log')));
+    child = started;
     return await check({ stack, load, ended: () => started.exitCode !== null });
   } finally {
-    autoscaler?.kill('SIGKILL');
+    child?.kill('SIGKILL');
     await stack.stop();
     rmSync(folder, { recursive: true, force: true });
   }
