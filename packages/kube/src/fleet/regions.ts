@@ -2,11 +2,11 @@ import type { Clock } from '../clock/clock.ts';
 import type { Peer } from './peers/assignment.ts';
 import type { ServedCluster } from './served-cluster.ts';
 
-/** The clusters of one region of a fleet. */
+/** The clusters of one region. */
 export interface RegionReach {
   /** `region` is empty for clusters without a region. */
   readonly region: string;
-  /** The clusters whose API server does not answer. */
+  /** The number of clusters whose API server does not answer. */
   readonly unreachable: number;
   readonly clusters: number;
 }

@@ -12,7 +12,7 @@ import { OtherCluster } from './identity.ts';
 import { type Member, versionOf } from './member.ts';
 import { Unreachable } from './reach.ts';
 
-/** The data of a cluster that the next run reuses. */
+/** The data of one cluster that the next run reuses. */
 export interface ClusterMemory {
   uid: string | undefined;
 }
@@ -25,21 +25,20 @@ export interface ClusterRun {
   readonly elsewhere: () => boolean;
   /** Returns the weight of the cluster in the distribution of requests. */
   readonly share: () => number;
-  /** Aborts when the namespace of the cluster is being deleted. */
+  /** `deletion` aborts when the namespace of the cluster is being deleted. */
   readonly deletion: AbortSignal;
   readonly signal: AbortSignal;
 }
 
 /**
- * The end of a run. `empty` means that the namespace is being deleted and needs no controllers any more. A `Sleep` means
- * that the cluster has no work until the sleep ends.
+ * The end of a run. `empty`: the namespace is being deleted and needs no controllers any more. A `Sleep` means that the
+ * cluster has no work until the sleep ends.
  */
 export type RunEnd = 'stopped' | 'empty' | Sleep;
 
-/** Serves a cluster for one run. The promise rejects if the cluster must stop before the run ends. */
+/** Serves a cluster until its run ends. The promise rejects if the cluster must stop because of an error. */
 type Serve = (run: ClusterRun) => Promise<RunEnd>;
 
-/** The cluster no longer belongs to the fleet. */
 export class ClusterGone extends Error {
   override readonly name = 'ClusterGone';
 }
@@ -66,11 +65,11 @@ export interface ServedClusterParts {
 }
 
 const RETRY: BackoffOptions = { baseMs: 5_000, maxMs: 300_000, jitter: 0.2 };
-/** The delays are short, because a request without a response costs little and an outage may end soon. */
+/** The delays are short, because a request without a response costs little, and an outage may end soon. */
 const RETRY_UNREACHABLE: BackoffOptions = { ...RETRY, maxMs: 30_000 };
-/** Interval of the probes of a cluster that this replica could not reach. */
+/** Interval of the probes of an unreachable cluster. */
 const PROBE_MS = 30_000;
-/** If a cluster was served for this time, the next retry starts with the shortest delay. */
+/** After the cluster was served for this time, the next retry starts with the shortest delay. */
 const STABLE_MS = 60_000;
 
 const reasonOf = (error: unknown): FailureReason => {
@@ -81,7 +80,7 @@ const reasonOf = (error: unknown): FailureReason => {
   return error instanceof KubeError || error instanceof Unreachable ? 'unreachable' : 'other';
 };
 
-/** One cluster of the fleet. The replica serves each of its clusters independently of all other clusters. */
+/** Runs the controllers of one cluster of the fleet, independently of all other clusters. */
 export class ServedCluster {
   readonly #parts: ServedClusterParts;
   readonly #name: string;
@@ -98,7 +97,7 @@ export class ServedCluster {
   /** `#silent` is true if the last run ended because the API server did not respond. */
   #silent = false;
   #unreachable = false;
-  /** `#mute` is true while the API server does not answer a served cluster. */
+  /** `#mute` is true while the cluster is served but its API server does not answer. */
   #mute = false;
   #probing = false;
   #deletion = new AbortController();
@@ -126,7 +125,7 @@ export class ServedCluster {
     };
   }
 
-  /** `unused` is true if the cluster does not run and the discovery does not contain it. */
+  /** `unused` is true if the discovery does not contain the cluster and no run is active. */
   get unused(): boolean {
     return this.#member === undefined && this.#run === undefined && this.#error === '';
   }
@@ -141,7 +140,7 @@ export class ServedCluster {
     return this.#unreachable || this.#mute || this.#silent;
   }
 
-  /** The region of the cluster: empty if the discovery found none, undefined without a usable kubeconfig. */
+  /** The region of the cluster: empty if the discovery found no region, undefined without a usable kubeconfig. */
   get region(): string | undefined {
     return this.#member && (this.#member.region ?? '');
   }
@@ -156,7 +155,7 @@ export class ServedCluster {
     this.#update('another replica serves the cluster');
   }
 
-  /** Starts the cluster. A changed kubeconfig stops and restarts the cluster with a new identity check. */
+  /** Starts the cluster. A changed kubeconfig restarts the cluster with a new identity check. */
   engage(member: Member): void {
     const same = this.#member !== undefined && versionOf(this.#member) === versionOf(member);
     this.#member = member;
@@ -227,7 +226,7 @@ export class ServedCluster {
 
   /**
    * Serves the cluster, with retries, while the cluster is assigned to this replica. A new run starts only after the
-   * previous run has ended. Probes check a cluster that this replica could not reach and another replica serves.
+   * previous run has ended. A probe checks an unreachable cluster that another replica serves.
    */
   async #loop(): Promise<void> {
     for (let failures = 0; this.#member !== undefined && !this.#empty && (this.#wanted || this.#unreachable); ) {
@@ -250,7 +249,7 @@ export class ServedCluster {
         continue;
       }
       failures = servedMs > STABLE_MS ? 1 : failures + 1;
-      // A single failure can be a short outage of the API server for all replicas, so `unreachable` needs two failures.
+      // One failure can be a short outage of the API server for all replicas, so `unreachable` needs two failures.
       if (this.#silent && failures > 1) this.#setUnreachable(true);
       const retry = this.#silent ? RETRY_UNREACHABLE : RETRY;
       await pause(this.#parts.clock, backoffMs(retry, failures, this.#parts.random), run.signal);
@@ -272,7 +271,7 @@ export class ServedCluster {
       if (!signal.aborted) this.#setUnreachable(false);
     } catch (error) {
       const lost = error instanceof Unreachable || error instanceof OtherCluster;
-      // The next run reports any error that is no outage.
+      // The next run reports errors other than an outage.
       if (!signal.aborted && !lost) this.#setUnreachable(false);
     }
     this.#probing = false;
@@ -291,7 +290,7 @@ export class ServedCluster {
     };
   }
 
-  /** @returns the time for which the cluster was served, in milliseconds */
+  /** @returns The milliseconds for which the cluster was served. */
   async #once(member: Member, signal: AbortSignal): Promise<number> {
     const { serve, clock, log, failed } = this.#parts;
     let servedFrom: number | undefined;

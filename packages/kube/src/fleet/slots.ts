@@ -24,7 +24,7 @@ interface Turn {
 }
 
 export interface ClusterSlots {
-  /** Requests wait for a free slot. Watches need no slot. */
+  /** Requests wait for a free slot, except watches. */
   wrap(transport: Transport): Transport;
 }
 
@@ -43,8 +43,8 @@ const costOf = ({ method, path }: TransportRequest): number =>
 
 /**
  * Limits the requests in flight of all clusters. Free slots go to the clusters in turn, in proportion to their shares
- * (deficit round robin). A cluster with many requests does not delay other clusters. A cluster without responses uses
- * only its own slots.
+ * (deficit round robin). Many requests of one cluster do not delay other clusters. A cluster whose API server does not
+ * respond occupies only its own slots.
  */
 export class Slots {
   readonly #o: SlotsOptions;
@@ -76,8 +76,8 @@ export class Slots {
   }
 
   /**
-   * Waits for a free slot. The promise resolves to a function that frees the slot, and rejects if the signal aborts
-   * first.
+   * Waits for a free slot of the cluster. The promise resolves to a function that frees the slot, and rejects if the
+   * signal aborts first.
    */
   async #enter(line: Line, cost: number, signal: AbortSignal | undefined): Promise<() => void> {
     if (!this.#free(line)) await this.#turn(line, cost, signal);

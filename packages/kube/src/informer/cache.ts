@@ -5,7 +5,7 @@ import { objectBytes } from './object-bytes.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** An index function that throws for an object removes the object from this index only. */
+/** If an index function throws for an object, this index does not contain the object. */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {
@@ -50,7 +50,7 @@ class Index<T> {
     }
   }
 
-  /** Removes an object from the index values of its old state that are not index values of `next`, its new state. */
+  /** Removes an object from the buckets of its old index values, except values of the new object `next`. */
   remove(key: Key, object: T, next: T | undefined): void {
     const kept = next === undefined ? [] : this.valuesOf(next);
     for (const value of this.valuesOf(object)) {
@@ -62,7 +62,7 @@ class Index<T> {
   }
 }
 
-/** A cache with indexes. The cost of a change does not depend on the size of the cache. */
+/** A cache with indexes. The cost of a change is independent of the number of cached objects. */
 export class Cache<T extends object> implements Store<T> {
   readonly #objects = new Map<Key, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;

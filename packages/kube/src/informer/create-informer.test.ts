@@ -24,7 +24,10 @@ const isWatch = (request: TransportRequest) => request.path.includes('watch=true
 const parameter = (request: TransportRequest | undefined, name: string) =>
   new URL(`http://x${request?.path ?? ''}`).searchParams.get(name);
 
-/** Two scripts define the responses to lists and watches. After all responses of a script, the last response is repeated. */
+/**
+ * The scripts `lists` and `watches` contain the responses to lists and watches. The last response of a script is
+ * repeated.
+ */
 function setUp(lists: Answer[], watches: Answer[], options: Partial<Parameters<typeof createInformer<Node>>[2]> = {}) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();

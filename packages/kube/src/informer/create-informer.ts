@@ -20,20 +20,20 @@ export interface InformerRuntime {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * With `freeze`, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests set
+   * `freeze` makes the cache freeze stored objects deeply, so that a write to a shared object throws. Tests set
    * `freeze`.
    */
   readonly freeze?: boolean;
-  /** `observe` is called after each list and watch with the number of objects or events. */
+  /** `observe` is called after each list with the number of objects, and after each watch with the number of events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /**
-   * `outage` is called with each failure of a list or watch. When a watch is open and the cache is complete, `outage`
-   * is called with undefined.
+   * `outage` is called with the error of each failed list or watch. When a watch is open and the cache is complete,
+   * `outage` is called with undefined.
    */
   readonly outage?: (resource: string, failure: unknown) => void;
   /**
-   * `malformed` is called with a sentence about an object that does not conform to its type, once for each set of
-   * faults. `client` is the client of the object's cluster.
+   * `malformed` is called once for each set of faults of an object, with a sentence for the log. `client` belongs to
+   * the cluster of the object.
    */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
   /** With `sized`, each cache estimates its size, and reports each change of the estimate. */
@@ -41,12 +41,10 @@ export interface InformerRuntime {
 }
 
 const DEFAULT_PAGE_SIZE = 500;
-/** The server sends a bookmark every minute. If a bookmark is half a minute late, the watch counts as broken. */
+/** The server sends a bookmark every minute, so a watch without data for 90 seconds is broken. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/**
- * Removes managed fields, because no controller reads them. In many objects, managed fields are a third of the size.
- */
+/** Removes managed fields, which no controller reads, because they can be a third of an object. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;
@@ -187,7 +185,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#demand?.progressed();
   }
 
-  /** `closed` is true while no user needs an informer with `demand`. The cache of a closed informer is empty. */
+  /** `closed` is true while no caller uses an informer with `demand`. A closed informer has an empty cache. */
   get closed(): boolean {
     return this.#demand !== undefined && !this.#demand.open;
   }
@@ -224,7 +222,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** Removes all objects. If the informer opens again, it starts with a list. */
+  /** Removes all objects. An informer that opens again starts with a list. */
   #forget(): void {
     this.#synced = false;
     this.#ready = Promise.withResolvers<void>();
@@ -245,7 +243,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
 
   recordWrite(object: T): void {
     if (this.closed) return;
-    // A restore of the server has undone this write, so the watch never reports the write.
+    // A restore of the server has undone this write, so no watch event reports it.
     if (this.#history.isOutdated(object)) return;
     this.#replica.written(this.#take(object));
   }
@@ -268,7 +266,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     for (const handler of this.#handlers) this.#call(handler, change);
   }
 
-  /** Reports the faults of an object when they start, when they change, and when they end. */
+  /** Reports faults of an object when they start, change or end. */
   #reportFaults(change: Change<T>): void {
     const before = change.type === 'updated' ? faultText(change.old) : undefined;
     const sentence = change.type === 'deleted' ? undefined : faultText(change.object);

@@ -3,26 +3,25 @@ import type { DemandMember, InformerDemand } from '../contract/informer.ts';
 
 interface DemandOptions {
   readonly clock: Clock;
-  /** Time in milliseconds for which the informers stay open after the last user has left. */
+  /** Milliseconds for which the informers stay open after their last user has left. */
   readonly lingerMs: number;
 }
 
 interface User {
   readonly since: number;
-  /** `wake` is called once when the caches are complete. */
   wake: (() => void) | undefined;
 }
 
 /**
  * Opens a group of informers for their first user, and closes the informers some time after their last user has left. A
- * closed informer has no objects and no connection.
+ * closed informer has neither objects nor a connection.
  */
 export class Demand implements InformerDemand {
   readonly #o: DemandOptions;
   readonly #members = new Set<DemandMember>();
   readonly #users = new Map<string, User>();
   readonly #onOpen = new Set<() => void>();
-  /** Aborts when the informers close. `#period` is undefined while the informers are closed. */
+  /** `#period` aborts when the informers close. `#period` is undefined while the informers are closed. */
   #period: AbortController | undefined;
   #closing: Timer | undefined;
 
@@ -34,7 +33,7 @@ export class Demand implements InformerDemand {
     return this.#period !== undefined;
   }
 
-  /** `ready` is true if each informer has a complete cache, or the API server refuses its kind. */
+  /** `ready` is true if each informer has a complete cache or may not read its kind. */
   get ready(): boolean {
     if (this.#period === undefined) return false;
     for (const { synced, refused } of this.#members) if (!synced && refused === undefined) return false;
@@ -42,8 +41,8 @@ export class Demand implements InformerDemand {
   }
 
   /**
-   * Adds a user, and returns `ready`. If the caches are not complete, `wake` is called once when the caches are
-   * complete.
+   * Adds a user. Returns true if the caches are complete. If the caches are incomplete, `wake` is called once, as soon
+   * as they are complete.
    */
   want(user: string, wake: () => void): boolean {
     const known = this.#users.get(user) ?? { since: this.#o.clock.monotonic(), wake: undefined };

@@ -1,6 +1,6 @@
 /**
- * Freezes a value deeply, so a write to a shared object throws. Only tests call this function, because it visits every
- * part of each object.
+ * Freezes a value deeply, so that a write to a shared object throws. Only tests call `deepFreeze`, because it visits
+ * all parts of each object.
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;

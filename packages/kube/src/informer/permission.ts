@@ -1,9 +1,9 @@
-/** A permission as in RBAC. */
+/** The permission for one verb on one resource, as in RBAC. */
 export interface Permission {
   readonly verb: string;
-  /** Resource with its subresource, such as `machines/status`. */
+  /** The resource with its subresource, such as `machines/status`. */
   readonly resource: string;
-  /** `group` is empty for the core group. */
+  /** The API group (default: the core group, an empty string). */
   readonly group: string;
 }
 
@@ -19,7 +19,7 @@ const OF_OBJECT: Readonly<Record<string, string>> = {
 };
 const OF_COLLECTION: Readonly<Record<string, string>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' };
 
-/** Returns the permission of a request, or undefined if the path does not belong to a resource. */
+/** Returns the permission that a request needs, or undefined if the path does not belong to a resource. */
 export function permissionOf(method: string, target: string): Permission | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   const parts = RESOURCE.exec(path)?.groups;
@@ -33,21 +33,22 @@ export function permissionOf(method: string, target: string): Permission | undef
 }
 
 /**
- * Matches the message of the authorizer. A refusal by an admission plugin has the same HTTP code, but another message.
+ * Matches the message of the Kubernetes authorizer. A refusal by an admission plugin has the same HTTP status, but
+ * another message.
  */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** Returns the missing permission of a refusal, or undefined for any other error. */
+/** Returns the permission whose absence caused the error, or undefined for any other error. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};
   return verb === undefined || resource === undefined || group === undefined ? undefined : { verb, resource, group };
 }
 
-/** Returns the permission as text, such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
+/** Returns a text such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
 export const permissionText = ({ verb, resource, group }: Permission): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
 
-/** Returns the rule of a role that grants the permission. */
+/** Returns the RBAC rule that grants the permission. */
 export const grantText = ({ verb, resource, group }: Permission): string =>
   `{apiGroups: [${group === '' ? '""' : group}], resources: [${resource}], verbs: [${verb}]}`;

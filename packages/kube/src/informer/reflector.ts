@@ -21,67 +21,68 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: Random;
   readonly log: Logger;
   readonly replica: Replica<T>;
-  /** Projects a parsed object and freezes it if configured. */
+  /** Projects a parsed object, and freezes the object if `freeze` is set. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
   readonly onDoubt: (doubted: boolean) => void;
   /**
-   * `onAccess` is called with the error each time the server refuses the kind or does not serve it. When a watch is
-   * open, `onAccess` is called with undefined.
+   * `onAccess` is called with the error when the server refuses access to the kind or does not serve the kind.
+   * `onAccess` is called with undefined when a watch is open.
    */
   readonly onAccess: (refused: KubeError | undefined) => void;
-  /** `onOutage` is called with each failure, and with undefined when a watch is open. */
+  /** `onOutage` is called with the error of each failure, and with undefined when a watch is open. */
   readonly onOutage?: ((failure: unknown) => void) | undefined;
   readonly observe?: ((what: 'list' | 'watch' | 'shortWatch', items: number) => void) | undefined;
 }
 
-/** The first wait is short because most outages are restarts of the server. */
+/** The first delay is short, because most outages are restarts of the server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** The number of lists with expired pages after which the reflector requests the list without pages. */
+/** After this number of lists with expired pages, the reflector requests a list without pages. */
 const MAX_EXPIRED_LISTS = 2;
-/** A server that closes a watch without an event within this time is not healthy. The limit is from client-go. */
+/** A server that closes a watch without an event in less than this time is unhealthy. The limit is from client-go. */
 const SHORT_WATCH_MS = 1000;
 /**
- * A server that ends a watch earlier than requested by at least this time is probably stopping. The next watch may
- * reach another server.
+ * A server that ends a watch this much earlier than requested is probably stopping. The next connection may reach
+ * another server.
  */
 const EARLY_MS = 2000;
 /**
- * After an outage that is longer than this time, the reflector lists again, because the server may have been restored
- * to an older state. If the restore undid only deletions from before the last list, no cached object shows the restore.
+ * After an outage of more than 30 seconds, the reflector lists again, because the server may have been restored to an older state. If the
+ * restore undid only old deletions, the cached objects do not show the restore.
  */
 const LONG_OUTAGE_MS = 30_000;
 /**
- * Watches last 5 to 10 minutes, so that they move between the replicas of the server. The numbers are from client-go.
+ * Watches last 5 to 10 minutes, so that their connections move between the replicas of the server. The numbers are from
+ * client-go.
  */
 const WATCH_MIN_SECONDS = 300;
 
 const isSame = ({ metadata }: KubeObject, other: KubeObject): boolean =>
   metadata.uid === other.metadata.uid && metadata.resourceVersion === other.metadata.resourceVersion;
 
-/** Keeps a `Replica` up to date with the server. A reflector lists, watches, and starts again after a failure. */
+/** Keeps a `Replica` up to date with a list and watches, and lists again after some failures. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
   readonly #outage: OutageLog;
-  /** Resource version at which the next watch starts. If `#version` is undefined, a list is needed. */
+  /** The resource version at which the next watch starts, or undefined if a list is needed. */
   #version: string | undefined;
   /**
    * `#suspect` is true if the next connection may reach another server. While `#suspect` is true, the reflector
-   * verifies the version of the server before the watch continues.
+   * verifies the version of the server before the next watch.
    */
   #suspect = false;
   #rollbacks = 0;
   #doubted = false;
-  /** `#announces` is true while this reflector reports that its list contains an older state. */
+  /** `#announces` is true while this reflector reports that its list shows an older state. */
   #announces = false;
   #interrupt: ((reason: Error) => void) | undefined;
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
   /**
-   * The time since which the cache may be outdated, by the monotonic clock. `#behindSince` is undefined while a watch
-   * is open, and before the first watch.
+   * The monotonic time since which the cache may be outdated. `#behindSince` is undefined while a watch is open, and
+   * before the first watch.
    */
   #behindSince: number | undefined;
   /** The start of the last complete list. */
@@ -98,20 +99,23 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** Returns how long the cache may be outdated. A watch without data counts as ended since its last event. */
+  /**
+   * Returns the milliseconds for which the cache may have been outdated. A watch without data counts as ended at its
+   * last event.
+   */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
   /**
-   * `proven` is false from a lost connection or a rollback until a response proves that the server is not older than
-   * the cache.
+   * `proven` is false after a lost connection or a rollback, until a response proves that the server has the newest
+   * cached state.
    */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
 
-  /** Prepares another `run`, which starts with a list. The cache must be empty. */
+  /** Prepares a further call of `run`, which starts with a list. The caller must empty the cache first. */
   forget(): void {
     this.#version = undefined;
     this.#suspect = false;
@@ -143,10 +147,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * A server that was restored to an older state accepts a watch from a future version, but sends no events. If writes
-   * after the restore raised the version of the server, the server sends only events of these writes. The object of the
-   * newest known change proves that the server has the history of the cache. If versions cannot be compared, or after a
-   * long outage, the reflector lists again.
+   * A restored server accepts a watch from a version in its future, but sends no events. After new writes have raised
+   * the server's version, the server sends only the events of these writes. If the server has the object of the newest
+   * known change, it has the history of the cache. If two versions cannot be compared, or after a long outage, the
+   * reflector lists again.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
@@ -163,9 +167,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Compares the server with the cache. A process knows its own writes before the watch reports them, so the newest
-   * object may have a newer version than the watch.
-   * @returns Evidence of an older state, an empty text if the comparison has no result, or undefined if the states agree
+   * Compares the server with the cache. The process knows its own writes before the watch, so the newest cached object
+   * may be newer than the version of the watch.
+   * @returns A text if the server has an older state, an empty text if the comparison has no result, and undefined if
+   * the server agrees.
    */
   async #contradiction(from: string, signal: AbortSignal): Promise<string | undefined> {
     const { newest, cache } = this.#options.replica;
@@ -176,11 +181,11 @@ export class Reflector<T extends KubeObject> {
     if (versionNumber(resourceVersion) < versionNumber(known))
       return `the API server has version ${resourceVersion}, which is older than the known version ${known}`;
     if (!(versionNumber(resourceVersion) >= versionNumber(known))) return '';
-    // After a deletion, no cached object proves the newest change.
+    // After a deletion, the cache has no object that proves the newest change.
     if (newest === undefined) return present.items.length + cache.size > 0 ? '' : undefined;
     if (present.items.some((item) => isSame(item, newest))) return undefined;
-    // The object changed or was deleted during the outage, or the server was restored. Only the server's state at the
-    // version of the cache differs between these cases.
+    // Either the object changed or was deleted during the outage, or the server was restored. To distinguish these
+    // cases, the reflector requests the server's state at the version of the cache.
     const past = await this.#look(newest, known, signal);
     if (past.items.some((item) => isSame(item, newest))) return undefined;
     return past.metadata.resourceVersion === known
@@ -188,7 +193,10 @@ export class Reflector<T extends KubeObject> {
       : '';
   }
 
-  /** Lists the object `newest`, or any object. Without `at`, the server returns its newest state. */
+  /**
+   * Lists the object `newest`, or one object if `newest` is undefined. If `at` is undefined, the server returns its
+   * newest state.
+   */
   async #look(newest: T | undefined, at: string | undefined, signal: AbortSignal): Promise<List<T>> {
     const { client, definition, namespace, take } = this.#options;
     const { labelSelector, fieldSelector } = this.#selectors();
@@ -209,7 +217,7 @@ export class Reflector<T extends KubeObject> {
     return answer;
   }
 
-  /** Starts with a new list. The cached objects are doubted until this list is complete. */
+  /** Starts with a new list. Cached objects count as doubtful until this list is complete. */
   #startOver(evidence: string): void {
     if (!this.#doubted) this.#options.onDoubt(true);
     this.#doubted = true;
@@ -235,7 +243,6 @@ export class Reflector<T extends KubeObject> {
     this.#doubted = false;
   }
 
-  /** Lists once, and repeats the list if pages expire. The promise rejects with the error of the server. */
   async once(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -278,8 +285,8 @@ export class Reflector<T extends KubeObject> {
     let items = 0;
     let version = '';
     for (;;) {
-      // Without resourceVersion, the server returns the newest state in pages. With "0", the server would return its
-      // cached list in one page.
+      // A list without resourceVersion returns the newest state in pages. A list with resourceVersion "0" would return
+      // the server's cache in one page.
       const page = await this.#reader.list({
         signal,
         each: take,
@@ -298,7 +305,7 @@ export class Reflector<T extends KubeObject> {
     }
     this.#expiredLists = 0;
     this.#suspect = false;
-    // The server was restored during the list, so the pages may belong to different states.
+    // The server was restored during the list, so its pages may show different states.
     if (rollbacks !== this.#rollbacks) return;
     this.#version = version;
     this.#listedAt = started;
@@ -361,7 +368,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Versions increase from event to event. A smaller version means that the server has an older state. The next list
+   * Versions increase from event to event, so a smaller version means that the server has an older state. The next list
    * verifies the restore.
    */
   #follow(version: string): void {
@@ -373,7 +380,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = version;
   }
 
-  /** Records that the watch works. A watch works if it has delivered an event or has stayed open for a while. */
+  /** Records that the watch has delivered an event or has stayed open for some time. */
   #proven(): void {
     this.#expiredWatches = 0;
     this.#outage.worked();
@@ -387,8 +394,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Returns a signal that aborts with the signal of the caller, or after a time without data. A timer that fires too
-   * early is extended.
+   * Returns a signal that aborts with the caller's signal, or after `silenceLimitMs` without data. If the timer fires
+   * too early, it is extended.
    */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;

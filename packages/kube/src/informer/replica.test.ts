@@ -83,8 +83,8 @@ describe('own writes', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.changed(thing('b', 9));
-    // All kinds share one sequence of versions. The watch has reached version 9 without an event for a@7, so either a
-    // is deleted, or the write is outdated.
+    // All kinds share one sequence of resource versions. The watch has reached version 9 without an event for a@7, so
+    // either `a` is deleted or the write was undone.
     replica.written(thing('a', 7));
     expect(versions()).toEqual(['a@1', 'b@9']);
     replica.reached('20');
@@ -190,7 +190,7 @@ test('indexes are updated with every change', () => {
   expect(() => replica.cache.byIndex('shape', 'round')).toThrow('no index "shape"; there are: color');
 });
 
-/** The history of one kind on the server, in order, with versions 1, 2, 3, … */
+/** The history of one kind on the server, in the order of its versions 1, 2, 3, … */
 type Step = { readonly name: string; readonly verb: 'write' | 'delete'; readonly own: boolean };
 
 test('for lost, late and repeated events, the replica has the same end state as the server and reports consistent changes', () => {

@@ -16,20 +16,20 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides how a list page, a watch event or the response to a write changes the cache. These three sources report the
- * same objects at different times. A report with a larger resourceVersion is newer.
+ * Decides whether a list page, a watch event or the response to a write changes the cache. These sources report the
+ * same object at different times. A larger resourceVersion means a newer report.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #emit: (change: Change<T>) => void;
-  /** The list or the watch has reported all changes up to this version. */
+  /** The list or watch has reported all changes up to this version. */
   #reported = Number.NEGATIVE_INFINITY;
   /**
-   * Versions of deletions by this process that the watch has not reported yet. Older events of deleted keys are
+   * Versions of this process's deletions that the watch has not reported yet. Older events of the deleted objects are
    * ignored.
    */
   readonly #gone = new Map<Key, number>();
-  /** The newest known version of a change, including deletions. */
+  /** The version of the newest known change or deletion. */
   #changedAt = Number.NEGATIVE_INFINITY;
   #newest: T | undefined;
 
@@ -38,10 +38,7 @@ export class Replica<T extends KubeObject> {
     this.#emit = options.emit;
   }
 
-  /**
-   * The object of the newest known change. If the newest change is a deletion or the cache is empty, `newest` is
-   * undefined.
-   */
+  /** The object of the newest known change. `newest` is undefined after a deletion and for an empty cache. */
   get newest(): T | undefined {
     return this.#newest;
   }
@@ -85,7 +82,7 @@ export class Replica<T extends KubeObject> {
     if (cached !== undefined) this.#drop(key, object);
   }
 
-  /** Removes all objects. A later list still shows a restore of the server to an older state. */
+  /** Removes all objects. If the server was restored to an older state, a later list still shows this. */
   clear(): void {
     for (const key of [...this.cache.keys()]) {
       const cached = this.cache.get(key);
@@ -95,9 +92,10 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Starts a complete list, page by page. At the end of a list, objects that are on no page are removed.
-   * @param doubted True if the server has an older state, so all cached objects are invalid.
-   * @param onRewound Called if the list shows an older state than the cache, before the cache changes.
+   * Starts a list that consists of several pages. At the end of the list, the cache removes objects that no page
+   * contains.
+   * @param doubted True if the server has an older state, which makes all cached objects doubtful.
+   * @param onRewound Called before the cache changes if the list shows an older state than the cache.
    */
   relist({ doubted = false, onRewound }: RelistOptions = {}): Relist<T> {
     const seen = new Set<Key>();
@@ -130,8 +128,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Returns evidence of a restore in a page: the version of the list or of an object is older than in the cache. A
-   * restore may increase the version of the server; then only objects show the restore.
+   * Returns evidence of a restore: the page or one of its objects has an older version than the cache. After a restore,
+   * the version of the server may be larger; only the versions of objects show the restore.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported)

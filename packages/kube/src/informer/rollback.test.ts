@@ -151,7 +151,7 @@ test('after a long outage, a restore is detected although later writes raised th
   expect(t.client.history.rollbacks).toBe(1);
 });
 
-/** A client whose connection breaks, and works again some seconds later. */
+/** Creates a client whose connection breaks and works again after some seconds. */
 async function setUpOutage() {
   let isCut = false;
   const open = new Set<AbortController>();
@@ -175,7 +175,6 @@ async function setUpOutage() {
     paths.length = 0;
     await t.clock.advance(10_000);
   };
-  /** Raises the version of the server. */
   const raise = async () => {
     for (let n = 0; n < 10; n++) await t.admin.resource(namespaces).create({ metadata: { name: `new-${n}` } });
   };
@@ -332,7 +331,7 @@ const node = (name: string, version: string) => ({
   metadata: { name, uid: name, resourceVersion: version, creationTimestamp: '2026-01-01T00:00:00Z' },
 });
 
-/** @param during Called before the response to a list. */
+/** @param during Called before each response to a list. */
 function scripted(lists: Answer[], watches: Answer[], during: (path: string) => void = () => undefined) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();

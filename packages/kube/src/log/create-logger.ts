@@ -10,14 +10,14 @@ import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 /** Destination and level of the log. */
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
-  /** The output of the log. By default, the log goes to standard error, with one JSON object per line. */
+  /** The output of the log (default: standard error, with one JSON object per line). */
   readonly destination?: Writable;
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 const REDACTED = ['token', 'password', 'authorization', 'userData', 'credentials', 'secretData'];
 
-/** Returns the error with its causes. The stack is included, unless a server refused a request. */
+/** Returns the error with its causes and, unless a server refused a request, with the stack. */
 const errorField = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   if (error instanceof KubeError) return { message: errorText(error), code: error.code, reason: error.reason };
@@ -47,17 +47,14 @@ export interface LeveledLogger extends Logger {
   readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
 }
 
-/**
- * Returns standard error as the destination of the log. A full disk or a closed pipe must not end the process, so write
- * errors are ignored.
- */
+/** Write errors are ignored, because a full disk or a closed pipe must not end the process. */
 function standardError(): DestinationStream {
   const notice = (dropped: number, reason: string): string =>
     JSON.stringify({ level: 'warn', dropped, reason, msg: 'Dropped log lines because of a write error' });
   return new LossyWriter({ sink: (bytes) => writeAll(2, bytes), notice });
 }
 
-/** pino is loaded on demand, because libraries and tests do not need it. */
+/** Creates a logger. pino is imported on demand, because libraries and tests do not need it. */
 export function createLogger(options: LoggerOptions): LeveledLogger {
   const pino = load('pino') as typeof import('pino');
   const destination: DestinationStream = options.destination ?? standardError();

@@ -1,15 +1,18 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { errorText } from '../base/error-text.ts';
 
-/** Writes bytes. @throws Error if the write fails, for example because the disk is full or the pipe is closed */
+/**
+ * Writes bytes.
+ * @throws Error if the write fails, such as on a full disk or a closed pipe
+ */
 export type Sink = (bytes: Uint8Array) => void;
 
 /** Options of a lossy writer. */
 export interface LossyOptions {
   readonly sink: Sink;
-  /** Returns the log line about dropped lines, which is written after the failure. */
+  /** Returns the log line that reports dropped lines after a failure. */
   readonly notice: (dropped: number, reason: string) => string;
-  /** `failed` is called after each failed write, with the number of dropped lines so far. */
+  /** `failed` is called after each failed write, with the number of dropped lines since the start of the failure. */
   readonly failed?: (dropped: number, reason: string) => void;
 }
 
@@ -18,8 +21,8 @@ const LINE_END = 0x0a;
 const linesOf = (bytes: Uint8Array): number => bytes.reduce((count, byte) => count + (byte === LINE_END ? 1 : 0), 0);
 
 /**
- * Writes a log whose failures must not end the process. If a line cannot be written, the writer drops, counts and
- * reports the line. The writer never throws.
+ * Writes log lines without ever throwing, because a failed write must not end the process. The writer drops and counts
+ * lines that cannot be written, and reports their number later.
  */
 export class LossyWriter {
   readonly #options: LossyOptions;
@@ -35,7 +38,7 @@ export class LossyWriter {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     try {
       if (this.#dropped > 0) {
-        // The line break ends a line that a failure truncated.
+        // The line break ends a truncated line.
         sink(Buffer.from(`\n${notice(this.#dropped, this.#reason)}\n`));
         this.#dropped = 0;
       }
@@ -48,9 +51,9 @@ export class LossyWriter {
   }
 }
 
-/** Wait in milliseconds until the next attempt to write to a full pipe. */
+/** Milliseconds until the next attempt to write to a full pipe. */
 const FULL_PIPE_MS = 10;
-/** After this number of waits (one second), the reader of the pipe counts as stopped. */
+/** After this number of waits, which is one second, the reader of the pipe counts as stopped. */
 const MAX_WAITS = 100;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
@@ -67,14 +70,15 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A log file that is opened at the first line. If the file cannot be opened, each further line tries to open it. */
+/** A log file that is opened for the first line. If the file cannot be opened, each later line tries again. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';
   #descriptor: number | undefined;
 
   /**
-   * @param options.append If true, the lines of earlier processes stay. By default, the first line empties the file.
+   * @param options.append If true, the file keeps the lines of earlier processes (default: the first line empties the
+   * file).
    */
   constructor(path: string, { append = false }: { readonly append?: boolean } = {}) {
     this.#path = path;
@@ -87,7 +91,7 @@ export class FileSink {
     writeAll(this.#descriptor, bytes);
   };
 
-  /** Closes the file; the next line opens it again and appends. */
+  /** Closes the file; the next line opens the file again and appends. */
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;

@@ -3,7 +3,7 @@ import type { Logger } from '../contract/logger.ts';
 /** The severity of a log line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** `debug` logs all lines, and `silent` logs no line. */
+/** The level `debug` logs all lines, and `silent` logs no line. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly (
   | LogLevel
   | 'silent'
@@ -37,7 +37,7 @@ function over(lines: LogLine[], own: Readonly<Record<string, unknown>>): MemoryL
   };
 }
 
-/** Creates a logger that stores its lines, for tests. */
+/** Creates a logger for tests. */
 export const createMemoryLogger = (): MemoryLogger => over([], {});
 
 const nothing = (): void => undefined;

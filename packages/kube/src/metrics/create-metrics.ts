@@ -10,14 +10,14 @@ import { templated } from './template.ts';
 export interface MetricsOptions {
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly prefix?: string | undefined;
-  /** `process` is true if the registry contains the metrics of the process, which is the default. */
+  /** True if the registry contains the metrics of the process (default: true). */
   readonly process?: boolean;
 }
 
 /** The metrics of one process. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Creates metrics without types of prom-client. */
+  /** The meters have no types of prom-client. */
   readonly meters: Meters;
   readonly queues: QueueMetrics;
   /** Returns an observer of the requests to the server `host`. */
@@ -28,9 +28,9 @@ export interface Metrics {
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** The buckets range from 1e-8 to 10 s, as for the queues of client-go. */
+/** Buckets from 1e-8 s to 10 s, as for the queues of client-go. */
 const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
-/** The buckets range from 1 ms to 512 ms, as for the client of the original. */
+/** Buckets from 1 ms to 512 ms, as for the client of the original. */
 const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
 
 type Prometheus = typeof import('prom-client');
@@ -145,7 +145,7 @@ function createRequestMetrics({ Counter, Histogram }: Prometheus, registry: Regi
     };
 }
 
-/** Creates a registry with the queue, reflector, client and process metrics of Kubernetes controllers. */
+/** Creates a registry with the metrics of queues, reflectors, clients and the process. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const prefix = options.prefix ?? '';
   const prometheus = load('prom-client') as Prometheus;

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-/** The labels of a series. An absent label has an empty value. */
+/** The labels of a series; an absent label has an empty value. */
 export type MeterLabels = Readonly<Record<string, string>>;
 
 /** The current value of one series. */
@@ -16,22 +16,25 @@ export interface MeterName {
   readonly labels?: readonly string[];
 }
 
-/** Creates metrics. The interface contains no types of prom-client. */
+/** Creates metrics. The interface has no types of prom-client. */
 export interface Meters {
-  /** Creates a gauge whose series are read at each scrape. A series that `samples` does not return is removed. */
+  /** Creates a gauge; `samples` returns its series at each scrape. A series that `samples` no longer returns is removed. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
-  /** Creates a counter without labels. The value of the counter is read at each scrape. */
+  /** Creates a counter without labels; `value` returns its value at each scrape. */
   counted(meter: MeterName, value: () => number): void;
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
   counter(meter: MeterName): (labels?: MeterLabels) => void;
-  /** Creates a histogram. @param buckets Upper bounds, by default 5 ms to 10 s as in client_golang */
+  /**
+   * Creates a histogram.
+   * @param buckets Upper bounds (default: 5 ms to 10 s, as in client_golang)
+   */
   histogram(meter: MeterName, buckets?: readonly number[]): (value: number, labels?: MeterLabels) => void;
 }
 
-/** The bucket bounds DefBuckets of Go's client_golang, in seconds. */
+/** The default bucket bounds of Go's client_golang, in seconds. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates meters for a registry. The registry refuses the name of an existing metric. */
+/** Creates meters for a registry, which refuses a second metric with the same name. */
 export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-client'), registry: Registry): Meters {
   const config = ({ name, help, labels = [] }: MeterName) => ({
     name,

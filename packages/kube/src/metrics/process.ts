@@ -4,8 +4,8 @@ import type { Meters } from './meters.ts';
 const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
 
 /**
- * Registers metrics with the names of the standard Go and Node.js collectors. The metrics are read at each scrape, so
- * that an idle process stays idle.
+ * Registers process metrics with the names of the standard Go and Node.js collectors. The values are read at each
+ * scrape, so that an idle process stays idle.
  */
 export function registerProcessMetrics(meters: Meters): void {
   const gauge = (name: string, help: string, value: () => number): void =>
@@ -20,7 +20,7 @@ export function registerProcessMetrics(meters: Meters): void {
   gauge('nodejs_heap_size_used_bytes', 'Heap in use in bytes', () => process.memoryUsage().heapUsed);
 }
 
-/** Five samples of the event loop delay per second are cheap and detect long delays. */
+/** Five samples per second of the event loop delay are cheap, and detect long delays. */
 const DELAY_RESOLUTION_MS = 200;
 const COLLECTION_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 
@@ -38,8 +38,8 @@ function kindOf(entry: object): string {
 }
 
 /**
- * Observes the event loop and the garbage collector of this process until the returned function is called. Only
- * binaries call this function, because a simulation has many controllers in one process.
+ * Observes the event loop and the garbage collector until the returned function is called. Only binaries call
+ * `watchProcess`, because a simulation has many controllers in one process.
  */
 export function watchProcess(meters: Meters): () => void {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });

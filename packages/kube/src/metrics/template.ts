@@ -1,5 +1,5 @@
 /**
- * Replaces namespaces and names in a path by placeholders, so that the label of a metric has few values. An example is
+ * Replaces namespaces and names in a path by placeholders, so that a metric label has few values. Example:
  * `/api/v1/namespaces/{namespace}/pods/{name}`.
  */
 export function templated(path: string): string {

@@ -5,7 +5,7 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
-/** Returns the error of an unsent write. Callers retry after this error as after any failure. */
+/** Returns the error for a write that was not sent. Callers retry after this error, as after any failure. */
 const notSent = (what: string, object: string): KubeError =>
   new KubeError(`${what} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
@@ -40,11 +40,11 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async create(object: Draft<T>): Promise<T> {
-    // The client neither sends nor records Events, because no decision depends on an Event.
+    // Events are neither sent nor recorded, because no decision depends on an Event.
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // Several new objects of one owner count as one decision, because new objects have no names yet.
+    // Several new objects of one owner are one decision, because new objects have no names yet.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&
@@ -116,10 +116,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 }
 
-/**
- * Wraps a client so that it reads but sends no write. Each write of an observing client is recorded as a decision and
- * fails.
- */
+/** Wraps a client so that it sends no writes. Each write of an observing client is recorded as a decision and fails. */
 export const observingClient = (real: KubeClient, decisions: ObserveDecisions): KubeClient => ({
   history: real.history,
   resource: (definition, namespace) =>

@@ -4,46 +4,46 @@ import type { KubeObject } from '../contract/objects.ts';
 import type { Meters } from '../metrics/meters.ts';
 
 /**
- * The outcome of a decision:
- * - `wanted`: this process would have executed the decision.
+ * The outcome of a decision of this process.
+ * - `wanted`: this process would have executed the decision now.
  * - `same`: another controller executed the decision.
- * - `gone`: the object was deleted before the decision was executed.
- * - `different`: no controller executed the decision within five minutes.
+ * - `gone`: the object was deleted first.
+ * - `different`: no controller executed the decision in five minutes.
  */
 export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
-/** An action that this process would take without `--observe-only`. */
+/** An action that this process would execute without `--observe-only`. */
 export interface Decision {
-  /** Verb and resource, such as `patch machinesets/status` or `create vm`. The number of different texts is small. */
+  /** Verb and resource, such as `patch machinesets/status` or `create vm`, from a small set of texts. */
   readonly what: string;
   readonly resource: string;
-  /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
+  /** The object as `namespace/name`. A new object without a name is identified by its owner. */
   readonly object: string;
   /**
-   * `unnamed` is true for a new object without a name. An object with any name may then show the execution of the
-   * decision.
+   * `unnamed` is true for a new object whose name the API server generates. An object with any name may show that
+   * another controller executed the decision.
    */
   readonly unnamed?: boolean;
-  /** The content of the decision. Two decisions with equal contents are equal. */
+  /** The content of the decision. Decisions with equal contents are equal. */
   readonly content: string;
   /** Returns true if the current object shows that the decision was executed. */
   done(object: KubeObject, deleted: boolean): boolean;
-  /** Returns the fields of the current object that differ from the decision. */
+  /** Returns the fields in which the current object differs from the decision. */
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
-/** Time limit in which the active controller must execute an equal decision. */
+/** In this time, the active controller must execute an equal decision. */
 const PATIENCE_MS = 5 * 60_000;
 
 interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** The callers of `follow`, which continue when another controller has executed the decision. */
+  /** The callers of `follow`, which wait until another controller has executed the decision. */
   readonly followers: Set<Follower>;
-  /** Fields that differ from the decision in the last known state of the object. */
+  /** The fields in which the last known object differs from the decision. */
   lacks?: readonly string[];
-  /** `overdue` is set after it was logged that no controller executed the decision in time. */
+  /** `overdue` is set after the log has reported that no controller executed the decision in time. */
   overdue?: true;
 }
 
@@ -64,8 +64,8 @@ export class ObserveDecisions {
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
-   * Decisions by resource and object, then by action. A repeated decision replaces the previous decision. An overdue
-   * decision stays until it is executed or its object is deleted, so the log contains it once.
+   * Decisions by resource and object; the inner key is the action. A repeated decision replaces the previous decision.
+   * An overdue decision is kept until it is executed or its object is deleted, so that the log reports it once.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
   readonly #unnamed = new Map<string, Set<Waiting>>();
@@ -81,7 +81,7 @@ export class ObserveDecisions {
     this.#count = (labels) => count({ ...labels });
   }
 
-  /** Records a decision; an equal decision is not logged again. */
+  /** Records a decision; the log does not repeat an equal decision. */
   want(decision: Decision): void {
     this.#note(decision);
   }
@@ -105,8 +105,8 @@ export class ObserveDecisions {
   }
 
   /**
-   * Records a decision that takes time to execute, such as the creation of a VM.
-   * @returns The object that shows that another controller executed the decision, even after five minutes.
+   * Records a decision whose execution takes time, such as the creation of a VM.
+   * @returns The object that shows that another controller executed the decision, also after more than five minutes.
    * @throws the reason of the signal, or an error if the object was deleted first
    */
   follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {

@@ -1,18 +1,18 @@
 import type { Patch } from '../contract/client.ts';
 import { isRecord } from '../contract/json-values.ts';
 
-/** Matches fields with times and versions, which are not part of a decision. */
+/** Matches names of fields with times and versions, which are not part of a decision. */
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**
- * Returns the fields of `actual` that differ from `wanted`. Null means that the field must be absent. Undefined
- * properties, times, UIDs and versions are ignored.
+ * Returns the fields in which `actual` differs from `wanted`. A null in `wanted` means that the field must be absent.
+ * Properties with the value undefined, times, UIDs and versions are ignored.
  */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
   const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);
   if (wanted === null || wanted === undefined) return unless(actual === null || actual === undefined);
   if (Array.isArray(wanted)) {
-    // An empty list is equal to an absent field, because the API server does not store empty lists.
+    // An empty list equals an absent field, because the API server does not store empty lists.
     if (wanted.length === 0 && actual === undefined) return [];
     if (!Array.isArray(actual) || actual.length !== wanted.length) return [path];
     return wanted.flatMap((each, i) => missing(actual[i], each, `${path}[${i}]`));

@@ -10,20 +10,20 @@ import type { Key, KubeObject } from '../contract/objects.ts';
 import { isHeld } from '../informer/faults.ts';
 import { type QueueObserver, WorkQueue } from './work-queue.ts';
 
-/** The values of a queue that a metrics registry reads. */
+/** The values of a queue, which a metrics registry reads. */
 export interface QueueGauges {
   depth(): number;
   /** Returns the milliseconds for which each current reconcile has been running. */
   runningForMs(): number[];
 }
 
-/** Registers a queue by name, and returns the observer of the queue. */
+/** Registers a queue by name, and returns its observer. */
 export type QueueMetrics = (name: string, gauges: QueueGauges) => QueueObserver;
 
 /** Options of a controller. */
 export interface ControllerOptions {
   readonly name: string;
-  /** Number of keys that are reconciled at the same time. */
+  /** Number of keys that the controller reconciles in parallel. */
   readonly concurrency: number;
   readonly reconcile: Reconcile;
   readonly clock: Clock;
@@ -31,22 +31,21 @@ export interface ControllerOptions {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   /**
-   * The cache with the objects of the keys. The controller skips malformed objects. The informer reports each malformed
-   * object, and the next change of the object adds its key again. If the keys are not names of objects, `of` is
-   * undefined.
+   * The cache of the objects with these keys (absent if keys are not object names). The controller skips malformed
+   * objects, which the informer reports. When a malformed object changes, its key is added again.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
-  /** The delays after failures, by default 50 ms to 2 min with a jitter of 0.5. */
+  /** The delays after failures (default: 50 ms to 2 min, with a jitter of 0.5). */
   readonly backoff?: BackoffOptions;
   /**
-   * Returns true if a key should be reconciled before other keys. `urgent` is called when the key becomes ready. At
-   * least every fourth reconciled key is not urgent, so urgent keys do not block other keys.
+   * Returns true if the key should be reconciled before other keys. `urgent` is called when a key becomes ready. At
+   * least every fourth reconciled key is not urgent, so that urgent keys do not block other keys.
    */
   readonly urgent?: (key: Key) => boolean;
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.5 };
-/** The waits after a conflict are short, because the newer state of the object arrives soon. */
+/** The delays after a conflict are short, because the informer receives the newer object soon. */
 const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
 
 type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused' | 'doubted'>;
@@ -65,12 +64,10 @@ class QueueController implements Controller {
   readonly #log: Logger;
   readonly #queue: WorkQueue;
   readonly #needed = new Set<Awaited>();
-  /** Informers that the controller does not wait for while the API server refuses them. */
+  /** The controller does not wait for these informers while the API server refuses their kinds. */
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
-  /**
-   * The last error of each failing key. The controller logs an error only if it differs from the last error of the key.
-   */
+  /** The last error of each failing key. An error is logged only if it differs from the last error of its key. */
   readonly #lastErrors = new Map<Key, string>();
   #signal: AbortSignal | undefined;
   #onIdle: (() => void) | undefined;
@@ -152,7 +149,7 @@ class QueueController implements Controller {
     }
   }
 
-  /** Returns true if a cache has been outdated for an unknown time, or may contain changes that the server has lost. */
+  /** Returns true if a cache may be outdated, or may contain changes that the server has lost. */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;

@@ -7,7 +7,7 @@ import type { Key } from '../contract/objects.ts';
 /** Receives the values of a queue, for metrics. */
 export interface QueueObserver {
   added?(): void;
-  /** `started` is called when a worker takes a key, with the time for which the key waited. */
+  /** `started` is called when a worker takes a key, with the milliseconds for which the key has waited. */
   started?(waitedMs: number): void;
   finished?(workMs: number): void;
   retried?(): void;
@@ -19,11 +19,11 @@ export interface WorkQueueOptions {
   readonly backoff: BackoffOptions;
   readonly observer?: QueueObserver | undefined;
   readonly onReady: () => void;
-  /** Returns true if the queue should return a ready key before other keys. */
+  /** Returns true if the queue should return the ready key before other keys. */
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** Every n-th key is not urgent, if a key that is not urgent is ready. Urgent keys therefore never block other keys. */
+/** Every n-th key is not urgent, if such a key is ready, so that urgent keys never block other keys. */
 const TURNS = 4;
 
 class Line {
@@ -57,9 +57,9 @@ class Line {
 }
 
 /**
- * A queue of keys. The queue contains each key at most once, and only one worker at a time processes a key. A key may
- * have a delay. The queue works like client-go's workqueue with one difference: a key that becomes ready loses its
- * delay, because the reconcile requests a new delay.
+ * A queue of keys, each at most once, of which only one worker at a time processes a key. A key may be added with a
+ * delay. The queue works like client-go's workqueue, except that a ready key loses its delay, because its reconcile
+ * requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -92,13 +92,13 @@ export class WorkQueue {
     return this.#processing.values();
   }
 
-  /** The milliseconds until the earliest delayed key is ready. Without a delayed key, `nextInMs` is undefined. */
+  /** Milliseconds until the earliest delayed key is ready, or undefined without a delayed key. */
   get nextInMs(): number | undefined {
     const next = this.#schedule.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now());
   }
 
-  /** Adds a key. If a key is added several times, the earliest time applies. */
+  /** Adds a key. If a key is added several times, its earliest time applies. */
   add(key: Key, afterMs = 0): void {
     if (this.#closed) return;
     if (afterMs > 0) this.#delay(key, this.#now() + afterMs);
@@ -106,8 +106,7 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key again after its back-off. The back-off of a key grows with every call until `forget`. The delay is at
-   * least `leastMs` milliseconds.
+   * Adds a key again after its back-off, which grows with every call until `forget`. The delay is at least `leastMs`.
    */
   retry(key: Key, leastMs = 0, backoff: BackoffOptions = this.#options.backoff): void {
     const failures = this.failures(key) + 1;
@@ -124,7 +123,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Returns the next ready key, or undefined if no key is ready. After `take`, the caller must call `done`. */
+  /** Returns the next ready key, or undefined if no key is ready. The caller must call `done` for the key. */
   take(): Key | undefined {
     const key = this.#nextLine().shift();
     if (key === undefined) return undefined;
@@ -135,7 +134,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. The key is ready again if it was added during the processing. */
+  /** Ends the processing of a key, which is ready again if it was added in the meantime. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);
@@ -143,7 +142,7 @@ export class WorkQueue {
     if (this.#dirty.delete(key)) this.#push(key);
   }
 
-  /** Removes all waiting keys. A closed queue accepts no further keys. */
+  /** Removes all waiting keys. A closed queue accepts no keys. */
   close(): void {
     this.#closed = true;
     this.#timer?.handle.cancel();

@@ -24,25 +24,25 @@ export interface ContextParts<F extends Flags> {
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** `decisions` is set in observe mode. In observe mode, `decisions` records writes instead of sending them. */
+  /** `decisions` is set in observe mode, and records writes instead of sending them. */
   readonly decisions: ObserveDecisions | undefined;
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
   readonly warnings: Warnings;
-  /** Name of the cluster in the fleet mode. */
+  /** Name of the cluster in fleet mode. */
   readonly cluster?: string;
   readonly region?: () => RegionReach | undefined;
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
   readonly rollouts?: RolloutPermit | undefined;
   /** Receives the changes of the estimated size of all caches. Without `sized`, there is no estimate. */
   readonly sized?: ((changeBytes: number) => void) | undefined;
-  /** The namespace of the controllers, by default the value of `--namespace`. */
+  /** The namespace of the controllers (default: the value of `--namespace`). */
   readonly namespace?: string;
-  /** With `fence`, the client sends writes only while no other process can be the leader. */
+  /** If `fence` is set, the client sends writes only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 
-/** Creates the clients and event recorders. The second result is the list of recorders to flush at the end. */
+/** Creates the clients and event recorders. The second result lists the recorders to flush at the end. */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

@@ -19,7 +19,7 @@ export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   ];
 }
 
-/** Returns the ports that several flags use. Port 0 means any free port. */
+/** Returns the ports that more than one flag uses. Port 0 means any free port. */
 function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
   const ports = Object.entries(flags).filter(
     ([name, value]) => (name === 'port' || name.endsWith('-port')) && typeof value === 'number' && value > 0,
@@ -29,10 +29,7 @@ function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
     .map(([port, same]) => `${same.map(([name]) => `--${name}`).join(' and ')} must not both be ${port}`);
 }
 
-/**
- * Returns warnings about combinations of flags that are valid but probably wrong, one sentence each with the names of
- * the flags.
- */
+/** Returns one warning for each combination of flags that is valid but probably wrong. */
 export function doubtsAbout(flags: FlagValues<CommonFlags>): string[] {
   const quiet = ['warn', 'error', 'silent'].includes(flags['log-level']);
   return [

@@ -22,16 +22,16 @@ import type { ExpectedCrd } from './warnings/index.ts';
 /** The clients and services for the controllers of a leader. */
 export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
-  /** Name of the cluster in the fleet mode, in which one process has many contexts. */
+  /** Name of the cluster in fleet mode, in which one process has many contexts. */
   readonly cluster: string | undefined;
-  /** Returns the reach of the clusters in the region of this cluster. Outside of fleet mode, `region` is absent. */
+  /** Returns how many clusters of the region are reachable (absent outside of fleet mode). */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /**
-   * Returns the milliseconds since the API server of the machine objects last answered a request of any cluster of the
-   * fleet. The function is absent outside of fleet mode.
+   * Returns the milliseconds since the last answer of the API server with the machine objects to a request of any
+   * cluster. The function is absent outside of fleet mode.
    */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
-  /** The permit for disruptions by rollouts, absent without a rollout budget of a fleet. */
+  /** The permit for disruptions by rollouts, which only a fleet with a rollout budget has. */
   readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;
   /** `sameCluster` is true if the machine objects and the nodes are in the same cluster. */
@@ -40,7 +40,7 @@ export interface BinaryContext<F extends Flags> {
   readonly control: KubeClient;
   /** Client of the cluster with the nodes. `target` is undefined for `--target-kubeconfig=none`. */
   readonly target: KubeClient | undefined;
-  /** Returns a client of the control cluster with another component in its user agent. */
+  /** Returns a client of the control cluster with the name of another component in its user agent. */
   readonly controlAs: (component: string) => KubeClient;
   readonly targetAs: (component: string) => KubeClient | undefined;
   readonly recorder: EventRecorder;
@@ -51,15 +51,15 @@ export interface BinaryContext<F extends Flags> {
   readonly metrics: Metrics;
   readonly runtime: InformerRuntime;
   /**
-   * The decisions of observe mode, for actions outside of the clusters. The clients of the clusters record their own
-   * writes.
+   * The decisions of observe mode about actions outside of the clusters. The clients of the clusters record writes to
+   * the clusters.
    */
   readonly observe?: ObserveDecisions | undefined;
-  /** The fence for irreversible actions, absent if this process runs without leader election. */
+  /** The fence for irreversible actions, absent without leader election. */
   readonly fence?: Fence | undefined;
   readonly pages: DebugPages;
   /**
-   * Monitors the expiry of a service's certificate.
+   * Monitors when the certificate of a service expires.
    * @param what Name of the certificate, such as `webhook certificate`
    */
   readonly serving: (what: string) => ServedCertificate;
@@ -67,11 +67,9 @@ export interface BinaryContext<F extends Flags> {
 
 /** The result of reading the settings that only this binary has. */
 export interface Configuration {
-  /** Settings that the first log line contains. */
+  /** Settings for the first log line. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
-  /**
-   * Settings that are valid but probably wrong, one sentence each. The log contains the warnings after the first line.
-   */
+  /** One sentence for each setting that is valid but probably wrong. The warnings follow the first log line. */
   readonly warnings?: readonly string[];
 }
 
@@ -80,44 +78,44 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
   /** The flags of the binary in addition to the common flags. */
   readonly flags: F;
-  /** Returns errors in combinations of flags, one sentence each with the names of the flags. */
+  /** Returns one error with the names of the flags for each invalid combination. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
-  /** Name of the Lease. By default, the Lease has the name of the binary. */
+  /** Name of the Lease (default: the name of the binary). */
   readonly leaseName?: string;
   /**
-   * `fleet` is set if one process can serve many clusters. The list contains the flags that only apply to a process
-   * with one cluster. A process for many clusters does not call `serve`.
+   * `fleet` is set if one process can serve many clusters. Flags that only apply to a process with one cluster. A
+   * process for many clusters does not call `serve`.
    */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
-    /** The name of the flag for the ConfigMap of the rollout budget. A binary without rollouts omits the field. */
+    /** The flag with the name of the rollout budget's ConfigMap, absent without rollouts. */
     readonly rolloutBudget?: keyof F & string;
-    /**
-     * The settings for deleted namespaces. A binary whose controllers are not needed in a deleted namespace omits the
-     * field.
-     */
+    /** The settings for deleted namespaces, absent if the controllers are not needed in a deleted namespace. */
     readonly deletion?: DeletionSettings;
     /** The objects that wake a hibernated cluster. A binary whose clusters never hibernate omits the field. */
     readonly hibernation?: HibernationSettings;
   };
-  /** Prefix of queue and reflector metrics, such as `mcm_`. */
+  /** Prefix of the queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;
   /**
-   * Reads the flags and environment variables that only this binary has. `configure` is called once before any
+   * Reads the flags and environment variables that only this binary has. `configure` is called once, before any
    * connection.
-   * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process exits after such
-   * an error.
+   * @throws ConfigError with one line for each invalid setting, which contains its name and a hint. The process exits
+   * after this error.
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
-  /** `begin` is called once, before the controllers of any cluster start. */
+  /** `begin` is called once, before any controller starts. */
   begin?(log: Logger): void;
-  /** The CRDs that the binary expects. The process warns if the CRDs of the server are different. */
+  /** The CRDs that the binary expects; the process warns about differences from the CRDs of the server. */
   readonly crds?: readonly ExpectedCrd[];
   /**
-   * Starts the services that run in every replica, not only in the leader. The promise of `serve` resolves to a
-   * function that stops the services.
+   * Starts the services of every replica, whether or not it is the leader. The promise resolves to a function that
+   * stops the services.
    */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
-  /** Returns the units of the leader. `units` is called each time this process becomes the leader of a cluster. */
+  /**
+   * Returns the units that run while this process is the leader. `units` is called each time this process becomes the
+   * leader.
+   */
   units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;
 }

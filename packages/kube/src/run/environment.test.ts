@@ -32,8 +32,8 @@ afterAll(async () => {
 const admin = () => createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
 
 /**
- * Starts a proxy of the control plane that replaces the user of requests and the time of responses. The promise
- * resolves to a kubeconfig.
+ * Starts a proxy that replaces the user of requests and the time of responses. The promise resolves to a kubeconfig of
+ * the proxy.
  */
 async function door({
   user,
@@ -398,7 +398,7 @@ test('nearly exhausted memory is a warning, and ends the process before V8 abort
     (subject) => `runtime_warning{kind="memory",subject="${subject}"} 1`,
   );
   expect(await warnings()).toEqual([heap, container]);
-  // A memory use slightly below the start of the warning does not end the warning.
+  // A memory use slightly below the limit of the warning does not end the warning.
   t.collected({ ...use, heap: 170 * MiB, resident: 100 * MiB });
   expect(await warnings()).toEqual([heap]);
   t.collected({ ...use, residentLimit: undefined });

@@ -45,7 +45,7 @@ interface Served {
   readonly pages: DebugPages;
 }
 
-/** Registers the metrics of a fleet, and returns the counter of failures. */
+/** Registers the metrics of a fleet. Returns the counter of failures. */
 export function registerFleetMetrics(
   meters: Meters,
   fleet: Pick<Fleet, 'status' | 'peers'>,
@@ -182,7 +182,7 @@ export class FleetProcess<F extends Flags> {
     return { contentType, text: clustersText(text, await Promise.all(clusters)) };
   }
 
-  /** Returns the summary of all clusters. Unserved clusters do not make the process unready. */
+  /** Returns one summary for all clusters. A cluster that is not served does not make the process unready. */
   summary(): string {
     const all = this.#fleet.status();
     const counts = CLUSTER_STATES.map((state) => [state, all.filter((one) => one.state === state).length] as const);
@@ -297,7 +297,7 @@ export class FleetProcess<F extends Flags> {
     }
   }
 
-  /** Returns the state of all clusters, with the Lease holders that this process has observed. */
+  /** Returns the state of all clusters, including the Lease holders that this process has observed. */
   status(): readonly ClusterStatus[] {
     return this.#fleet
       .status()

@@ -17,7 +17,7 @@ import { type Lease, leases } from '../types/groups.ts';
 import type { BinaryDefinition } from './definition.ts';
 import { runBinary } from './run-binary.ts';
 
-/** A request of a process, as a server receives it. */
+/** A request that a server receives from a process. */
 export interface Arrived {
   readonly process: string;
   readonly server: string;
@@ -47,12 +47,12 @@ export const BUSY = 'busy';
 const SEED = 'seed';
 /** The unit of a cluster with this prefix has a cache with the ConfigMaps of its namespace. */
 const CACHED = 'cached';
-/** The rig sends a late write of a unit this time after the end of the unit, in milliseconds. */
+/** Milliseconds after the end of a unit at which the rig sends one more write of the unit. */
 const LATE_MS = 20_000;
-/** Interval between two writes of a unit. Shorter intervals would take most of the time of the tests. */
+/** Interval between the writes of a unit. Shorter intervals would take most of the time of the tests. */
 export const BEAT_MS = 2_000;
 
-/** The test binary. The unit of this binary writes to both clusters each second. */
+/** The test binary. The unit of this binary writes to both clusters every second. */
 const demo: BinaryDefinition<Record<never, never>> = {
   name: LEASE,
   version: '1.0.0',
@@ -86,7 +86,7 @@ const demo: BinaryDefinition<Record<never, never>> = {
           await both(String(beats));
           await pause(clock, BEAT_MS, signal);
         }
-        // A reconcile can last longer than the unit, so the rig sends a late write.
+        // A reconcile can last longer than its unit, so the rig sends a late write.
         clock.setTimeout(() => void both('late'), LATE_MS);
       },
     },
@@ -98,40 +98,40 @@ const orAbsent = (error: unknown): undefined => {
   return undefined;
 };
 
-/** One replica of the fleet, or a single process. */
+/** One replica of the fleet, or a process without fleet mode. */
 export interface Replica {
   readonly name: string;
   stop(): Promise<number>;
-  /** Stops the network of the process, as after SIGKILL. */
+  /** Disconnects the process from the network, as after SIGKILL. */
   kill(): void;
   readonly exit: Promise<number>;
   readonly status: () => Promise<readonly ClusterStatus[]>;
-  /** Returns the name and the state of each cluster. */
   readonly states: () => Promise<readonly string[]>;
   readonly regions: () => Promise<readonly RegionReach[]>;
   readonly scrape: () => Promise<string>;
   readonly errors: readonly string[];
 }
 
-/** Runs replicas of a fleet in this process: a seed and target clusters, on a virtual clock. */
+/** Runs replicas of a fleet in this process, with a seed, target clusters and a virtual clock. */
 export class FleetRig {
   readonly clock = new VirtualClock();
   readonly arrived: Arrived[] = [];
-  /** Writes of a process that arrived while the process did not hold the Lease of the cluster. */
+  /** Writes of processes that did not hold the Lease of the cluster. */
   readonly unfenced: string[] = [];
   readonly #start: (options: PlaneOptions) => Promise<Plane>;
   readonly #planes = new Map<string, Plane>();
   readonly #replicas: Replica[] = [];
   readonly #hanging = new Set<string>();
-  /** Disconnected pairs of a process and a server. */
+  /** Pairs of a process and a server without a connection. */
   readonly #cut = new Map<string, 'hangs' | 'is refused'>();
   /**
-   * Server names that lead to another control plane, as after a wrong change of DNS. A key may start with a process.
+   * Server names that lead to another control plane, as after a wrong DNS change. A key may start with the name of a
+   * process, which limits it to this process.
    */
   readonly redirected = new Map<string, string>();
   /** Returns true for requests that the API server refuses with the code 403. */
   refuse: (request: TransportRequest) => boolean = () => false;
-  /** The clusters of servers whose name is not the name of the cluster. */
+  /** The clusters of servers that have another name than their cluster. */
   readonly #clusterOf = new Map<string, string>();
   readonly #regions: ReadonlyMap<string, string>;
   #folder = '';
@@ -166,7 +166,7 @@ export class FleetRig {
     this.#planes.set(name, await this.#start({ clock: this.clock, random: () => random.next(), controllers }));
   }
 
-  /** Returns a client whose requests are not recorded. */
+  /** Returns a client whose requests the rig does not record. */
   admin(server: string): KubeClient {
     const plane = this.#planes.get(server);
     if (plane === undefined) throw new Error(`no server ${server}`);
@@ -177,7 +177,7 @@ export class FleetRig {
     });
   }
 
-  /** Returns a kubeconfig of a server. The token identifies the server. */
+  /** Returns a kubeconfig of a server; the token identifies the server. */
   kubeconfig(server: string, token = `token-of-${server}`): string {
     return JSON.stringify({
       'current-context': 'c',
@@ -187,7 +187,7 @@ export class FleetRig {
     });
   }
 
-  /** Adds a namespace of the seed with the Secret of its cluster. */
+  /** Adds a namespace to the seed, with the Secret for its cluster. */
   async addCluster(name: string, kubeconfig = this.kubeconfig(name)): Promise<void> {
     const seed = this.admin(SEED);
     await seed
@@ -201,7 +201,7 @@ export class FleetRig {
     return region === undefined ? {} : { 'topology.kubernetes.io/region': region };
   }
 
-  /** Adds an object that needs the controllers until `endWork`. */
+  /** Adds an object that needs the cluster's controllers until `endWork`. */
   async addWork(cluster: string): Promise<void> {
     const metadata = { name: WORK, finalizers: [WORK_FINALIZER] };
     await this.admin(SEED).resource(configMaps, cluster).create({ metadata });
@@ -219,7 +219,7 @@ export class FleetRig {
     await this.admin(SEED).resource(secrets, name).patch('fleet-kubeconfig', { type: 'merge', body });
   }
 
-  /** Makes the server ignore requests until they are aborted. */
+  /** Makes the server leave requests unanswered until the client aborts them. */
   hang(server: string): void {
     this.#hanging.add(server);
   }
@@ -229,7 +229,7 @@ export class FleetRig {
     this.#cut.set(`${process} ${server}`, how);
   }
 
-  /** Redirects the requests of one process from a server to another server. */
+  /** Redirects requests of one process from one server to another server. */
   redirect(process: string, server: string, other: string): void {
     this.#cut.delete(`${process} ${server}`);
     this.redirected.set(`${process} ${server}`, other);
@@ -251,7 +251,7 @@ export class FleetRig {
     ]);
   }
 
-  /** Starts a process as in an installation without the fleet mode. */
+  /** Starts a process without fleet mode. */
   async single(name: string, cluster: string): Promise<Replica> {
     const target = join(this.#folder, `${name}-target`);
     await writeFile(target, this.kubeconfig(cluster));
@@ -262,7 +262,6 @@ export class FleetRig {
     return this.#folder;
   }
 
-  /** Writes one kubeconfig for each cluster. */
   async writeFolder(folder: string, servers: Readonly<Record<string, string>>): Promise<void> {
     await mkdir(folder);
     for (const [name, server] of Object.entries(servers))
@@ -299,7 +298,7 @@ export class FleetRig {
       exit: () => undefined,
     });
     const failed = exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)));
-    failed.catch(() => undefined); // After the process is ready, its rejection does not matter.
+    failed.catch(() => undefined); // After the process is ready, the rejection of this promise does not matter.
     const address = await Promise.race([ready.promise, failed]);
     const read = async (path: string): Promise<string> => (await fetch(address + path)).text();
     const status = async (): Promise<readonly ClusterStatus[]> => JSON.parse(await read('/debug/fleet')).clusters;
@@ -361,7 +360,7 @@ export class FleetRig {
       this.unfenced.push(`${process} sent ${method} ${server} ${path} while "${holder}" held the Lease`);
   }
 
-  /** Returns the holder of a cluster's Lease, without the number of its run. For a free Lease, the text is empty. */
+  /** Returns the holder of a cluster's Lease without its run number, or an empty text for a free Lease. */
   async holder(cluster: string): Promise<string> {
     const lease = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
     return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';

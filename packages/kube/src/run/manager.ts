@@ -8,20 +8,20 @@ export interface ManagerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly phases: readonly Phase[];
-  /** Time limit for stopping all phases. The default is 8000 milliseconds. */
+  /** Time limit for stopping all phases, in milliseconds (default: 8000). */
   readonly stopLimitMs?: number;
 }
 
-/** Starts phases in order and stops them in reverse order. */
+/** Starts phases in order, and stops the phases in reverse order. */
 export interface Manager {
   /**
-   * Starts the phases, and must be called only once. The promise rejects with the first failure, or with the reason of
-   * `stop`.
+   * Starts the phases. The function must be called only once. The promise rejects with the error of the first failed
+   * phase, or with the reason of `stop`.
    */
   start(): Promise<void>;
   /**
-   * Aborts a start in progress, and stops the started phases. The promise never rejects. Callers may call `stop` at any
-   * time and repeatedly.
+   * Stops the started phases, and aborts a phase that is starting. The promise never rejects. Callers may call `stop`
+   * at any time, and more than once.
    */
   stop(reason: string): Promise<void>;
   status(): readonly PhaseStatus[];
@@ -115,5 +115,5 @@ class PhaseManager implements Manager {
   }
 }
 
-/** Creates a manager that starts its phases in order and stops them in reverse order. */
+/** Creates a manager of phases. */
 export const createManager = (options: ManagerOptions): Manager => new PhaseManager(options);

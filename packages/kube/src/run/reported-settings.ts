@@ -1,7 +1,7 @@
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 
-/** Returns the flags of this binary that differ from their defaults, and the changed features. */
+/** Returns the flags with values other than their defaults, and the changed features. */
 export function reportedSettings(
   own: Flags,
   flags: FlagValues<CommonFlags> & Readonly<Record<string, unknown>>,

@@ -47,10 +47,10 @@ const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
 
 type Connected = Clusters & { readonly connections: Connections };
 
-/** The number of connections for the renewals of all Leases in the seed of a fleet. */
+/** Connections for the renewals of all Leases in the seed of a fleet. */
 const FLEET_CONNECTIONS = 8;
 
-/** One run of a binary, with the state that its phases share. */
+/** One run of a binary. */
 class Run<F extends Flags> {
   readonly #definition: BinaryDefinition<F>;
   readonly #host: Host;
@@ -63,7 +63,7 @@ class Run<F extends Flags> {
   readonly #warnings: Warnings;
   readonly #certificates = new CertificatesInUse();
   readonly #pages = new DebugPages();
-  /** Aborts when the API server of the control cluster has answered. */
+  /** `#reached` aborts when the API server of the control cluster has answered. */
   readonly #reached = new AbortController();
   #clusters: Connected | undefined;
   /** `#fleetFlags` is undefined if the process serves one cluster. */
@@ -131,9 +131,7 @@ class Run<F extends Flags> {
     this.#end(0, reason);
   }
 
-  /**
-   * The last log line contains the reason of the end. Users look at the last line when a process restarts repeatedly.
-   */
+  /** The last log line contains the reason why the process ends, because users look there first. */
   #fail(sentence: string): void {
     this.#end(1, sentence, () => this.#host.printError(sentence));
   }
@@ -142,7 +140,7 @@ class Run<F extends Flags> {
     const why = checkMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
-    // The process is marked as failed before any other action, because other actions need memory.
+    // First mark the process as failed, because other actions need memory.
     this.#log.error(sentence);
     this.#fail(sentence);
   }
@@ -245,7 +243,7 @@ class Run<F extends Flags> {
 
   #serveMore(): Phase[] {
     const { serve } = this.#definition;
-    // In observe mode and in fleet mode, the process starts no services.
+    // Neither observe mode nor fleet mode starts services.
     return serve && this.#decisions === undefined && this.#fleetFlags === undefined
       ? [{ name: 'services', start: () => serve(this.#context().context) }]
       : [];
@@ -336,8 +334,8 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // A process without permission for the Lease is not ready. The rollout of a new version then stops, and the
-        // previous version continues to run.
+        // A process that lacks the permission for the Lease is not ready. The rollout of a new version then stops, and
+        // the old version continues.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };
@@ -393,7 +391,7 @@ class Run<F extends Flags> {
   }
 }
 
-/** `givenFleet` returns undefined if the process serves one cluster. */
+/** Returns the fleet flags, or undefined if the process serves one cluster. */
 function givenFleet<F extends Flags>(
   { fleet }: BinaryDefinition<F>,
   values: Partial<FleetFlags>,
@@ -408,8 +406,8 @@ const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, val
     .map((name) => `--${name} is not available in the fleet mode; use the flag only for a process with one cluster`);
 
 /**
- * Returns the problems of a rollout budget. The Leases of the clusters show the claims in use. A fleet from a folder
- * has no watch of these Leases, so a rollout budget is not possible.
+ * Returns errors in the flags of the rollout budget. A rollout budget needs a watch of the clusters' Leases, which
+ * record the claims. A fleet from a folder does not watch these Leases.
  */
 function budgetProblems<F extends Flags>(
   { fleet }: BinaryDefinition<F>,
@@ -422,8 +420,8 @@ function budgetProblems<F extends Flags>(
 }
 
 /**
- * Returns the kubeconfigs in the flags. In the fleet mode, the control cluster contains the peer Leases, and each
- * cluster has its own target cluster.
+ * Returns the kubeconfigs that the flags name. In fleet mode, the control cluster contains the peer Leases, and each
+ * member has its own target cluster.
  */
 function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
   const control = flags['control-kubeconfig'];
@@ -436,10 +434,10 @@ function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
 }
 
 /**
- * Runs a controller binary until it has to stop. `main` calls it as `process.exit(await runBinary(definition))`.
- * - The promise resolves to the exit code: 0 after a request to stop, 1 if the binary cannot start or loses its Lease.
- * - Prints `ready <address>` when it serves its endpoints, its API servers have answered, and it takes part in the
- *   election.
+ * Runs a controller binary until it must stop. `main` calls it as `process.exit(await runBinary(definition))`.
+ * - The promise resolves to the exit code: 0 after a stop request, 1 after a failed start or the loss of the Lease.
+ * - The binary prints `ready <address>` when it serves its endpoints, its API servers have answered, and the election
+ * has begun.
  */
 export async function runBinary<const F extends Flags>(
   definition: BinaryDefinition<F>,

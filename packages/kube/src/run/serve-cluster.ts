@@ -36,40 +36,42 @@ export interface SharedParts<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly log: Logger;
   readonly dial: Dial;
-  /** The connection to the seed. `seed` is undefined if each cluster contains its own machine objects. */
+  /** The connections to the seed, or undefined if each cluster contains its own machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
-  /** Returns the milliseconds since the seed last answered a request of any cluster, or undefined without an answer. */
+  /**
+   * Returns the milliseconds since the seed last answered a request of any cluster (undefined before the first answer).
+   */
   readonly answeredMs: () => number | undefined;
   readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration' | 'fleet-cache-limit' | 'fleet-hibernate-after'>;
   readonly book: LeaseBook | undefined;
-  /** Returns an identity that no other run has. */
+  /** Returns a new identity for each run. */
   readonly nextIdentity: () => string;
   readonly region: (cluster: string) => RegionReach | undefined;
   /** Records an event about a cluster, without its Lease. */
   readonly event: (member: Member, reason: string, sentence: string) => void;
-  /** The rollout budget, undefined if the fleet does not limit rollouts. */
+  /** The rollout budget, or undefined if rollouts are not limited. */
   readonly budget: RolloutBudget | undefined;
   /**
-   * `serving` is called with the metrics and pages when this process starts to serve a cluster. The returned function
-   * is called at the end.
+   * `serving` is called with the metrics and pages of a cluster when this process starts to serve the cluster. The
+   * returned function is called when this process stops serving the cluster.
    */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
 
-/** A leader renews its Lease after this fraction of the renew deadline, so that there is time for several attempts. */
+/** A leader renews its Lease after this fraction of the renew deadline, so several attempts are possible. */
 const RENEW_PART = 0.4;
 
-/** A cluster without work for this time is quiet. */
+/** After this time without work, a cluster is quiet. */
 const QUIET_AFTER_MS = 60_000;
 
 /**
- * Time limit for the last reconciles. After this time, the fence refuses each further write of a reconcile. Without the
- * limit, a request without a response could take a minute.
+ * Time limit for the last reconciles of a run. After this time, the fence refuses all writes of the reconciles. Without
+ * this limit, a request without a response could take a minute.
  */
 const LATE_LIMIT_MS = 5_000;
 
-/** The parts of one cluster that no other cluster shares. */
+/** The parts that belong to one cluster. */
 interface Own {
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -77,15 +79,15 @@ interface Own {
   readonly warnings: Warnings;
   readonly certificates: CertificatesInUse;
   readonly clusters: MemberClusters;
-  /** Observes whether the API server of the target cluster answers. */
+  /** Observes whether the target cluster's API server answers. */
   readonly reach: Reach;
-  /** Resolves at the end of all work. The Lease may be released before the end of the work. */
+  /** Resolves when all work has ended. The Lease may be released earlier. */
   work: Promise<void>;
-  /** Returns true if the controllers have no work now. */
+  /** Returns true if the controllers have no work at present. */
   idle: () => boolean;
 }
 
-/** Serves one cluster. Each cluster has separate connections, Leases, caches, controllers and metrics. */
+/** Serves one cluster. Serves one cluster with separate connections, Leases, caches, controllers and metrics. */
 export async function serveCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<RunEnd> {
   const own = await connect(run, shared);
   const ending = new AbortController();
@@ -98,7 +100,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     const uid = await identify(run, own, await recordedIdentity(client, lease, signal));
     run.progress.state('waiting');
     let lost = '';
-    // Each run has a separate identity. A previous run that failed to release its Lease counts as another process.
+    // Each run has its own identity, so an earlier run that did not release its Lease counts as another process.
     const holder = shared.nextIdentity();
     const end = await runElected(
       {
@@ -133,7 +135,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
   }
 }
 
-/** Returns the finalizer on the Secrets of a seed, or undefined without a seed. */
+/** Returns the finalizer for the Secrets of a seed (undefined without a seed). */
 export const keptSecret = <F extends Flags>({
   definition: { fleet },
   log,
@@ -141,8 +143,8 @@ export const keptSecret = <F extends Flags>({
   fleet?.deletion && new KeptSecret(fleet.deletion.finalizer, log);
 
 /**
- * Returns the finalizer of the Lease. A Lease in a seed outlives the machines of its namespace. The Lease of a folder
- * is in the target cluster.
+ * Returns the finalizer for the Lease. A Lease in the seed must outlive the machines of its namespace. In a fleet from
+ * a folder, the Lease is in the target cluster.
  */
 function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: SharedParts<F>, ending: AbortSignal) {
   const name = definition.fleet?.deletion?.finalizer;
@@ -155,8 +157,8 @@ const leaseDeletedText = ({ namespace, name }: { readonly namespace: string; rea
   `Lease ${namespace}/${name} was deleted with its namespace and cannot be created again; run a single process with --leader-elect=false`;
 
 /**
- * Returns true if the deleted namespace needs no controllers any more. `endsWith` then removes the finalizer of the
- * Secret. Without a Lease, no process can write to the cluster, so this write needs no Lease.
+ * Returns true if the deleted namespace needs no controllers any more. `endsWith` removes the finalizer from the Secret
+ * in this case. If the cluster has no Lease, no process can write to the cluster, so this write needs no Lease.
  */
 async function endsWith<F extends Flags>(
   error: unknown,
@@ -175,9 +177,8 @@ async function endsWith<F extends Flags>(
 }
 
 /**
- * Reads the identity of a cluster and compares it with the known identity, without a write.
- * @throws Unreachable if the seed or the cluster does not respond
- * @throws OtherCluster if the identity differs
+ * Compares the identity of a cluster with the known identity, without a write.
+ * @throws Unreachable if the seed or the cluster does not respond, and OtherCluster if the identity differs
  */
 export async function probeCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
   const own = await connect(run, shared);
@@ -191,7 +192,8 @@ export async function probeCluster<F extends Flags>(run: ClusterRun, shared: Sha
 }
 
 /**
- * Returns the identity of a cluster from its Lease in the seed. If the seed does not respond, the identity is unknown.
+ * Returns the identity of a cluster that its Lease in the seed records. If the seed does not respond, the result is
+ * undefined.
  */
 async function recorded<F extends Flags>(
   { signal }: ClusterRun,
@@ -207,7 +209,7 @@ async function recorded<F extends Flags>(
   }
 }
 
-/** Reads and checks the identity of the target cluster. `recorded` is the identity in the Lease of the seed. */
+/** Verifies the identity of the target cluster. `recorded` is the identity from the Lease in the seed. */
 async function identify(
   { memory }: ClusterRun,
   { clusters }: Pick<Own, 'clusters'>,
@@ -217,7 +219,7 @@ async function identify(
   return memory.uid;
 }
 
-/** Returns the options of the election that are the same for every term. */
+/** Returns the options of the election that all terms share. */
 function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, own: Own) {
   const { log, clusters } = own;
   const { definition, host, flags } = shared;
@@ -239,7 +241,7 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, ow
   };
 }
 
-/** Returns the timings of the Lease after a minute without work, or undefined without the flag for these timings. */
+/** Returns the longer Lease timings that apply after a minute without work (undefined without their flag). */
 function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedParts<F>, idle: () => boolean) {
   const leaseMs = fleetFlags['fleet-quiet-lease-duration'];
   if (leaseMs === 0) return undefined;
@@ -251,7 +253,7 @@ function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedPa
   return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, renewMs: leaseMs / 3, now };
 }
 
-/** Returns the name of the Lease in the namespace of each cluster. */
+/** Returns the name of the Lease in each cluster's namespace. */
 export const leaseNameOf = <F extends Flags>({ leaseName, name }: BinaryDefinition<F>): string => leaseName ?? name;
 
 async function connect<F extends Flags>({ member, share }: ClusterRun, shared: SharedParts<F>): Promise<Own> {
@@ -303,7 +305,6 @@ interface Work<F extends Flags> {
   readonly run: ClusterRun;
   readonly shared: SharedParts<F>;
   readonly own: Own;
-  /** The identity of this process in the Lease. */
   readonly holder: string;
   readonly term: AbortSignal;
   readonly stop: AbortSignal;
@@ -315,7 +316,7 @@ interface Work<F extends Flags> {
 async function work<F extends Flags>({ run, shared, own, holder, term, stop, end, fence }: Work<F>): Promise<void> {
   const { definition, host, flags } = shared;
   const { log, metrics, pages, warnings, certificates, clusters, reach } = own;
-  // During a long wait for the Lease, the kubeconfig may have changed to another cluster.
+  // During a long wait for the Lease, the kubeconfig may have changed to a different cluster.
   await clusters.identity.now();
   const rollouts = shared.budget?.open(run.member.name, holder);
   const limitMiB = shared.fleetFlags['fleet-cache-limit'];
@@ -404,7 +405,7 @@ function prepareHibernation<F extends Flags>(
   void whenAsleep(parts, term, awake).then((hibernated) => hibernated && end(hibernated));
 }
 
-/** Keeps the kubeconfig Secret, and ends the run when the deleted namespace needs no controllers any more. */
+/** Keeps the kubeconfig Secret until the deleted namespace needs no controllers, and then ends the run. */
 async function prepareDeletion<F extends Flags>(
   run: ClusterRun,
   shared: SharedParts<F>,
@@ -423,7 +424,7 @@ async function prepareDeletion<F extends Flags>(
   onceAborted(run.deletion, term, () => void watch());
 }
 
-/** Calls `act` when `signal` aborts, unless `over` has aborted. */
+/** Calls `act` when `signal` aborts, unless `over` has aborted first. */
 function onceAborted(signal: AbortSignal, over: AbortSignal, act: () => void): void {
   if (over.aborted) return;
   if (signal.aborted) act();

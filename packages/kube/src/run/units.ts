@@ -13,13 +13,13 @@ import type { Check } from './health/health.ts';
 
 export interface Runnable {
   readonly synced: boolean;
-  /** `closed` is true while no user needs the objects of the cache. */
+  /** `closed` is true while no user needs the cached objects. */
   readonly closed?: boolean | undefined;
   readonly refused?: KubeError | undefined;
-  /** Name of the resource in the cache, for a metric. */
+  /** The resource in the cache, for a metric. */
   readonly resource?: string;
   readonly store?: { readonly size: number };
-  /** Number of cached objects that do not conform to their type. */
+  /** Number of malformed objects in the cache. */
   readonly malformed?: number;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -30,17 +30,17 @@ export interface Need {
   readonly definition: ResourceDefinition<KubeObject>;
 }
 
-/** One or more controllers that start and stop together. */
+/** A group of controllers that start and stop together. */
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** The informers of the unit. An informer of several units runs once. */
+  /** The informers of the unit, of which each runs once even if several units have it. */
   readonly informers: readonly Runnable[];
-  /** Informers that may be refused. The unit also works while the API server refuses these informers. */
+  /** Informers without which the unit also works, if the API server refuses their kinds. */
   readonly spares?: readonly Runnable[];
-  /** Returns true if the unit has no work now. A unit without `quiet` is never quiet. */
+  /** Returns true if the unit has no work at present. Without this function, the unit always counts as busy. */
   readonly quiet?: () => boolean;
-  /** Runs until the signal aborts. The promise of `run` resolves when the last reconcile has ended. */
+  /** Runs until the signal aborts. The promise resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface UnitRunnerOptions {
   readonly log: Logger;
 }
 
-/** The runner polls for missing kinds, because the discovery of an API server cannot be watched. */
+/** The runner polls for missing kinds, because API discovery cannot be watched. */
 const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
 
 const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
@@ -66,7 +66,7 @@ const listed = (before: string, informers: readonly Runnable[]): string => {
 const refusals = (informers: readonly Runnable[]): string =>
   informers.flatMap((informer) => refusalOf(informer) ?? []).join(', ');
 
-/** Starts each unit as soon as the API server has its kinds. */
+/** Starts each unit as soon as the API server serves the unit's kinds. */
 export class UnitRunner {
   readonly #options: UnitRunnerOptions;
   readonly #missing = new Map<Unit, readonly string[]>();
@@ -77,7 +77,7 @@ export class UnitRunner {
     this.#options = options;
   }
 
-  /** Runs the units until the signal aborts. The promise rejects if a unit fails. */
+  /** Runs the units until the signal aborts or a unit fails. The promise rejects with the error of the failed unit. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#options.units.map((unit) => this.#runUnit(unit, signal)));
     await Promise.all(this.#informers.values());
@@ -100,7 +100,10 @@ export class UnitRunner {
     return sums;
   }
 
-  /** Returns one check for each unit, with its missing kinds. A check fails only if no unit could start. */
+  /**
+   * Returns one check for each unit, which lists the missing kinds of the unit. The checks fail only if no unit could
+   * start.
+   */
   checks(): Check[] {
     const some = this.#started.size > 0;
     return this.#options.units.map((unit) => this.#check(unit, some));

@@ -3,21 +3,21 @@ import type { EventRecorder } from '../contract/recorder.ts';
 import type { UnitRunner } from './units.ts';
 
 /**
- * Grace period for running reconciles after a request to stop. The process may then end during a reconcile, because
- * each step is idempotent.
+ * Time that running reconciles get after a request to stop. After this time, the process may end during a reconcile,
+ * because each step is idempotent.
  */
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
 
-/** Waits until the work ends, but not longer than the limit. */
+/** Waits for the work, at most until the time limit. */
 export const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
   const limit = new AbortController();
   await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());
 };
 
 /**
- * Runs units until `term` aborts. After a request to stop (`stop` has aborted), reconciles get a grace period, and all
- * events are sent. After the loss of the Lease, there is no grace period.
+ * Runs units until `term` aborts. After a stop request (`stop` has aborted), reconciles get a grace period, and pending
+ * Events are sent. After the loss of the Lease, reconciles get no grace period.
  */
 export async function workUntil(
   runner: Pick<UnitRunner, 'run'>,

@@ -2,7 +2,7 @@
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * Returns an error text for an unsupported version of Node.js, or undefined for a supported version.
+ * Returns an error text if the version of Node.js is not supported, or undefined.
  * @param version A version such as `20.20.2`
  */
 export function oldNode(name: string, version: string): string | undefined {
@@ -14,17 +14,17 @@ export function oldNode(name: string, version: string): string | undefined {
 
 /**
  * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` and a thread of
- * Maglev can also wait for each other forever.
+ * Maglev may also wait for each other forever.
  */
 const NO_MAGLEV = '--no-maglev';
 
 /**
- * Starts a program: verifies the version of Node.js, sets flags of V8, and loads the rest.
+ * Starts a program: verifies the Node.js version, sets V8 flags, and imports the rest of the program.
  *
- * This module and its callers have no static import of a Node.js module. In an older Node.js, a missing name of such an
- * import ends the process with a `SyntaxError` before any code runs.
- * @param load Imports the module with the rest of the program
- * @param v8Flags Flags that are set before anything else is loaded
+ * This module and its callers must not import Node.js modules statically. If an old Node.js lacks an imported name, it
+ * reports a `SyntaxError` before any code runs.
+ * @param load Imports the rest of the program.
+ * @param v8Flags V8 flags to set before this import.
  */
 export function startProgram(name: string, load: () => Promise<unknown>, v8Flags: readonly string[] = []): void {
   const problem = oldNode(name, process.versions.node);
@@ -35,11 +35,11 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
   }
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   for (const flag of [NO_MAGLEV, ...v8Flags]) setFlagsFromString(flag);
-  // With the compile cache, Node.js compiles modules once instead of at every start. For TypeScript sources, the cache
-  // contains JavaScript.
+  // The compile cache stores compiled modules, which speeds up the next start. For TypeScript sources, the cache
+  // contains the generated JavaScript.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // The handler prints the reason as the last line. Without the handler, Node.js prints its version as the last line.
+    // The handler prints the error as the last line, where Node.js would print its version.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

@@ -1,8 +1,8 @@
 import type { Transport } from '../contract/transport.ts';
 
 /**
- * Kinds whose names identify the object: Events, Leases and bootstrap tokens. The name of a bootstrap token contains
- * the UID of its machine.
+ * Events, Leases and bootstrap tokens need no precondition, because their names identify the object. The name of a
+ * bootstrap token contains the UID of its machine.
  */
 const EXEMPT = /\/(events|leases)(\/|\?|$)|\/secrets\/bootstrap-token-/;
 
@@ -22,19 +22,19 @@ const namesObject = ({ metadata, preconditions, deleteOptions }: Body): boolean 
     (bound) => bound?.uid !== undefined || bound?.resourceVersion !== undefined,
   );
 
-/** Returns true if a delete request contains the object version on which the decision was based. */
+/** Returns true if a delete request contains the resource version of the object as a precondition. */
 const isVersioned = ({ preconditions }: Body): boolean => preconditions?.resourceVersion !== undefined;
 
 const isBound = (body: Body | readonly Operation[]): boolean =>
   'some' in body ? body.some(({ op, path }) => op === 'test' && path === '/metadata/uid') : namesObject(body);
 
 /**
- * Observes the writes of a controller under test. Each change, eviction or deletion must contain the UID or the version
- * of its object as a precondition. The server then refuses the request for another object with the same name.
- * @param byState Plural names of kinds whose objects are deleted because of their state. The delete requests for these
- * objects must contain the version.
- * @returns `wrap` forwards requests. `unbound` lists each write without a UID or version, and each deletion without a
- * version, once.
+ * Observes the writes of a controller under test. Each write to an existing object must contain its UID or version as a
+ * precondition. The server then refuses a write to a new object with an old name.
+ * @param byState Plural names of kinds whose objects are deleted because of their state. A deletion of these objects
+ * must contain the version.
+ * @returns `wrap` wraps a transport. `unbound` lists writes without a UID or version, and deletions of `byState` kinds
+ * without a version.
  */
 export function watchBoundWrites(byState: readonly string[]): {
   readonly wrap: (transport: Transport) => Transport;

@@ -13,16 +13,16 @@ import { DebugPages } from '../run/health/debug-pages.ts';
 import type { Host } from '../run/process/host.ts';
 import { AnswerWatcher, CertificatesInUse, Warnings } from '../run/warnings/index.ts';
 
-/** A replica of a fleet that runs in a test. */
+/** A fleet replica that runs in a test. */
 export interface PlayedFleet {
   readonly status: () => readonly ClusterStatus[];
-  /** Returns the metrics, and the debug pages of the replica and of each cluster. */
+  /** Returns the metrics and the debug pages, both of the replica and of each cluster. */
   readonly texts: () => Promise<readonly string[]>;
-  /** Settles at the end of the replica. */
+  /** Settles when the replica has ended. */
   readonly ended: Promise<void>;
 }
 
-/** The parts of a replica that a test provides. */
+/** The parts of a process that the test provides. */
 export interface FleetTestOptions {
   readonly host: Pick<Host, 'argv' | 'clock' | 'random' | 'identity'>;
   readonly dial: Dial;
@@ -79,7 +79,7 @@ export async function playedProcess<const F extends Flags>(
   return { host, flags, metrics, warnings, certificates, connect };
 }
 
-/** Runs a replica of a fleet without sockets and files, so that a simulation on a virtual clock can repeat each run. */
+/** Runs a fleet replica without sockets or files, so that a simulation can repeat each run. */
 export async function runFleet<const F extends Flags>(
   definition: BinaryDefinition<F>,
   options: FleetTestOptions,
@@ -95,7 +95,7 @@ export async function runFleet<const F extends Flags>(
     const { text } = await fleet.scrape();
     const asked = fleet.status().flatMap(({ cluster }) =>
       pages.list().map(async ({ answer }) => {
-        // A page that does not have this cluster responds with an error text.
+        // A page without this cluster responds with an error text.
         const shown = await answer(new URLSearchParams({ cluster })).catch((error: unknown) => ({
           body: String(error),
         }));

@@ -1,17 +1,12 @@
 import type { Shape } from '../contract/shape.ts';
 
-/**
- * A malformed object for tests, which a permissive schema accepts. For each field, there is one object for each way in
- * which its value can be malformed.
- */
+/** A test object with one malformed field. */
 export interface Malformation {
   /** A description, such as `spec.class is 5`. */
   readonly what: string;
-  /** The name of the malformed field in the report, such as `spec.taints[0].key`. */
+  /** The malformed field as reports name it, such as `spec.taints[0].key`. */
   readonly field: string;
-  /**
-   * `reported` is true if the content is malformed. An optional field may be null or absent, which is not malformed.
-   */
+  /** True if the informer reports the object; null or absence of an optional field is valid. */
   readonly reported: boolean;
   /** The content without apiVersion, kind and metadata. */
   readonly content: Record<string, unknown>;
@@ -19,7 +14,7 @@ export interface Malformation {
 
 const SAMPLES = { string: 'x', integer: 3, number: 1.5, boolean: true, array: ['x'], object: { x: 'x' } } as const;
 
-/** Returns a value with all fields of a shape. */
+/** Returns a sample value that has all fields of a shape. */
 export function sampleOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 1;
   if (shape.type === 'array') return shape.items ? [sampleOf(shape.items)] : ['x'];
@@ -70,7 +65,7 @@ function changed(value: unknown, [step, ...rest]: Path, to: unknown): unknown {
 const written = (path: Path): string =>
   path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
 
-/** Yields variants of each field of a kind: a missing value, null, and a value of each other type. */
+/** Yields variants of each field: absent, null, and a value of each other type. */
 export function* malformations(shape: Shape): Generator<Malformation> {
   const { apiVersion: _a, kind: _k, metadata: _m, ...properties } = shape.properties ?? {};
   const own: Shape = { ...shape, properties };

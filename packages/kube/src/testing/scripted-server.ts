@@ -18,7 +18,7 @@ export class ScriptedStream {
   #failure: Error | undefined;
   closed = false;
 
-  /** Sends a text to the client: a part of a line, a line, or several lines. */
+  /** Sends text to the client, with any number of complete or partial lines. */
   send(text: string): void {
     this.#chunks.push(Buffer.from(text));
     this.#wake?.();
@@ -72,7 +72,7 @@ async function respond(answer: Answer, signal: AbortSignal | undefined): Promise
   return { status: answer.status ?? 200, headers, text: async () => text, body: null };
 }
 
-/** Creates a transport with responses that a test defines, for behavior that real servers do not show. */
+/** Creates a transport with scripted responses, for behavior that real servers do not show. */
 export function scriptedTransport(
   script: (request: TransportRequest, index: number) => Answer | undefined,
 ): Transport & { readonly requests: TransportRequest[] } {

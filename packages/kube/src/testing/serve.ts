@@ -19,12 +19,12 @@ interface Served {
 
 /**
  * Starts an API server in this process with a virtual clock. The test passes the server, because this package must not
- * import a server.
+ * import a server package.
  */
 export async function serve<S extends Served>(start: (options: ServeOptions) => Promise<S>) {
   const clock = new VirtualClock();
   const random = seededRandom(1);
-  /** Requests that change objects, such as `PATCH /api/v1/…`. */
+  /** Requests that change objects, as `PATCH /api/v1/…`. */
   const writes: string[] = [];
   const server = await start({
     clock,

@@ -8,13 +8,13 @@ import { UnitRunner } from '../run/units.ts';
 import { workUntil } from '../run/work.ts';
 import { type FleetTestOptions, playedProcess } from './fleet.ts';
 
-/** The parts that a test provides for a process of one cluster. */
+/** The parts of a process for one cluster that the test provides. */
 export interface SingleTestOptions extends FleetTestOptions {
   /** The kubeconfig of the cluster with the Nodes. */
   readonly target: string;
 }
 
-/** Runs a process of one cluster without sockets and files. The promise resolves at the end of the process. */
+/** Runs a process for one cluster, without sockets or files. The promise resolves when the process has ended. */
 export async function runSingle<const F extends Flags>(
   definition: BinaryDefinition<F>,
   options: SingleTestOptions,

@@ -5,18 +5,18 @@ import type { Transport } from '../contract/transport.ts';
 import { otlpBody, type Resource } from './otlp.ts';
 import type { Span } from './span.ts';
 
-/** Sends spans in batches, without blocking the caller. */
+/** Sends spans in batches in the background. */
 export interface SpanExporter {
-  /** Adds a span to the queue. `export` never throws and never waits. If the queue is full, the span is dropped. */
+  /** Adds a span to the queue without waiting, and drops the span if the queue is full. `export` never throws. */
   export(span: Span): void;
   /**
-   * Sends all pending spans at the end of the process. The promise resolves when all spans are sent or a batch has
-   * failed, after at most a second.
+   * Sends all pending spans when the process ends. The promise resolves after all spans are sent, after a failed batch,
+   * or after one second.
    */
   flush(): Promise<void>;
-  /** Number of dropped spans. A span is dropped if it could not be sent, or if the queue was full. */
+  /** Number of spans that could not be sent or did not fit into the queue. */
   readonly dropped: number;
-  /** The number of spans that the collector accepted. */
+  /** Number of spans that the collector has accepted. */
   readonly sent: number;
 }
 
@@ -30,14 +30,14 @@ export interface SpanExporterOptions {
   readonly log: Logger;
 }
 
-/** The delay of a batch, which is the default of OpenTelemetry's batch processor. */
+/** Delay of a batch, as by default in OpenTelemetry's batch processor. */
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;
-/** Time limit of a flush at the end of the process. */
+/** Time limit of `flush`. */
 const TIMEOUT_MS = 1_000;
 
-/** Creates an exporter of spans in OTLP as JSON. If the collector refuses a batch, its spans are lost. */
+/** Creates an exporter that sends spans in OTLP as JSON. The spans of a refused batch are lost. */
 export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const { transport, path, headers, resource, clock, log } = options;
   const outage = createOutageLog('export of traces', clock, log);

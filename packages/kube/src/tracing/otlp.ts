@@ -21,7 +21,7 @@ function anyValue(value: SpanValue): object {
 const attributesOf = (attributes: Readonly<Record<string, SpanValue>>): object[] =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 
-/** Returns nanoseconds as a string, because they are too large for a JSON number. */
+/** Returns nanoseconds as a string, because the number exceeds the safe integers of JSON parsers. */
 const nanos = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 
 const spanOf = (span: Span): object => ({
@@ -41,7 +41,7 @@ const spanOf = (span: Span): object => ({
   status: span.error === undefined ? {} : { code: ERROR, message: span.error },
 });
 
-/** Returns the body of an OTLP/HTTP request in JSON (`ExportTraceServiceRequest`). */
+/** Returns the JSON body of an OTLP/HTTP request (`ExportTraceServiceRequest`). */
 export const otlpBody = ({ name, version, attributes }: Resource, spans: readonly Span[]): string =>
   JSON.stringify({
     resourceSpans: [

@@ -1,4 +1,4 @@
-/** The destination of spans. */
+/** The collector to which spans are sent. */
 export interface TracingSettings {
   /** The URL of the collector: `http(s)://host:port`, with an optional path prefix. */
   readonly server: string;
@@ -8,20 +8,18 @@ export interface TracingSettings {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The settings if traces are disabled. */
+/** The result if tracing is disabled. */
 export interface TracingOff {
   readonly off: true;
-  /**
-   * The reason why traces are disabled, as a sentence for the log. `because` is absent if traces were not requested.
-   */
+  /** A sentence for the log that explains why tracing is disabled (absent if tracing was not requested). */
   readonly because?: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses `key=value,key=value` with percent-encoded values, as in OpenTelemetry's variables. `pairs` returns undefined
- * for an invalid text.
+ * Parses `key=value,key=value` with percent-encoded values, as in OpenTelemetry's variables. Returns undefined for
+ * invalid text.
  */
 function pairs(text: string): Record<string, string> | undefined {
   const parts = text
@@ -44,8 +42,8 @@ function pairs(text: string): Record<string, string> | undefined {
 const off = (because?: string): TracingOff => ({ off: true, because });
 
 /**
- * Reads OpenTelemetry's environment variables. Without an endpoint, no spans are sent. An invalid value disables
- * traces, because a controller must run without its telemetry.
+ * Reads the environment variables of OpenTelemetry. Tracing needs the variable with the endpoint. An invalid value
+ * disables tracing, because a controller must run even without telemetry.
  */
 export function tracingSettings(env: Environment): TracingSettings | TracingOff {
   const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? '';
@@ -55,7 +53,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     return off();
   const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
-  // OTLP over gRPC is not supported. Collectors accept OTLP over HTTP on a separate port.
+  // OTLP over gRPC is not supported; collectors accept OTLP over HTTP on a separate port.
   if (!protocol.startsWith('http/')) {
     return off(
       `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only http/json is supported (port 4318 of a collector)`,
@@ -66,7 +64,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
   const headers = pairs(
     [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS].filter(Boolean).join(','),
   );
-  // The message omits the value, because it may be a token.
+  // The message does not contain the value, which may be a token.
   if (headers === undefined) return off('OTEL_EXPORTER_OTLP_HEADERS must have the format key=value,key=value');
   const attributes = pairs(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
   if (attributes === undefined) return off('OTEL_RESOURCE_ATTRIBUTES must have the format key=value,key=value');

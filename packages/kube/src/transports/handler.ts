@@ -3,7 +3,7 @@ import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
 /**
- * Returns the result of `work`. The promise rejects when the signal aborts, while the handler continues in the
+ * Returns the result of `work`, or rejects when the signal aborts. After an abort, the handler continues in the
  * background.
  */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
@@ -25,23 +25,23 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
       method: request.method,
       headers,
       body: request.body,
-      // Only watches get a signal. A Request with a signal is expensive, and other requests are short.
+      // Only watches get a signal, because a Request with a signal is expensive and other requests are short.
       signal: request.signal !== undefined && isWatch(request.path) ? request.signal : undefined,
     }),
   );
 }
 
 /**
- * Adds a strong reference from the signal to the request. A `Request` has only a weak reference to its signal, so after
- * a garbage collection an abort would not end a watch.
+ * Makes the signal hold a strong reference to the request. A `Request` holds its signal only weakly, so after a garbage
+ * collection an abort would not end the watch.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });
 }
 
 /**
- * Creates a transport that calls the request handler of a server in this process, without a socket.
- * @param token Bearer token to send. Without a token, requests have no `Authorization` header.
+ * Creates a transport that calls the request handler of a server in this process.
+ * @param token Bearer token (default: requests have no `Authorization` header).
  */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {
   return async (request): Promise<TransportResponse> => {

@@ -4,9 +4,9 @@ type Undici = typeof import('undici');
 export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
- * Loads undici without its fetch, caches, mocks and web sockets, which saves 3 MB and a hundred files in each process.
- * The files are internal, so the function loads all of undici if a file is missing. File names are literals, because
- * bundlers follow only literals.
+ * Loads undici without fetch, caches, mocks and web sockets, which saves 3 MB of memory and a hundred files. The loaded
+ * files are internal to undici, so if a file is missing, all of undici is loaded. File names are literals, because
+ * bundlers do not follow computed names.
  */
 export function undiciParts(): UndiciParts {
   try {
@@ -19,6 +19,6 @@ export function undiciParts(): UndiciParts {
       },
     };
   } catch {
-    return load('undici') as Undici; // The layout of undici has changed, so all of undici is loaded.
+    return load('undici') as Undici; // The file layout of undici has changed, so all of undici is loaded.
   }
 }

@@ -200,7 +200,10 @@ describe('changed files', () => {
     return { ca: authority.cert, pair: await issueServing(authority, ['127.0.0.1'], validity) };
   };
 
-  /** Records each method with the certificate of its client. The request `GET /held` waits. */
+  /**
+   * Starts an HTTPS server that records each request method with the client certificate. The response to `GET /held`
+   * waits.
+   */
   async function secure(pair: ServingPair) {
     const [seen, held, release] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const names = new Map<string, string>();
@@ -223,7 +226,7 @@ describe('changed files', () => {
       closed.set(name, end);
       return end;
     };
-    server.keepAliveTimeout = 600_000; // The timeout is longer than the test, so that the connection stays open.
+    server.keepAliveTimeout = 600_000; // The timeout exceeds the duration of the test, so the connection stays open.
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
       server.closeAllConnections();
@@ -255,7 +258,7 @@ describe('changed files', () => {
     t.release();
     expect(await waiting).toEqual({});
     await t.closed('one');
-    now = first; // This configuration is old, because the request waited for a long time.
+    now = first; // The request waited for a long time, so its configuration is old.
     await resource.get('n');
     expect(t.seen).toEqual(['GET one', 'POST two', 'GET two']);
   });

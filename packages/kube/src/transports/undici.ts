@@ -9,11 +9,11 @@ import { undiciParts } from './undici-parts.ts';
 
 /** Options of a network transport. */
 export interface UndiciTransportOptions extends ClusterConfig {
-  /** A constant bearer token. `authorization` takes precedence over `token`. */
+  /** A constant bearer token, which applies only without `authorization`. */
   readonly token?: string | undefined;
   /**
-   * Maximum number of connections for requests, by default 32. Requests wait for a free connection. Each watch has a
-   * separate connection, without a limit.
+   * Maximum number of connections for requests (default: 32). Each watch has its own connection, and their number is
+   * not limited.
    */
   readonly connections?: number;
 }
@@ -26,26 +26,26 @@ export type UndiciTransport = Transport & {
 
 const DEFAULT_CONNECTIONS = 32;
 /**
- * The timeout for idle connections. The timeout must be shorter than the timeout of servers (kube-apiserver: 90 s or
- * more). A shorter timeout in a response takes precedence.
+ * Timeout of idle connections. The timeout must be shorter than the timeout of the servers (kube-apiserver: at least 90
+ * s). If a response contains a shorter timeout, the shorter timeout applies.
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * After this time without data, the kernel probes a connection ten times, once a second. mcm therefore detects a
- * stopped server after 40 s, although a watch may receive no data for a minute. The pings of client-go need 45 s.
+ * After this time without data, the kernel probes a connection up to ten times, once per second. mcm therefore detects
+ * a stopped server after 40 s, even if a watch receives no data for a minute. client-go's pings take 45 s.
  */
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * Returns true if the server closed an idle connection while the transport sent a request. The transport repeats a read
- * after this error, as in net/http.
+ * Returns true if the server closed an idle connection while a request was being sent. After this error, the transport
+ * repeats a read, as net/http does.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 };
 
-/** Returns true if the certificate of the server was not trusted. In this case, no request was sent. */
+/** Returns true if the server's certificate was not trusted, so that no request was sent. */
 const isUntrusted = (error: unknown): error is Error => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_)/.test(code);
@@ -67,8 +67,8 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * Creates one TLS context for all connections with these certificates, so the certificates are parsed and stored once.
- * The function passes invalid certificates to each connection, so each request fails with the certificate error.
+ * Creates one TLS context for all connections with these certificates, so that the certificates are parsed and stored once. Without a
+ * context, invalid certificates go to each connection, so that each request fails with the certificate error.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -80,11 +80,11 @@ function secureContext(certificates: SecureContextOptions) {
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
   const undici = undiciParts();
-  // Time limits of undici are disabled, because the client enforces time limits with a separate clock.
+  // undici's time limits are disabled, because the client enforces time limits by its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
     const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
-    // With TLS options, undici would connect to a SOCKS proxy over TLS, which such proxies do not support.
+    // With TLS options, undici would use TLS for the connection to a SOCKS proxy, which SOCKS proxies do not support.
     const proxyTls = options.proxyUrl.startsWith('socks5:') ? {} : { proxyTls: probes };
     return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...proxyTls, ...common });
   }
@@ -112,15 +112,13 @@ const toResponse = (data: Dispatcher.ResponseData): TransportResponse => ({
   body: data.body,
 });
 
-/** Connections that use the same credentials and the same certificate authority. */
+/** Connections with the same credentials and the same certificate authority. */
 interface Connections {
   readonly requests: Dispatcher;
   readonly watches: Dispatcher;
 }
 
-/**
- * The connections with the current credentials. Connections with earlier credentials close after their last request.
- */
+/** The connections with the current credentials. Connections with old credentials close after their last request. */
 class LatestConnections {
   readonly #origin: string;
   readonly #options: UndiciTransportOptions;
@@ -135,8 +133,7 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // The configuration of a delayed request may already be replaced. The old configuration must not replace the
-    // current configuration.
+    // The configuration of a delayed request may be old, and must not replace the current configuration.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -174,8 +171,8 @@ interface Credentials {
 }
 
 /**
- * Creates a transport over HTTP/1.1 that reuses connections. Without `proxyUrl`, the transport uses the proxy from the
- * environment.
+ * Creates a transport over HTTP/1.1 that reuses connections. Without `proxyUrl`, the environment variables select the
+ * proxy.
  * @throws ConfigError for an invalid address
  */
 export function undiciTransport(options: UndiciTransportOptions): UndiciTransport {
@@ -200,13 +197,12 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
         origin,
         method: request.method as Dispatcher.HttpMethod,
         path: prefix + request.path,
-        // The request repeats these options, because undici does not apply the options of the dispatcher to a SOCKS
-        // proxy.
+        // The request repeats these options, because undici does not pass them from the dispatcher to a SOCKS proxy.
         headersTimeout: 0,
         bodyTimeout: 0,
         headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-        // By default, undici closes the connection after a DELETE with a body. The option keeps the connection open,
-        // because API servers read the body of a DELETE request (DeleteOptions).
+        // By default, undici closes the connection after a DELETE with a body. API servers read the body of a DELETE
+        // (DeleteOptions), so the connection can stay open.
         body: request.body,
         reset: request.body === undefined ? undefined : false,
         signal: request.signal,
@@ -215,8 +211,8 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
   };
 
   /**
-   * Sends the request. If the certificate of the server is not trusted, the function returns the error, because no
-   * request was sent.
+   * Sends the request. If the server's certificate is not trusted, the function returns the error, because no request
+   * was sent.
    */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
@@ -228,7 +224,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     }
   };
 
-  /** Returns the connections with the current files, or undefined if the files have not changed. */
+  /** Returns connections with the changed files (undefined if no file has changed). */
   const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();
@@ -240,8 +236,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     const shown = await credentials();
     const first = await answer(request, shown);
     if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
-    // The server refused the credentials, so the request had no effect. The transport sends the request again with the
-    // current credentials.
+    // The server refused the credentials, so the request had no effect and is sent again with the current credentials.
     const now = await renewed(shown);
     if (now !== undefined) {
       if (!(first instanceof Error)) await first.body.dump();

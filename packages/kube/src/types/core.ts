@@ -19,7 +19,7 @@ export interface Condition {
   lastTransitionTime?: string | null;
 }
 
-/** Returns true if the Node is ready. A missing condition counts as not ready. */
+/** Returns true if the Node is ready. A Node without the condition is not ready. */
 export const isReady = ({ status }: { status?: { conditions?: readonly Condition[] } }): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
@@ -78,10 +78,9 @@ export interface Pod extends KubeObject {
   status?: { phase?: string; conditions?: Condition[]; reason?: string; [field: string]: unknown };
 }
 
-/** A Secret; the values of `data` are base64. */
+/** A Secret, with base64 in `data`. */
 export interface Secret extends KubeObject {
   type?: string;
-  /** The values in base64, by name. */
   data?: Record<string, string>;
   stringData?: Record<string, string>;
 }

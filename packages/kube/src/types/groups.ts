@@ -10,7 +10,7 @@ import {
   webhookConfigurationShape,
 } from './shapes.ts';
 
-/** A label selector as in the API. */
+/** A label selector. */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
@@ -44,13 +44,13 @@ interface EvictionTarget {
   pod?: { name: string; uid: string };
 }
 
-/** A request to evict a pod (Kubernetes 1.37, alpha). */
+/** A request to evict a Pod (alpha in Kubernetes 1.37). */
 export interface EvictionRequest extends KubeObject {
   spec: { intent: 'Eviction' | 'Withdrawn'; requester: string; target: EvictionTarget };
 }
 
 /**
- * The eviction of a pod for which there are EvictionRequests (Kubernetes 1.37, alpha). The type has the fields that a drain
+ * The eviction of a Pod that has EvictionRequests (alpha in Kubernetes 1.37). The type has only the fields that a drain
  * reads.
  */
 export interface PodEviction extends KubeObject {
@@ -62,23 +62,19 @@ export interface PodEviction extends KubeObject {
   };
 }
 
-/** The CSI drivers of a node with their limits. The object has the name of the Node. */
+/** The CSI drivers of the Node with the same name, and their limits. */
 export interface CsiNode extends KubeObject {
   spec: {
-    /**
-     * `allocatable.count` is the maximum number of volumes of the driver on the node. Without the field, the driver has
-     * no limit.
-     */
+    /** `allocatable.count` is the maximum number of the driver's volumes on the Node (absent: no limit). */
     drivers?: { name: string; nodeID?: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] | null;
   };
 }
 
-/** A Lease. Times are RFC 3339 with microseconds. */
+/** A Lease. A Lease, whose times are in RFC 3339 with microseconds. */
 export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string | null;
     leaseDurationSeconds?: number | null;
-    /** The time of the acquisition, in RFC 3339 with microseconds. */
     acquireTime?: string | null;
     renewTime?: string | null;
     leaseTransitions?: number | null;

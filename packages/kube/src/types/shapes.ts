@@ -1,8 +1,8 @@
 import type { Shape } from '../contract/shape.ts';
 
 /**
- * The shapes of Kubernetes kinds: the fields that this project reads. The informer checks each object against its shape
- * before the object enters a cache.
+ * Shapes of Kubernetes kinds, with the fields that this project reads. The informer checks each object against its
+ * shape before caching the object.
  */
 
 const text: Shape = { type: 'string' };

@@ -6,7 +6,7 @@ import type { Logger } from '../../contract/logger.ts';
 
 /** The address, path and verb of a request. */
 export interface AccessRequest {
-  /** Remote address of the socket, or undefined if the socket is closed. */
+  /** The remote address of the socket, or undefined if the socket is closed. */
   readonly remoteAddress: string | undefined;
   readonly authorization: string | undefined;
   readonly path: string;
@@ -14,20 +14,20 @@ export interface AccessRequest {
   readonly verb: string;
 }
 
-/** The reason of a refusal, or undefined for an allowed request. */
+/** The response that refuses a request, or undefined if the request is allowed. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
 /** Decides whether a client may read metrics and debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
-/** A decision is cached for this time, as in kube-apiserver. */
+/** Time for which a decision is cached, as in kube-apiserver. */
 const KEPT_MS = 10_000;
-/** The maximum number of cached decisions. The maximum prevents that invalid tokens fill the memory. */
+/** The maximum number of cached decisions, so that invalid tokens do not fill the memory. */
 const KEPT_MOST = 256;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
-/** Returns true if the client is on the same machine or in the same pod. */
+/** Returns true if the client is on the same machine or in the same Pod. */
 export const isLoopback = (address: string | undefined): boolean => address !== undefined && LOOPBACK.test(address);
 
 interface TokenReview {
@@ -65,14 +65,11 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 }
 
 /**
- * Allows clients on loopback. Remote clients need a bearer token of the cluster (TokenReview), and the permission for
- * the path as a non-resource URL (SubjectAccessReview). The decision is cached for 10 s.
+ * Allows every client on loopback. A remote client needs a token of the cluster (TokenReview) and permission for the
+ * path (SubjectAccessReview). Decisions are cached for 10 s.
  */
 export function createAccess(options: {
-  /**
-   * Returns the client of the cluster that issues the tokens. If the client is undefined, only loopback clients are
-   * allowed.
-   */
+  /** Returns the client of the cluster that issues the tokens. Without a client, only loopback clients are allowed. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;

@@ -7,7 +7,7 @@ import { isNotFound } from '../../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
-/** The API server normally answers within milliseconds, so a slower answer is reported. */
+/** The API server normally answers in milliseconds, so a slower answer is reported. */
 const ANSWER_MS = 10_000;
 
 /** Options of `waitForApiServer`. */
@@ -15,13 +15,13 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** `failed` is called after each attempt without a response from an API server. */
+  /** `failed` is called after each attempt to which no API server responds. */
   readonly failed?: (error: unknown) => void;
 }
 
 /**
- * Resolves when the API server responds, and retries without limit. If the signal aborts, the promise rejects with the
- * reason of the signal.
+ * Resolves when the API server responds. The number of attempts is unlimited. If the signal aborts, the promise rejects
+ * with the reason of the signal.
  */
 export async function waitForApiServer(client: KubeClient, options: WaitOptions): Promise<void> {
   const { clock, random, signal, failed } = options;
@@ -56,7 +56,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** Returns the resources of a group. The list is empty if the server does not have the group. */
+/** Returns the resources of an API group. If the server does not have the group, the list is empty. */
 export async function discoverResources(
   client: KubeClient,
   definition: Pick<ResourceDefinition<KubeObject>, 'group' | 'version'>,

@@ -14,19 +14,19 @@ import type { UndiciTransport, UndiciTransportOptions } from '../../transports/u
 import type { AnswerWatcher, CertificatesInUse, CredentialPlaces, Warnings } from '../warnings/index.ts';
 
 /**
- * The clients of the clusters. Each component has a separate client, so that the logs of the API server show the
+ * The clients of one cluster. Each component has a separate client, so that the logs of the API server show the
  * component.
  */
 export interface Cluster {
   readonly server: string;
-  /** The flag of the cluster, with its value. */
+  /** The flag that selects the cluster, with its value. */
   readonly source: string;
   client(component: string): KubeClient;
-  /** Returns a client with a separate connection, for urgent requests such as the renewal of a Lease. */
+  /** Returns a client with a separate connection, for urgent requests such as renewing a Lease. */
   urgentClient(component: string): KubeClient;
 }
 
-/** The clusters of the machine objects and of the nodes. Machine objects and nodes may be in the same cluster. */
+/** The clusters of the machine objects and of the nodes, which may be the same cluster. */
 export interface Clusters {
   readonly control: Cluster;
   /** `target` is undefined for `--target-kubeconfig=none`. */
@@ -37,7 +37,7 @@ export interface Clusters {
 
 export type Dial = (options: UndiciTransportOptions) => UndiciTransport;
 
-/** Kubeconfigs of the clusters, and the settings of their clients. */
+/** Settings of the clients, and the kubeconfigs of their clusters. */
 export interface ClusterSettings extends ClientSettings {
   readonly controlKubeconfig: string;
   readonly targetKubeconfig: string;
@@ -62,7 +62,9 @@ export interface ClientSettings {
 
 const NONE = 'none';
 
-/** Chooses the source of each cluster's configuration. If the source fails, mcm does not try any other source. */
+/**
+ * Chooses where the configuration of each cluster comes from. If this source fails, mcm does not try another source.
+ */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
   readonly target: string | undefined;
@@ -80,8 +82,7 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 }
 
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A credential plugin replaces its certificates automatically, often every hour, so no warning is needed before the
-  // expiry.
+  // A credential plugin replaces its certificates automatically, so no warning before their expiry is needed.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       what: `client certificate of the ${name} cluster`,
@@ -122,14 +123,14 @@ export interface Connections {
 
 export interface OpenOptions {
   readonly source: string;
-  /** Source of the credentials, for messages about refused credentials. */
+  /** The source of the credentials, for messages about refused credentials. */
   readonly shown: string;
   readonly dial: Dial;
-  /** Maximum number of connections for urgent requests. By default, there is one urgent connection. */
+  /** Maximum number of connections for urgent requests (default: 1). */
   readonly urgentConnections?: number | undefined;
 }
 
-/** Opens the connections of a cluster. Each connection starts with its first request. */
+/** Opens the connections of a cluster, each with its first request. */
 export function openConnections(
   config: ClusterConfig,
   { source, shown, dial, urgentConnections = 1 }: OpenOptions,
@@ -183,7 +184,7 @@ export function clusterOf(
 }
 
 /**
- * Connects to the clusters. Equal clusters share one connection pool.
+ * Connects to the clusters. Two equal clusters share one connection pool.
  * @throws ConfigError with the name of the flag
  */
 export async function connectClusters(

@@ -12,7 +12,9 @@ export interface ReachParts {
   readonly reached: () => void;
 }
 
-/** Waits without limit for the API server of a cluster. The phase logs the reason of the wait as a warning. */
+/**
+ * Waits without a time limit for the API server of a cluster. While waiting, the phase logs the reason as a warning.
+ */
 export const reachPhase = (name: 'control' | 'target', parts: () => ReachParts): Phase => ({
   name: `${name}-api-server`,
   start: async (signal, report) => {

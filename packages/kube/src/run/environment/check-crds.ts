@@ -12,8 +12,8 @@ import {
 import type { Warnings } from '../warnings/warnings.ts';
 
 /**
- * Returns the fields in the OpenAPI description, which every authenticated user may read. The result is empty if the
- * server does not serve the version.
+ * Returns the fields from the OpenAPI description, which every authenticated user may read. If the server does not
+ * serve the version, the result is empty.
  */
 async function described(
   client: KubeClient,
@@ -30,7 +30,7 @@ async function described(
 }
 
 /**
- * Compares the CRDs of the server with the expected CRDs.
+ * Compares the CRDs of the server with the CRDs that the binary expects.
  * @throws KubeError
  */
 export async function checkCrds(

@@ -16,11 +16,11 @@ export interface EnvironmentState {
   readonly meters: Meters;
   readonly warnings: Warnings;
   readonly crds: readonly ExpectedCrd[];
-  /** Aborts when the API server has answered. */
+  /** `reached` aborts when the API server has answered. */
   readonly reached: AbortSignal;
 }
 
-/** Checks the environment in the background, in parallel to the later phases. */
+/** Checks the environment in the background while the later phases run. */
 export const environmentPhase = (state: () => EnvironmentState): Phase => ({
   name: 'environment',
   start: async () => {

@@ -4,19 +4,19 @@ export interface DebugAnswer {
   readonly body: string;
 }
 
-/** A page below `/debug/`. Only clients on loopback and clients with permission for the path can read the page. */
+/** A page below `/debug/`, for clients on loopback and clients with permission for the path. */
 export interface DebugPage {
   readonly path: string;
-  /** Parameters and purpose of the page, for the list of all pages. */
+  /** Purpose and parameters of the page, for the list of pages. */
   readonly help: string;
   readonly answer: (query: URLSearchParams) => Promise<DebugAnswer>;
 }
 
-/** The debug pages of a program, in addition to the pages of every program. */
+/** The debug pages of one program, in addition to the pages that every program has. */
 export class DebugPages {
   readonly #pages = new Map<string, DebugPage>();
 
-  /** Adds a page; a page with the same path is replaced. */
+  /** Adds a page, or replaces the page with the same path. */
   serve(page: DebugPage): void {
     this.#pages.set(page.path, page);
   }

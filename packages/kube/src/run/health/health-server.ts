@@ -8,7 +8,7 @@ import { foreignRefusal } from './foreign.ts';
 import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
-  /** The URL of the server as `http://address:port`, with the actual port, for clients on this machine. */
+  /** The URL for clients on this machine, `http://address:port` with the actual port. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -17,17 +17,17 @@ export interface SecureHealthServer extends HealthServer {
   use(pair: ServingPair): void;
 }
 
-/** An address to serve. Errors about the port contain the name `flag`. */
+/** The address of a server, with the name of its flag for errors about the port. */
 export interface ServingAddress {
   readonly host: string;
   readonly port: number;
   readonly flag: string;
 }
 
-/** Access checks by audience. Without a check, every client may read the endpoints of the audience. */
+/** Access checks by audience; without a check, every client has access. */
 export type Guards = Readonly<Partial<Record<Audience, Access>>>;
 
-/** Limit of a request body. The only valid body is a log level. */
+/** Limit of a request body, because the only valid body is a log level. */
 const BODY_LIMIT = 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -107,7 +107,7 @@ const closing = (server: Server) => (): Promise<void> =>
   });
 
 /**
- * Starts the server for plain HTTP.
+ * Starts a server for plain HTTP.
  * @throws ConfigError if the port is in use
  */
 export async function startHealthServer(
@@ -120,7 +120,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** Starts the server for HTTPS, which protects the tokens of clients. */
+/** Starts a server for HTTPS, which protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,

@@ -3,20 +3,20 @@ import { LOG_LEVELS, type LogLevel } from '../../log/memory-logger.ts';
 import type { DebugPages } from './debug-pages.ts';
 import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 
-/** A check that `/readyz?verbose` shows as one line. */
+/** A check, which `/readyz?verbose` shows as one line. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** The subject of a successful check, or the reason of a failed check. */
+  /** The subject of a passed check, or the reason of a failed check. */
   readonly detail: string;
 }
 
 export interface HealthSources {
-  /** Returns false while the process stops. */
+  /** Returns false after the process has begun to stop. */
   alive(): boolean;
   readiness(): readonly Check[];
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Returns the settings of the process, without secrets. */
+  /** Returns the process settings without secrets. */
   settings(): Readonly<Record<string, unknown>>;
   readonly logLevel: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
   readonly profiling: boolean;
@@ -38,8 +38,7 @@ export interface HealthAnswer {
 }
 
 /**
- * The clients that may request a path. Health endpoints are open to every client. For metrics and debug endpoints, see
- * `createAccess`.
+ * The clients that may request a path: health endpoints are open to every client, and `createAccess` checks the others.
  */
 export type Audience = 'anyone' | 'metrics' | 'debug';
 
@@ -97,8 +96,8 @@ const DEBUG_INDEX = `Usage: GET one of the paths.
 `;
 
 /**
- * Responds to requests for health, metrics, settings and debug endpoints. For any other path, the result is undefined.
- * The caller checks whether the client may request the path.
+ * Answers requests for health, metrics, settings and debug endpoints, or returns undefined for any other path. The
+ * caller checks whether the client has access to the path.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

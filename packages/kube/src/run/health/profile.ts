@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** A heap snapshot is not a kind of profile, because a snapshot would contain all secrets in memory. */
+/** A heap snapshot is not offered, because it would contain all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;
 const DEFAULT_S = 30;
 
 /**
- * Parses the number of seconds of a recording.
+ * Parses the duration of a recording in seconds.
  * @throws RangeError with the allowed values
  */
 export function profileSeconds(text: string | null): number {
@@ -22,8 +22,8 @@ export function profileSeconds(text: string | null): number {
 let recording = false;
 
 /**
- * Records CPU time or allocations for some seconds. The result is JSON for the developer tools of Chromium
- * (`.cpuprofile`, `.heapprofile`). The result is undefined while another recording runs.
+ * Records CPU time or allocations for a number of seconds. The result is JSON for the developer tools of Chromium
+ * (`.cpuprofile`, `.heapprofile`). While another recording runs, the result is undefined.
  */
 export async function recordProfile(
   kind: ProfileKind,
@@ -31,7 +31,7 @@ export async function recordProfile(
 ): Promise<string | undefined> {
   if (recording) return undefined;
   recording = true;
-  const { Session } = await import('node:inspector/promises'); // The module costs memory and is rarely needed, so it is loaded on demand.
+  const { Session } = await import('node:inspector/promises'); // The module needs memory and is rarely used, so it is loaded on demand.
   const session = new Session();
   session.connect();
   try {

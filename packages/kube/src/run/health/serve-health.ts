@@ -12,7 +12,7 @@ import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 
 interface HealthEnvironment {
-  /** `client` returns undefined before the connection to the control cluster. */
+  /** `client` returns undefined until the control cluster is connected. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -20,10 +20,10 @@ interface HealthEnvironment {
   readonly served: ServedCertificate;
 }
 
-/** The validity of a self-signed certificate is longer than the lifetime of a pod. */
+/** The validity of a self-signed certificate exceeds the lifetime of a Pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
-/** Creates a certificate for encryption only, because a scraper cannot verify it. */
+/** Creates a certificate only for encryption, because a scraper cannot verify it. */
 async function ownPair(clock: Clock): Promise<ServingPair> {
   const from = new Date(clock.now().getTime() - 3_600_000);
   const validity = { from, until: new Date(from.getTime() + OWN_CERTIFICATE_MS) };
@@ -58,7 +58,7 @@ async function serveSecurely(
 }
 
 /**
- * Serves on one or two ports, depending on the flags.
+ * Serves on one or two ports, as the flags require.
  * @throws ConfigError with the name of the flag
  */
 export async function serveHealth(

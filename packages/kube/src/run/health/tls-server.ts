@@ -17,7 +17,7 @@ export interface PlainRequest {
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The response body. A HEAD request gets only the length of the body. */
+  /** The response body. The server answers a HEAD request only with the length of the body. */
   readonly body: string;
 }
 
@@ -28,15 +28,15 @@ export interface TlsServer {
   close(): Promise<void>;
 }
 
-/** A token of a ServiceAccount has about 1 kB. */
+/** The limit for the headers is 8 kB, because a ServiceAccount token has about 1 kB. */
 const HEADER_BYTES = 8 * 1024;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CONNECTIONS = 1000;
 
 /**
- * Serves requests without bodies over HTTPS to clients that are not authenticated. The size of headers and the number
- * of connections are limited, and slow clients are disconnected.
+ * Serves requests without a body over HTTPS to unauthenticated clients. The server limits the size of headers and the
+ * number of connections, and disconnects slow clients.
  * @param pair If absent, connections are refused until {@link TlsServer.use} sets a pair.
  * @throws ConfigError if the port is in use or the certificate is invalid
  */
@@ -80,7 +80,7 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 });
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
-  // The server closes the connection after an unread body, because it would parse the body as the next request.
+  // After an unread body, the server closes the connection, because it would parse the body as the next request.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   const closing = unread ? { connection: 'close' } : {};

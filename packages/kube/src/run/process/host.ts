@@ -4,41 +4,41 @@ import { type Clock, realClock } from '../../clock/clock.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../../transports/undici.ts';
 import { type MemoryUse, watchMemory } from './memory.ts';
 
-/** The functions of the process that a binary needs. Tests pass a simulated process. */
+/** The functions of the operating system process that a binary needs. Tests pass a simulated process. */
 export interface Host {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Unique name of this process. The leader election uses the name of the process as the identity. */
+  /** Unique name of this process, which is also its identity in the leader election. */
   readonly identity: string;
   print(line: string): void;
   printError(line: string): void;
-  /** Calls `callback` when the process must stop, because of a signal or the end of the parent process. */
+  /** Calls `callback` when the process must stop, because of a signal or because its parent process has ended. */
   onStopRequest(callback: (reason: string) => void): void;
-  /** Calls `callback` after an uncaught error, because the process must then end. */
+  /** Calls `callback` after an uncaught error, after which the process must end. */
   onCrash?(callback: (error: unknown) => void): void;
   /** Calls `callback` after each full garbage collection, until the returned function is called. */
   onCollection?(callback: (use: MemoryUse) => void): () => void;
-  /** The network of the process, by default the real network. */
+  /** The network of the process (default: the real network). */
   readonly dial?: (options: UndiciTransportOptions) => UndiciTransport;
   exit(code: number): void;
 }
 
 /**
  * Limits the young generation, which V8 would otherwise enlarge to 48 MB during a large list and never shrink. With
- * 20,000 pods of 7 kB, the limit reduces the memory of the process from 215 MB to 160 MB, and costs no time.
+ * 20,000 Pods of 7 kB, the limit reduces the memory from 215 MB to 160 MB, and costs no time.
  */
 const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
 /**
- * Disables the background thread of V8's baseline compiler. At an exit, the thread and the garbage collector of the
- * main thread may wait for each other, and the process hangs. The hang occurs in one of several thousand exits (Node.js
+ * Disables the background thread of V8's baseline compiler. When the process exits, this thread and the garbage
+ * collector of the main thread may wait for each other forever. This occurs in one of several thousand exits (Node.js
  * 24.21).
  */
 const compileInFront = (): void => setFlagsFromString('--no-concurrent-sparkplug');
 
-/** Returns the real process. Only `main` may call this function. */
+/** Returns the real process. Only `main` may call `processHost`. */
 export function processHost(hostname: string): Host {
   keepYoungGenerationSmall();
   compileInFront();
@@ -53,7 +53,7 @@ export function processHost(hostname: string): Host {
     onStopRequest(callback) {
       process.on('SIGTERM', () => callback('SIGTERM'));
       process.on('SIGINT', () => callback('SIGINT'));
-      // A process whose parent dies gets no signal, but the IPC channel closes.
+      // A process gets no signal when its parent dies, but its IPC channel closes.
       if (process.connected) process.on('disconnect', () => callback('the parent process ended'));
     },
     onCrash(callback) {

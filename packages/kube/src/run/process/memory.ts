@@ -1,11 +1,11 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
-/** The memory after a garbage collection, in bytes. */
+/** The memory in bytes after a garbage collection. */
 export interface MemoryUse {
   /** Size of the objects in the old generation. */
   readonly heap: number;
-  /** Size above which V8 aborts the process. */
+  /** V8 aborts the process if the heap grows above this size. */
   readonly heapLimit: number;
   readonly resident: number;
   /** Memory limit of the container. */
@@ -14,8 +14,8 @@ export interface MemoryUse {
 
 const MB = 1_048_576;
 /**
- * Part of the heap limit that belongs to the old generation. V8 adds three semi-spaces, each a 64th of the old
- * generation.
+ * The part of the heap limit that belongs to the old generation. V8 adds three semi-spaces, each of which has a 64th of
+ * the size of the old generation.
  */
 const OLD_SHARE = 64 / 67;
 
@@ -32,14 +32,14 @@ function read(heapLimit: number): MemoryUse {
     heap: old.reduce((sum, { space_used_size: used }) => sum + used, 0),
     heapLimit,
     resident: process.memoryUsage.rss(),
-    // Without a limit, the kernel returns 0 or a number larger than any machine's memory.
+    // Without a memory limit, the kernel returns 0, or a number larger than the memory of any machine.
     residentLimit: limit > 0 && limit < Number.MAX_SAFE_INTEGER ? limit : undefined,
   };
 }
 
 /**
- * Calls `callback` with the used memory after each full garbage collection, until the returned function is called.
- * Before a garbage collection, the heap also contains unused objects.
+ * Calls `callback` with the memory use after each full garbage collection, until the returned function is called.
+ * Before a garbage collection, the heap would also contain unused objects.
  */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));

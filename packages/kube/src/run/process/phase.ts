@@ -1,12 +1,12 @@
-/** Stops a phase. The manager calls the function once, in the reverse order of the starts. */
+/** Stops a phase. The manager calls the stop functions once, in the reverse order of the starts. */
 export type Stop = () => Promise<void> | void;
 
-/** One named step of a start-up. */
+/** A named step in the start of a process. */
 export interface Phase {
   readonly name: string;
   /**
-   * Starts the phase, and returns a function that stops the phase. The start must end soon after the signal aborts. The
-   * status shows the text of `report` during the start.
+   * Starts the phase, and returns the function that stops it. After the signal aborts, the start must end soon. The
+   * status of a starting phase contains the last text of `report`.
    */
   start(signal: AbortSignal, report: (detail: string) => void): Promise<Stop | undefined>;
 }
@@ -14,7 +14,7 @@ export interface Phase {
 /** The state of a phase. */
 export type PhaseState = 'waiting' | 'starting' | 'started' | 'failed' | 'stopped';
 
-/** The status of a phase for health checks and logs. */
+/** The state of a phase, for health checks and logs. */
 export interface PhaseStatus {
   readonly name: string;
   readonly state: PhaseState;

@@ -10,7 +10,7 @@ export interface Addressed {
   readonly source: string;
 }
 
-/** Returns the problem of an address, with a hint. */
+/** Returns a sentence about the problem of an address, with a hint. */
 function addressSentence({ name, server, source }: Addressed, error: unknown): string {
   const fault = unreached(error);
   const words = errorText(error);
@@ -21,7 +21,7 @@ function addressSentence({ name, server, source }: Addressed, error: unknown): s
   return `the ${name} API server ${server}, from ${source}, is not ready; retrying (${words})`;
 }
 
-/** Warns of a wrong address of an API server. Untrusted certificates and refused credentials have other warnings. */
+/** Warns about a wrong API server address. Untrusted certificates and refused credentials have separate warnings. */
 export function warnOfAddress(of: Addressed, error: unknown, warnings: Warnings): void {
   const ofCredentials = error instanceof KubeError && error.code === 401;
   if (!ofCredentials && untrustedSentence(of.name, error) === undefined)

@@ -1,22 +1,22 @@
 import { keyFits, parseCertificate } from '../../credentials/key-pair.ts';
 import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 
-/** Warnings start a week before the expiry, so users have time to issue another certificate. */
+/** Warnings start one week before the expiry, so that users have time to issue a new certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
-/** The certificate in PEM, with its key if this process has the key. */
+/** A certificate in PEM, with its key if the process knows the key. */
 export interface CertificateInUse {
-  /** Name in the log and the metric, such as `client certificate of the control cluster`. */
+  /** Name for the log and the metric, such as `client certificate of the control cluster`. */
   readonly what: string;
   readonly certificate: string;
   readonly key?: string;
-  /** File or field of the certificate, for the log. */
+  /** File or field that contains the certificate, for the log. */
   readonly from?: string | undefined;
 }
 
 export interface CertificateCheck {
   readonly sentence?: string | undefined;
-  /** Expiry in milliseconds since 1970. `endsAt` is absent for an invalid certificate. */
+  /** Expiry in milliseconds since 1970, absent for an invalid certificate. */
   readonly endsAt?: number;
 }
 
@@ -65,8 +65,8 @@ function fault({ what, from, until, now, fits }: Facts): string | undefined {
 }
 
 /**
- * Problems of an untrusted server certificate with hints, by TLS error code (node:tls). The source of the certificate
- * authority replaces the text `CA`.
+ * The problem and a hint for each TLS error code (node:tls) about a server certificate. `CA` is a placeholder for the
+ * source of the certificate authority.
  */
 const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired; renew the certificate on the server',
@@ -79,7 +79,7 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new authority to CA',
 };
 
-/** The text that replaces the source of the authority in messages, if no authority is configured. */
+/** The source of the certificate authority in messages, if none is configured. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {
@@ -89,8 +89,8 @@ const codeOf = (error: unknown): string | undefined => {
 };
 
 /**
- * Returns the problem of an untrusted server certificate, or undefined for any other failure.
- * @param ca the source of the certificate authority
+ * Returns a sentence about an untrusted server certificate, or undefined for other errors.
+ * @param ca Source of the certificate authority.
  */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {
   const code = codeOf(error);

@@ -1,18 +1,18 @@
-/** The times of a response, by the clock of this process, in milliseconds since 1970. */
+/** The times of a response in milliseconds since 1970, by this process's clock except `date`. */
 export interface DatedAnswer {
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** The `Date` header of the answer. The server rounds the time down to seconds. */
+  /** The `Date` header, which the server rounds down to seconds. */
   readonly date: number;
 }
 
-/** Minimum difference for a warning. Leases, token expiry and time limits have a precision of seconds. */
+/** Minimum clock difference for a warning, because Leases, tokens and time limits have a precision of seconds. */
 const SKEW_WARNING_MS = 10_000;
 
 /**
- * Returns the smallest possible difference between the clocks in milliseconds. The result is positive if the server is
- * ahead, negative if the server is behind, and 0 if the clocks may be equal. The server read its clock between request
- * and response, and rounded down to seconds.
+ * Returns the minimum difference between the clocks in milliseconds. A positive result means that the server is ahead,
+ * a negative result that it is behind, and 0 that the clocks may agree. The server read its clock between the request
+ * and the response, and rounded the time down to seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;
@@ -20,7 +20,7 @@ export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number 
   return latest < sentAt ? latest - sentAt : 0;
 }
 
-/** Returns a warning about different clocks, or undefined for a harmless difference. */
+/** Returns a warning about a clock difference, or undefined if the difference is harmless. */
 export function skewSentence(server: string, skewMs: number): string | undefined {
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);

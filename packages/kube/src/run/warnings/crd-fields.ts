@@ -13,7 +13,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** A CustomResourceDefinition that a program expects. */
+/** A CustomResourceDefinition (CRD) that a program expects. */
 export interface ExpectedCrd {
   readonly metadata: { readonly name: string };
   readonly spec: {
@@ -28,17 +28,17 @@ export interface ExpectedCrd {
   };
 }
 
-/** The schemas of a server in OpenAPI v3. */
+/** The OpenAPI v3 schemas of a server. */
 export interface ServedSchemas {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** The OpenAPI description defines these fields of every kind separately, so the comparison skips them. */
+/** Fields of every kind, which the OpenAPI description defines elsewhere, so the comparison skips them. */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
- * Returns dotted paths of expected fields that the schema of the server does not contain. The server drops the values
- * of these fields.
+ * Returns the dotted paths of expected fields that the server's schema lacks. The server drops the values of missing
+ * fields.
  */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
@@ -61,7 +61,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** Returns the schema of a kind, or undefined if the server does not have the kind. */
+/** Returns the schema of a kind (undefined if the server does not have the kind). */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -71,10 +71,10 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
 
 const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
-/** Maximum number of fields that the warning names. The hint is the same for all fields. */
+/** Maximum number of field names in a warning, because the hint is the same for all fields. */
 const NAMED = 4;
 
-/** Returns a warning about missing fields, or undefined without missing fields. */
+/** Returns a warning about missing fields (undefined if no field is missing). */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed, so its controllers wait; ${HINT}`;
@@ -86,8 +86,8 @@ export function crdSentence(name: string, expected: Schema, served: Schema | und
 }
 
 /**
- * Returns a sentence about a CRD without the status subresource, or undefined if there is no problem.
- * @param resources the resources from discovery
+ * Returns a warning about a CRD that lacks the status subresource, or undefined if the CRD has it.
+ * @param resources Resources from the discovery.
  */
 export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {
   const expected = spec.versions.some(({ served, subresources }) => served && subresources?.status !== undefined);

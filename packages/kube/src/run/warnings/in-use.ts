@@ -2,17 +2,17 @@ import type { ServedCertificate } from '../../admission/certificate-files.ts';
 import type { CertificateInUse } from './certificates.ts';
 import type { Warnings } from './warnings.ts';
 
-/** The certificates that the connections of a process use, for reports of an expiry. */
+/** The certificates that the connections of a process use, for warnings about their expiry. */
 export class CertificatesInUse {
   readonly #byWhat = new Map<string, CertificateInUse>();
   #changed = new AbortController();
 
-  /** A signal that aborts at the next change of the certificates. */
+  /** A signal that aborts when the certificates change next. */
   get changed(): AbortSignal {
     return this.#changed.signal;
   }
 
-  /** Records a certificate in use. The new certificate replaces the previous certificate with the same `what`. */
+  /** Records a certificate, which replaces the recorded certificate with the same `what`. */
   use(certificate: CertificateInUse): void {
     const { what } = certificate;
     this.#byWhat.set(what, certificate);

@@ -13,7 +13,7 @@ import { expiryMeter } from './certificates.ts';
 import { Warnings } from './warnings.ts';
 import { AnswerWatcher } from './watch-answers.ts';
 
-/** Registers the metrics of warnings, also for a page that lists all metrics. */
+/** Registers the metrics of warnings. The page with all metrics also calls this function. */
 export function registerWarningMetrics(of: {
   readonly clock: Clock;
   readonly log: Logger;

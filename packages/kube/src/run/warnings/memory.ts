@@ -2,23 +2,20 @@ import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
 /**
- * Warning threshold of the heap. V8 collects garbage when the heap has grown by a tenth. Above this fraction, V8 may
- * therefore abort before the next collection.
+ * The heap use at which a warning starts. V8 collects garbage after the heap has grown by 10 %, so above 90 % it may
+ * abort before the next collection.
  */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;
-/**
- * The warning ends below this fraction. This fraction is lower than `FULL`, so that the warning does not start and end
- * repeatedly.
- */
+/** The heap use at which the warning ends, lower than `FULL` so that the warning does not start and end repeatedly. */
 const AGAIN_FREE = 0.65;
 
 const HINT = 'increase the memory of the container (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
- * Warns if memory is nearly exhausted. If the process must end now, the function returns the reason for the log. An
- * abort by V8 would log only a native stack trace.
+ * Warns if the memory is almost exhausted. Returns a reason for the log if the process must end now. If V8 aborted the
+ * process, the log would contain only a native stack trace.
  */
 export function checkMemory(
   { heap, heapLimit, resident, residentLimit }: MemoryUse,

@@ -2,7 +2,7 @@ import type { Warnings } from './warnings.ts';
 
 /**
  * Compares the version of this process with the version of the leader.
- * @param version Version of the leader, if known
+ * @param version Version of the leader, or undefined if unknown.
  */
 export function compareVersions(
   own: { readonly name: string; readonly version: string },

@@ -1,7 +1,7 @@
 import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 
-/** Problems of the environment that do not end the process. */
+/** A problem of the environment that does not end the process. */
 export type WarningKind =
   | 'api-server'
   | 'certificate'
@@ -14,15 +14,15 @@ export type WarningKind =
 
 export interface Warning {
   readonly kind: WarningKind;
-  /** The subject of the warning. The subject is a label of a metric, so it contains no names of objects. */
+  /** The subject of the warning. A metric has it as a label, so it contains no object names. */
   readonly subject: string;
-  /** A sentence with the problem, its consequence, and a hint. */
+  /** One sentence with the problem, its consequence and a hint. */
   readonly sentence: string;
 }
 
 /**
- * Reports problems of the environment. The log contains the start, each change and the end of a warning. An active
- * warning has a series in `runtime_warning`.
+ * Reports problems of the environment. The log contains a line when a warning starts, changes or ends. Each active
+ * warning is a series of the metric `runtime_warning`.
  */
 export class Warnings {
   readonly #log: Logger;
@@ -40,7 +40,7 @@ export class Warnings {
     );
   }
 
-  /** Logs a warning, unless the same sentence is already active. */
+  /** Logs a warning, unless the warning is active with the same sentence. */
   raise(kind: WarningKind, subject: string, sentence: string): void {
     const key = `${kind} ${subject}`;
     if (this.#active.get(key)?.sentence === sentence) return;
@@ -56,13 +56,13 @@ export class Warnings {
     this.#log.info('Warning resolved', { warning: kind, subject, was: warning.sentence });
   }
 
-  /** Returns true if there is a warning. With a subject, only warnings about this subject count. */
+  /** Returns true if a warning of this kind is active, for any subject or for the given subject. */
   has(kind: WarningKind, subject?: string): boolean {
     if (subject !== undefined) return this.#active.has(`${kind} ${subject}`);
     return [...this.#active.values()].some((warning) => warning.kind === kind);
   }
 
-  /** Returns `ok`, or the active warnings by kind and subject. */
+  /** Returns `ok`, or a list of the active warnings. */
   summary(): string {
     const wrong = this.list().map(({ kind, subject }) => `${kind} (${subject})`);
     return wrong.length === 0 ? 'ok' : `warnings (details in the log): ${wrong.join(', ')}`;
