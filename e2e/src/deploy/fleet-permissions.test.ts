@@ -223,3 +223,23 @@ test('with the role for hand-overs in its namespace, and only there, the fleet m
     items.find(({ metadata }) => metadata.namespace === namespace)?.spec?.holderIdentity ?? '';
   expect([holderOf(BOUND), holderOf(UNBOUND)]).toEqual(['', expect.stringContaining('machine-controller-manager')]);
 });
+
+test('the roles are sufficient to hibernate a cluster without machines, and to wake it', async () => {
+  const t = await setUp();
+  const flags = ['--fleet-hibernate-after=1m'];
+  await run(machineControllerManager, t, flags);
+  const driver = createLocalDriver({ clock: t.clock, connect: () => t.connect('none') });
+  await run(machineControllerBinary(driver), t, flags);
+  const marks = async () =>
+    (await t.admin.resource(leases, BOUND).list()).items.map(
+      ({ metadata, spec }) => `${metadata.annotations?.['fleet-hibernated']} ${spec?.holderIdentity ? 'held' : 'free'}`,
+    );
+  await t.clock.advance(300_000);
+  expect(await marks()).toEqual(['0 free', '0 free']);
+  const stringData = { a: 'b' };
+  await t.admin.resource(secrets, BOUND).create({ metadata: { name: 'any' }, stringData });
+  await t.clock.advance(5_000);
+  // Only the machine controller depends on Secrets.
+  expect(await marks()).toEqual(['0 held', '0 free']);
+  expect(t.refused.filter((request) => !request.includes(`/namespaces/${UNBOUND}/`))).toEqual([]);
+});

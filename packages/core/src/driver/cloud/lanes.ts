@@ -8,6 +8,8 @@ export type Lane = (typeof LANES)[number];
 export interface LaneOfCalls {
   readonly lane: Lane;
   readonly onWaited?: ((ms: number) => void) | undefined;
+  /** The cluster of the operation, in a process with several clusters. Each cluster waits in its own queue. */
+  readonly cluster?: object | undefined;
 }
 
 const current = new AsyncLocalStorage<LaneOfCalls>();

@@ -185,3 +185,24 @@ test('each kind of call has its own rate, and the oldest rate is removed above t
   rates.of('delete');
   expect(rates.of('read')).not.toBe(first);
 });
+
+test('clusters take turns, so a cluster with many calls does not delay another cluster', async () => {
+  const clock = new VirtualClock();
+  const rate = new LearnedRate(clock);
+  rate.throttled();
+  const left: string[] = [];
+  const [a, b] = [{}, {}];
+  const take = (name: string, cluster: object, lane: Lane = 'create') =>
+    inLane({ lane, cluster }, async () => {
+      await rate.take(new AbortController().signal);
+      left.push(name);
+    });
+  const all = ['a1', 'a2', 'a3', 'a4'].map((name) => take(name, a));
+  all.push(take('deleted', a, 'delete'));
+  await clock.advance(2_500);
+  expect(left).toEqual(['deleted', 'a1']);
+  all.push(take('b1', b), take('b2', b));
+  await clock.advance(60_000);
+  await Promise.all(all);
+  expect(left).toEqual(['deleted', 'a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
+});

@@ -30,19 +30,29 @@ const LOWER_EVERY = 8;
 interface Waiter {
   readonly go: () => void;
   readonly rank: number;
+  /** The turn in which the call leaves. Each cluster has one call in each turn. */
+  readonly turn: number;
   readonly ticket: number;
+}
+
+interface LaneTurns {
+  /** The turn of the last call that left the lane. */
+  current: number;
+  /** The turn of the last waiting call of each cluster. */
+  readonly last: Map<object | undefined, number>;
 }
 
 /**
  * Limits the rate of calls to a cloud, and adapts the limit when the cloud throttles calls. No limit applies until the
  * cloud throttles the first call. The limit then starts a little below the rate that the cloud accepted before, and
- * grows every second. Calls wait in the order of their lanes, and within a lane in the order of their arrival.
+ * grows every second. Calls wait in the order of their lanes. Within a lane, the clusters of a process take turns.
  */
 export class LearnedRate {
   readonly #clock: Clock;
   readonly #waiting: Waiter[] = [];
   #tickets = 0;
   #turns = 0;
+  readonly #lanes: readonly LaneTurns[] = LANES.map(() => ({ current: 0, last: new Map() }));
   readonly #worked: number[] = [];
   #limit: number | undefined;
   #limitSince = 0;
@@ -70,16 +80,19 @@ export class LearnedRate {
     signal.throwIfAborted();
     if (this.#waiting.length === 0 && this.#now() >= this.#nextFree) return this.#leave();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const { lane, onWaited } = laneOfCalls();
+    const { lane, onWaited, cluster } = laneOfCalls();
     const since = this.#now();
-    const waiter: Waiter = { go: resolve, rank: LANES.indexOf(lane), ticket: ++this.#tickets };
+    const rank = LANES.indexOf(lane);
+    const waiter: Waiter = { go: resolve, rank, turn: this.#turnOf(rank, cluster), ticket: ++this.#tickets };
     const giveUp = (): void => {
       const at = this.#waiting.indexOf(waiter);
       // An aborted call may have left the queue already, so no other call may be removed.
       if (at >= 0) this.#waiting.splice(at, 1);
       reject(signal.reason);
     };
-    this.#waiting.splice(this.#waiting.findLastIndex(({ rank }) => rank <= waiter.rank) + 1, 0, waiter);
+    const isEarlier = (other: Waiter): boolean =>
+      other.rank < rank || (other.rank === rank && other.turn <= waiter.turn);
+    this.#waiting.splice(this.#waiting.findLastIndex(isEarlier) + 1, 0, waiter);
     signal.addEventListener('abort', giveUp, { once: true });
     this.#arm();
     await promise.finally(() => {
@@ -119,8 +132,23 @@ export class LearnedRate {
     if (limit !== undefined) this.#nextFree = this.#now() + 1_000 / limit;
   }
 
-  /** Returns undefined if the queue is empty. */
+  /** Removes and returns the next call. */
   #next(): Waiter | undefined {
+    const next = this.#choose();
+    const lane = this.#lanes[next?.rank ?? 0];
+    if (next !== undefined && lane !== undefined) lane.current = Math.max(lane.current, next.turn);
+    if (this.#waiting.length === 0) for (const { last } of this.#lanes) last.clear();
+    return next;
+  }
+
+  #turnOf(rank: number, cluster: object | undefined): number {
+    const lane = this.#lanes[rank];
+    const turn = Math.max(lane?.current ?? 0, lane?.last.get(cluster) ?? 0) + 1;
+    lane?.last.set(cluster, turn);
+    return turn;
+  }
+
+  #choose(): Waiter | undefined {
     this.#turns++;
     const [first] = this.#waiting;
     if (first === undefined || this.#turns % LOWER_EVERY > 0) return this.#waiting.shift();

@@ -75,9 +75,11 @@ export const budgetStage = <Spec, Credentials>(
   spacesRequests: boolean | undefined,
   observeWait: ObserveWait | undefined,
 ): Stage<DecodedCall<Spec, Credentials>> => {
+  // A cluster of a fleet has its own invoker, and so its own stage.
+  const cluster = {};
   const laneOf = (call: DecodedCall<Spec, Credentials>) => {
     const lane = laneOfCall(call);
-    return { lane, onWaited: (ms: number) => observeWait?.(lane, ms) };
+    return { lane, cluster, onWaited: (ms: number) => observeWait?.(lane, ms) };
   };
   return spacesRequests
     ? (call, next) => inLane(laneOf(call), () => next(call))
