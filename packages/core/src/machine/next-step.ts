@@ -17,6 +17,7 @@ import { planInPlace } from './in-place/in-place.ts';
 import { planInterruption, planNodeNotice } from './interruption/interruption.ts';
 import { frozenBlock, withBlockedBy } from './model/blocked-by.ts';
 import { reportHeld } from './model/breaker.ts';
+import { waitForMissingNode } from './model/missing-node.ts';
 import type { MachineObservation } from './model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
 import { planWithdrawal } from './model/pod-actions.ts';
@@ -29,7 +30,7 @@ import { planWarm } from './warm/warm.ts';
  * `now`.
  */
 export const nextStep = (o: MachineObservation, now: Date): Plan => {
-  const decided = keepEvidenceFirst(o, decide(o, now), now);
+  const decided = keepEvidenceFirst(o, waitForMissingNode(decide(o, now), o), now);
   const plan = o.readyCondition ? withReadyCondition(decided, o, now) : decided;
   return o.blockedBy || o.machine.status?.blockedBy ? withBlockedBy(plan, o, now) : plan;
 };

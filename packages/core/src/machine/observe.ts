@@ -29,6 +29,7 @@ import { confirm } from './health/unreachable-peers.ts';
 import type { VmSamples } from './health/vm-state.ts';
 import { wantsInPlaceDrain } from './in-place/in-place.ts';
 import type { MachineMemory } from './model/memory.ts';
+import { missingNodeUntil } from './model/missing-node.ts';
 import type { CallMemory, Doubt, MachineObservation } from './model/observation.ts';
 import { wantsPreservationDrain } from './preservation/preservation.ts';
 
@@ -131,6 +132,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     machineClass,
     node,
     nodeOfCreated,
+    missingNode: missingNodeUntil(memory, now),
     ...(node ? {} : conflictingNodeOf(machine, memory, caches)),
     ...(node ? {} : nodeOfOther(machine, caches)),
     nodeWasDeleted: memory.nodeVanished && !node ? true : undefined,

@@ -123,11 +123,12 @@ describe('a cordon', () => {
   });
 
   test('a cordon without a Node, or of a Node that is gone, is done', async () => {
-    const { actions, admin, asked, recorded, scope } = await startNodeActions();
+    const { actions, admin, asked, clock, memory, recorded, scope } = await startNodeActions();
     await actions.cordon(scope(), CORDON);
-    expect(asked).toEqual([]);
-    await actions.cordon(scope({ node: await gone(admin) }), CORDON);
-    expect(recorded).toEqual([]);
+    expect([asked, memory.missingNode]).toEqual([[], undefined]);
+    const node = await gone(admin);
+    await actions.cordon(scope({ node }), CORDON);
+    expect([recorded, memory.missingNode]).toEqual([[], { uid: node.metadata.uid, at: clock.now() }]);
   });
 
   test('a cordon that the server refuses ends the pass, unless the drain is forced', async () => {
@@ -146,7 +147,7 @@ describe('a cordon', () => {
 });
 
 test('a Node that is out of service keeps its other taints', async () => {
-  const { actions, admin, asked, recorded, scope } = await startNodeActions();
+  const { actions, admin, asked, memory, recorded, scope } = await startNodeActions();
   await actions.markOutOfService(scope());
   expect(asked).toEqual([]);
   const taint = { key: 'a', effect: 'NoSchedule' } as const;
@@ -155,8 +156,9 @@ test('a Node that is out of service keeps its other taints', async () => {
   expect(after?.spec.taints).toEqual(expect.arrayContaining([taint, Taints.OutOfService]));
   expect(recorded).toEqual([after]);
   await admin.resource(nodes).delete('n');
+  expect(memory.missingNode).toBeUndefined();
   await actions.markOutOfService(scope({ node: after }));
-  expect(recorded).toHaveLength(1);
+  expect([recorded.length, memory.missingNode?.uid]).toEqual([1, after?.metadata.uid]);
 });
 
 describe('attachments', () => {
@@ -261,6 +263,13 @@ describe('the Node of another VM', () => {
     const conflictingNode = await gone(admin);
     await actions.releaseStale(scope({ conflictingNode }));
     expect(memory.releasedNode).toBe(conflictingNode.metadata.uid);
+  });
+
+  test('a missing Node of another VM with the finalizer of mcm is recorded', async () => {
+    const { actions, admin, memory, scope } = await startNodeActions();
+    const conflictingNode = await gone(admin, [Finalizers.Node]);
+    await actions.releaseStale(scope({ conflictingNode }));
+    expect(memory.missingNode?.uid).toBe(conflictingNode.metadata.uid);
   });
 
   test('a replaced Node of another VM is read again, and after another refusal or its end nothing is cached', async () => {

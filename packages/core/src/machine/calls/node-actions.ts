@@ -29,7 +29,7 @@ export interface NodeActionsOptions {
 
 export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly o: Pick<Scope['o'], 'node'>;
-  readonly memory: Pick<Scope['memory'], 'drain'>;
+  readonly memory: Pick<Scope['memory'], 'drain' | 'missingNode'>;
 }
 
 /**
@@ -101,6 +101,12 @@ export class NodeActions {
     this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions: [condition] }, { signal }));
   }
 
+  /** Without an answer, the API server does not have the Node, and the cache is outdated. */
+  #recordOrMiss(answer: Node | undefined, { metadata }: Node, { memory, now }: CordonScope): void {
+    if (answer) this.#record(answer);
+    else memory.missingNode = { uid: metadata.uid, at: now };
+  }
+
   #record(node: Node): void {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
@@ -128,7 +134,7 @@ export class NodeActions {
     }
     const results = await Promise.allSettled(writes);
     for (const result of results) {
-      if (result.status === 'fulfilled' && result.value) this.#record(result.value);
+      if (result.status === 'fulfilled') this.#recordOrMiss(result.value, node, scope);
     }
     const refused = results.find((result) => result.status === 'rejected');
     if (!refused) return;
@@ -152,11 +158,12 @@ export class NodeActions {
     this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions }, { signal }));
   }
 
-  async markOutOfService({ o: { node }, signal }: Scope): Promise<void> {
+  async markOutOfService(scope: Scope): Promise<void> {
+    const { signal } = scope;
+    const { node } = scope.o;
     if (!node) return;
     const change = { spec: { taints: outOfService(node) } };
-    const answer = await ignoreNotFound(patchNode(this.#nodes(), node, change, { signal }));
-    if (answer) this.#record(answer);
+    this.#recordOrMiss(await ignoreNotFound(patchNode(this.#nodes(), node, change, { signal })), node, scope);
   }
 
   /**
@@ -194,10 +201,15 @@ export class NodeActions {
     memory.releasedNode = node.metadata.uid;
   }
 
-  async releaseStale({ o: { conflictingNode }, memory, signal }: Scope): Promise<void> {
+  async releaseStale(scope: Scope): Promise<void> {
+    const { memory, signal } = scope;
+    const { conflictingNode } = scope.o;
     if (!conflictingNode) return;
     const { name, uid, resourceVersion = '', finalizers } = conflictingNode.metadata;
-    if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(conflictingNode, signal);
+    if (finalizers?.includes(Finalizers.Node)) {
+      this.#recordOrMiss(await this.#withoutFinalizer(conflictingNode, signal), conflictingNode, scope);
+      return;
+    }
     try {
       await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid, resourceVersion }, signal }));
       memory.releasedNode = uid;
@@ -211,13 +223,15 @@ export class NodeActions {
   /** The precondition on the UID protects a new Node with an equal name. */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
-    if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
+    if (finalizers?.includes(Finalizers.Node)) {
+      const answer = await this.#withoutFinalizer(node, signal);
+      if (answer) this.#record(answer);
+    }
     if (!deletionTimestamp) await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid }, signal }));
   }
 
-  async #withoutFinalizer(node: Node, signal: AbortSignal): Promise<void> {
-    const answer = await ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
-    if (answer) this.#record(answer);
+  #withoutFinalizer(node: Node, signal: AbortSignal): Promise<Node | undefined> {
+    return ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
   }
 
   /**

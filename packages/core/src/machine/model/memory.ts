@@ -35,6 +35,8 @@ export interface MachineMemory {
   /** The reason of the last action in the log. */
   decided?: string;
   held?: boolean;
+  /** The Node that the API server did not have at the time of a request. */
+  missingNode?: { readonly uid: string; readonly at: Date };
   /** The time since which the class or a Secret of the machine lacks the finalizer of mcm. */
   unprotectedSince?: Date;
   /**

@@ -108,6 +108,8 @@ export interface MachineObservation {
   readonly nodeOfCreated?: Node | undefined;
   /** A stale Node. A stale Node with the name of the machine's Node, from an earlier VM without a machine. */
   readonly conflictingNode?: Node;
+  /** A Node in the cache that the API server does not have, and the time of the next request for this Node. */
+  readonly missingNode?: { readonly uid: string; readonly until: Date } | undefined;
   readonly conflictCameBack?: true | undefined;
   /**
    * Set if the label of the machine names the Node of another machine. `own` is the Node whose label names this

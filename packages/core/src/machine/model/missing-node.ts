@@ -1,0 +1,25 @@
+import type { MachineMemory } from './memory.ts';
+import type { MachineObservation } from './observation.ts';
+import { type Plan, wait } from './plan.ts';
+
+/** The interval of requests for a Node that the API server did not have, in milliseconds. */
+const RETRY_MS = 5_000;
+
+/** The actions that the controller would repeat immediately while the cache still contains the Node. */
+const ON_NODE: ReadonlySet<string> = new Set(['cordon', 'markOutOfService', 'deleteStaleNode']);
+
+/** The time of the next request for a Node that the API server did not have. The watch of Nodes may be late. */
+export function missingNodeUntil({ missingNode }: MachineMemory, now: Date): MachineObservation['missingNode'] {
+  if (!missingNode) return undefined;
+  const leftMs = missingNode.at.getTime() + RETRY_MS - now.getTime();
+  // After a change of the clock, the remaining time can be too long.
+  if (leftMs <= 0 || leftMs > RETRY_MS) return undefined;
+  return { uid: missingNode.uid, until: new Date(now.getTime() + leftMs) };
+}
+
+/** Delays actions on a Node that the API server does not have, until the watch reports the deletion of the Node. */
+export function waitForMissingNode(plan: Plan, { missingNode, node, conflictingNode }: MachineObservation): Plan {
+  if (!missingNode || missingNode.uid !== (node ?? conflictingNode)?.metadata.uid) return plan;
+  if (!plan.actions.some((action) => ON_NODE.has(action.do))) return plan;
+  return wait('the API server does not have the Node', missingNode.until);
+}
