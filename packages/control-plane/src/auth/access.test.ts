@@ -241,6 +241,10 @@ describe('a user cannot grant permissions without having them', () => {
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'none' };
     const binding = { metadata: { name: 'e' }, roleRef, subjects: [user('mallory')] };
     expect((await post('clusterrolebindings', binding)).status).toBe(201);
+    const unknown = await post('clusterrolebindings', { ...binding, roleRef: { ...roleRef, kind: 'Rule' } });
+    expect([unknown.status, unknown.body.message]).toEqual([500, 'unsupported role reference kind: "Rule"']);
+    const other = await post('clusterrolebindings', { ...binding, roleRef: { ...roleRef, apiGroup: 'other.dev' } });
+    expect(other.status).toBe(404);
     const refused = await post('clusterroles', {
       metadata: { name: 'f' },
       rules: [{ verbs: ['get'], nonResourceURLs: ['/a'] }],

@@ -1,6 +1,7 @@
 import type { Json } from '../apimachinery/objects/object.ts';
 import type { WriteOptions, WriteOptionsKind } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
+import type { SentBody } from './sent-body.ts';
 
 /** The body or the response is not the requested object. */
 export interface SubresourceRequest {
@@ -15,7 +16,7 @@ export interface SubresourceRequest {
   readonly contentType: string;
   body(): Promise<Uint8Array>;
   /** @param kindName the expected kind, for error messages */
-  readBody(kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }>;
+  readBody(kindName: string): Promise<SentBody>;
   options(kind: WriteOptionsKind, applying?: boolean): WriteOptions;
 }
 

@@ -9,6 +9,7 @@ import { checkTypeMeta } from '../registry/bodies/type-meta.ts';
 import { type PatchType, patchTypesOf } from '../registry/writes/patch.ts';
 import type { KindRegistry, ServedKind } from '../resources/kind-registry.ts';
 import { type DeleteOptions, parseDeleteOptions } from '../resources/options.ts';
+import type { SentBody } from '../resources/sent-body.ts';
 
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 
@@ -22,11 +23,6 @@ export function formOf(request: ServerRequest): string {
   return type;
 }
 
-export interface PlainBody {
-  readonly plain: Record<string, unknown>;
-  readonly bytes: Uint8Array;
-}
-
 /**
  * Reads a body.
  * @param kindName the expected kind, for errors
@@ -37,14 +33,18 @@ export async function readPlain(
   kinds: KindRegistry,
   { kind }: ServedKind,
   kindName = kind.kind,
-): Promise<PlainBody> {
+): Promise<SentBody> {
   const type = formOf(request);
   const bytes = await request.body();
-  if (type !== PROTOBUF) return { plain: parseBody(bytes, type === '' ? 'application/json' : type, kindName), bytes };
+  if (type !== PROTOBUF) {
+    const plain = parseBody(bytes, type === '' ? 'application/json' : type, kindName);
+    return { plain, bytes, isYaml: type === 'application/yaml' };
+  }
   const problem = envelopeProblem(bytes);
   if (problem !== undefined) throw unrecognized(kindName, problem, bytes);
   try {
-    return { plain: decodeProtobuf(bytes, (apiVersion, name) => kinds.byKind(apiVersion, name)?.kind), bytes };
+    const plain = decodeProtobuf(bytes, (apiVersion, name) => kinds.byKind(apiVersion, name)?.kind);
+    return { plain, bytes, isYaml: false };
   } catch (error) {
     throw badRequest(
       `the body cannot be decoded as a protobuf ${kind.kind}: ${error instanceof Error ? error.message : String(error)}`,

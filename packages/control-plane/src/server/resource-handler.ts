@@ -326,8 +326,8 @@ export class ResourceHandler {
 
   async #readObject(context: Context, options: WriteOptions): Promise<ApiObject> {
     const { request, served, call } = context;
-    const { plain, bytes } = await readPlain(request, this.#registry.kinds, served);
-    return decodeObject(plain, bytes, served, this.#registry.kinds, options, call.warn);
+    const sent = await readPlain(request, this.#registry.kinds, served);
+    return decodeObject(sent, served, this.#registry.kinds, options, call.warn);
   }
 
   async #written(context: Context, format: Format, written: Written): Promise<ServerResponse> {
@@ -361,14 +361,13 @@ export class ResourceHandler {
     const format = this.#negotiate(context, FORMS, false);
     const options = parseWriteOptions('UpdateOptions', request.query, call.userAgent);
     const { kinds } = this.#registry;
-    const { plain, bytes } = await readPlain(request, kinds, served);
-    const decode = (body: Record<string, unknown>, warn: Call['warn']) =>
-      decodeObject(body, bytes, served, kinds, options, warn);
-    let first: ApiObject | undefined = decode(plain, call.warn);
+    const decode = async (warn: Call['warn']) =>
+      decodeObject(await readPlain(request, kinds, served), served, kinds, options, warn);
+    let first: ApiObject | undefined = await decode(call.warn);
     matchNamespace(first, target);
     checkName(first, target);
     const next = async (): Promise<ApiObject> => {
-      const object = first ?? decode((await readPlain(request, kinds, served)).plain, () => undefined);
+      const object = first ?? (await decode(() => undefined));
       // An attempt may change the parsed object, so the next attempt parses the body again.
       first = undefined;
       return object;

@@ -99,13 +99,15 @@ function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean
   const about = isRole(attributes)
     ? { verb: 'escalate', kind: attributes.served.kind.kind, name }
     : { verb: 'bind', kind: text(look(object, 'roleRef'), 'kind'), name: text(look(object, 'roleRef'), 'name') };
+  if (about.kind !== 'Role' && about.kind !== 'ClusterRole') return false;
   const resource = about.kind === 'Role' ? 'roles' : 'clusterroles';
   const { verb } = about;
+  const group = isRole(attributes) ? '' : text(look(object, 'roleRef'), 'apiGroup');
   return security.authorize({
     user,
     verb,
     path: '',
-    group: RBAC_GROUP,
+    group: group === '' ? RBAC_GROUP : group,
     resource,
     subresource: '',
     namespace,

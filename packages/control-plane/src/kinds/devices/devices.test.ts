@@ -328,9 +328,13 @@ test('the spec of a template is checked, and immutable', async () => {
   await using plane = await TestPlane.start();
   const path = `${GROUP}/namespaces/default/resourceclaimtemplates`;
   const template = (spec: object) => ({ apiVersion, kind: 'ResourceClaimTemplate', metadata: { name: 't' }, spec });
-  const wrong = template({ metadata: { labels: { k: 'a b' } }, spec: { devices: { requests: [{ name: 'a' }] } } });
+  const metadata = { annotations: { 'a b': '' }, labels: { k: 'a b' }, name: '', uid: 'u', finalizers: [] };
+  const wrong = template({ metadata, spec: { devices: { requests: [{ name: 'a' }] } } });
   expect((await causesOf(plane, 'POST', path, wrong)).map((cause) => cause.split(':')[0])).toEqual([
+    'spec.metadata.annotations',
     'spec.metadata.labels',
+    'spec.metadata.uID',
+    'spec.metadata.finalizers',
     'spec.spec.devices.requests[0]',
   ]);
   expect(await causesOf(plane, 'POST', path, template({ spec: { devices: { requests: [request] } } }))).toEqual([]);

@@ -3,10 +3,10 @@ import { Findings } from '../../apimachinery/errors/findings.ts';
 import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { items, labels, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { labelFindings } from '../base/selector.ts';
 import type { Strategy } from '../base/strategy.ts';
+import { templateMetadataFindings } from '../base/template-metadata.ts';
 import { internalForm } from '../internal/form.ts';
 import { configurationFindings, isTooLong, selectorsFindings } from './checks.ts';
 import { claimFindings, defaultOperators, defaultRequests } from './claim.ts';
@@ -89,7 +89,7 @@ export const resourceClaimStrategy: Strategy = {
 
 function templateCauses(object: ApiObject): StatusCause[] {
   const findings = new Findings();
-  labelFindings(findings, labels(look(object, 'spec', 'metadata'), 'labels'), 'spec.metadata.labels');
+  templateMetadataFindings(findings, look(object, 'spec', 'metadata'), 'spec.metadata');
   return [...findings.causes, ...specCauses(look(object, 'spec', 'spec'), 'spec.spec')];
 }
 

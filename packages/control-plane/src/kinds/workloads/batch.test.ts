@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { startTestPlane } from '../../testing.ts';
+import { isTimeZone } from './cron.ts';
 
 const JOBS = '/apis/batch/v1/namespaces/default/jobs';
 
@@ -71,4 +72,19 @@ test('a condition in the pod failure policy of a CronJob gets the status True', 
       },
     },
   });
+});
+
+test.each([
+  ['Europe/Berlin', true],
+  ['europe/berlin', false],
+  ['Etc/UTC', true],
+  ['ETC/UTC', false],
+  ['Utc', false],
+  ['US/East-Indiana', true],
+  ['US/east-Indiana', false],
+  ['Chile/EasterIsland', true],
+  ['America/Port-au-Prince', true],
+  ['Europe/Nowhere', false],
+])('the time zone %s of a CronJob is valid: %s', (zone, isValid) => {
+  expect(isTimeZone(zone)).toBe(isValid);
 });

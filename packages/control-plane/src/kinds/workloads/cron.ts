@@ -188,9 +188,33 @@ class Zone {
 const DAY_MS = 86_400_000;
 const YEARS = 5;
 
+const CANONICAL: ReadonlyMap<string, string> = new Map(
+  Intl.supportedValuesOf('timeZone').map((name) => [name.toLowerCase(), name]),
+);
+
+/** The words of zone names that are written in capitals. */
+const CAPITALS: ReadonlySet<string> = new Set(
+  'ACT CDT CET CHAT CST EDT EET EST GB GMT HST IN LHI MDT MET MST NSW NZ PDT PRC PST ROC ROK SU UCT US UTC W WET'.split(
+    ' ',
+  ),
+);
+
+const isSpelled = (word: string): boolean =>
+  CAPITALS.has(word.toUpperCase()) ? CAPITALS.has(word) : /^(?:[A-Z][a-z]+)+$/.test(word);
+
+/**
+ * Returns whether the capitals of a zone are correct. Go reads zones from files, so it refuses `europe/berlin`. Node
+ * accepts every spelling, and lists only canonical names. Other names such as `US/Pacific` are checked by word.
+ */
+function isSpelledCorrectly(name: string): boolean {
+  const canonical = CANONICAL.get(name.toLowerCase());
+  return canonical === undefined ? (name.match(/[A-Za-z]+/g) ?? []).every(isSpelled) : canonical === name;
+}
+
+/** Returns whether a zone is supported. */
 export function isTimeZone(name: string): boolean {
   try {
-    return new Zone(name) !== undefined;
+    return new Zone(name) !== undefined && isSpelledCorrectly(name);
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;

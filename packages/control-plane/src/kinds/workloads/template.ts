@@ -1,11 +1,11 @@
 import { forbiddenValue, invalidValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
-import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
 import { child, items, labels, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { labelFindings, selectorCauses, shownSelector } from '../base/selector.ts';
+import { annotationFindings } from '../base/template-metadata.ts';
 import { inOrder } from '../internal/form.ts';
 import { defaultPodSpec } from '../pod/defaults.ts';
 import { podSpecCauses } from '../pod/validate.ts';
@@ -77,9 +77,7 @@ export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
 function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   const findings = new Findings();
   labelFindings(findings, labels(look(template, 'metadata'), 'labels'), `${at}.labels`);
-  for (const key of Object.keys(labels(look(template, 'metadata'), 'annotations'))) {
-    findings.problems(`${at}.annotations`, key, qualifiedNameProblems(key.toLowerCase()));
-  }
+  annotationFindings(findings, labels(look(template, 'metadata'), 'annotations'), `${at}.annotations`);
   return findings.causes;
 }
 

@@ -359,6 +359,16 @@ describe('apply', () => {
     });
   });
 
+  it('an apply to a kind without declared fields accepts only metadata', () => {
+    const bare: JsonSchema = { type: 'object' };
+    expect(refusal(() => apply(undefined, { spec: { a: 1 } }, 'a', { schema: bare })).message).toMatch(
+      /: \.spec: field not declared in schema$/,
+    );
+    expect(apply(undefined, { metadata: { labels: { a: 'b' } } }, 'a', { schema: bare }).metadata.labels).toEqual({
+      a: 'b',
+    });
+  });
+
   it('an apply accepts unknown fields below a schema that preserves unknown fields', () => {
     const object = apply(undefined, { spec: { open: { inner: { odd: 1 }, list: [{ odd: 1 }] } } }, 'a');
     const fields = { 'f:open': { 'f:inner': { 'f:odd': {} }, 'f:list': {} } };

@@ -5,6 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { META_FIELDS } from '../../apimachinery/objects/object-text.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
+import type { SentBody } from '../../resources/sent-body.ts';
 import {
   checkTime,
   converterProblem,
@@ -111,7 +112,7 @@ function pruneMeta(meta: Record<string, unknown>): string[] {
 
 export const strictMessage = (problems: readonly string[]): string => `strict decoding error: ${problems.join(', ')}`;
 
-const isJson = (text: string): boolean => text.trimStart().startsWith('{');
+const isJson = ({ isYaml }: SentBody, text: string): boolean => !isYaml && text.trimStart().startsWith('{');
 
 /** Go's library sorts the keys of YAML in the order of this comparison. */
 function compareSteps(one: string, other: string): number {
@@ -123,10 +124,10 @@ function compareSteps(one: string, other: string): number {
 
 /**
  * Returns the repeated fields of a JSON body.
- * @param body the parsed body, before any change
+ * @param sent the parsed body, before any change
  */
-const repeatedFields = (text: string, body: Record<string, unknown>): string[] =>
-  isJson(text) ? duplicateFields(text, body) : [];
+const repeatedFields = (sent: SentBody, text: string): string[] =>
+  isJson(sent, text) ? duplicateFields(text, sent.plain) : [];
 
 /** The repeated keys of a YAML body, and unknown or repeated fields. */
 interface Problems {
@@ -143,12 +144,13 @@ const PROTOBUF_PREFIX = 'k8s\u0000';
  * - YAML: repeated keys first, then unknown keys in sorted order
  */
 function problemsOf(
+  sent: SentBody,
   text: string,
   repeated: readonly string[],
   unknown: readonly string[],
   isCustom: boolean,
 ): Problems {
-  if (!isJson(text)) {
+  if (!isJson(sent, text)) {
     const yaml = text.startsWith(PROTOBUF_PREFIX) ? [] : repeatedKeys(text);
     return { yaml, fields: [...unknown].sort(compareSteps).map(unknownField) };
   }
@@ -169,25 +171,25 @@ function readTwice(text: string, given: Record<string, unknown>, { kind }: Serve
  * @throws StatusError 400 or 422
  */
 export function decodeObject(
-  given: Record<string, unknown>,
-  bytes: Uint8Array,
+  sent: SentBody,
   served: ServedKind,
   kinds: KindRegistry,
   options: WriteOptions,
   warn: (message: string) => void,
 ): ApiObject {
+  const { plain: given, bytes } = sent;
   const text = Buffer.from(bytes).toString('utf8');
-  const repeated = repeatedFields(text, given);
+  const repeated = repeatedFields(sent, text);
   const body = repeated.length > 0 && !served.kind.custom ? readTwice(text, given, served) : given;
   checkType(body, served, kinds, bytes);
   const object = body as ApiObject;
-  const numbers = isJson(text) && !served.kind.custom ? oddNumbersOf(text) : new Map<string, string>();
+  const numbers = isJson(sent, text) && !served.kind.custom ? oddNumbersOf(text) : new Map<string, string>();
   const unknown = withOddNumbers(numbers, () => {
     checkMeta(body, served);
     return normalize(object, served);
   });
   if (options.fieldValidation !== 'Ignore') {
-    reportProblems(problemsOf(text, repeated, unknown, served.kind.custom === true), served, options, warn);
+    reportProblems(problemsOf(sent, text, repeated, unknown, served.kind.custom === true), served, options, warn);
   }
   return object;
 }
@@ -217,16 +219,15 @@ export function unknownFields(body: Record<string, unknown>, served: ServedKind)
  * @throws StatusError 400
  */
 export function checkFields(
-  body: Record<string, unknown>,
-  bytes: Uint8Array,
+  sent: SentBody,
   served: ServedKind,
   options: WriteOptions,
   warn: (message: string) => void,
 ): void {
   if (options.fieldValidation === 'Ignore') return;
-  const text = Buffer.from(bytes).toString('utf8');
+  const text = Buffer.from(sent.bytes).toString('utf8');
   reportProblems(
-    problemsOf(text, repeatedFields(text, body), unknownFields(body, served), false),
+    problemsOf(sent, text, repeatedFields(sent, text), unknownFields(sent.plain, served), false),
     served,
     options,
     warn,

@@ -47,8 +47,8 @@ export async function bindPod(request: SubresourceRequest): Promise<SubresourceA
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
   const options = request.options('CreateOptions');
-  const { plain, bytes } = await request.readBody('Binding');
-  const object = decodeObject(plain, bytes, CARRIED_BINDING, registry.kinds, options, call.warn);
+  const sent = await request.readBody('Binding');
+  const object = decodeObject(sent, CARRIED_BINDING, registry.kinds, options, call.warn);
   receive(object, target, call);
   track(registry, CARRIED_BINDING, undefined, object, options, target.subresource);
   const attributes = registry.attributes(call, target, {

@@ -90,11 +90,11 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
   const writing = request.options('CreateOptions');
-  const { plain, bytes } = await request.readBody('Eviction');
-  const eviction = plain as Eviction;
+  const sent = await request.readBody('Eviction');
+  const eviction = sent.plain as Eviction;
   checkType(eviction);
   checkDeleteTypes(eviction.deleteOptions ?? {}, IN_EVICTION);
-  checkFields(plain, bytes, CARRIED_EVICTION, writing, call.warn);
+  checkFields(sent, CARRIED_EVICTION, writing, call.warn);
   const object: ApiObject = {
     ...eviction,
     apiVersion: 'policy/v1',

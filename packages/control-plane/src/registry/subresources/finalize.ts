@@ -10,8 +10,8 @@ export async function finalizeNamespace(request: SubresourceRequest): Promise<Su
   const { registry, target, call } = request;
   if (request.method !== 'PUT') throw methodNotAllowed();
   const options = request.options('UpdateOptions');
-  const { plain, bytes } = await request.readBody('Namespace');
-  const sent = decodeObject(plain, bytes, target.served, registry.kinds, options, call.warn);
+  const body = await request.readBody('Namespace');
+  const sent = decodeObject(body, target.served, registry.kinds, options, call.warn);
   checkName(sent, target);
   const next = (live: ApiObject): ApiObject => ({ ...copyJson(sent), spec: sent.spec ?? {}, status: live.status });
   return { status: 200, text: (await updateObject(registry, call, target, { next }, options)).text };

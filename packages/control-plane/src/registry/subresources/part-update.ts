@@ -20,8 +20,8 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
   if (method === 'PUT') {
     const options = request.options('UpdateOptions');
     const read = async (warn: typeof call.warn) => {
-      const { plain, bytes } = await request.readBody(served.kind.kind);
-      return decodeObject(plain, bytes, served, registry.kinds, options, warn);
+      const sent = await request.readBody(served.kind.kind);
+      return decodeObject(sent, served, registry.kinds, options, warn);
     };
     let first: ApiObject | undefined = await read(call.warn);
     // The body is validated before the object is read.

@@ -75,7 +75,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   if (sent !== undefined) checkType(sent.plain, CARRIED_SCALE, registry.kinds, sent.bytes);
   const given = sent === undefined ? undefined : sentScale(sent.plain, served);
   if (sent !== undefined) checkScaleName(sent.plain, target);
-  if (sent !== undefined) checkFields(sent.plain, sent.bytes, CARRIED_SCALE, options, call.warn);
+  if (sent !== undefined) checkFields(sent, CARRIED_SCALE, options, call.warn);
   const bytes = method === 'PATCH' ? await request.body() : undefined;
   const pathOf = replicasPathOf(registry, served);
   const review: ScaleReview = { registry, call, target, options, pathOf, applying };

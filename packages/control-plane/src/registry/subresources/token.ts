@@ -51,9 +51,9 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   const { registry, target } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
   const options = request.options('CreateOptions');
-  const { plain, bytes } = await request.readBody('TokenRequest');
+  const posted = await request.readBody('TokenRequest');
   const { kinds } = registry;
-  const decoded = decodeObject(plain, bytes, CARRIED_TOKEN_REQUEST, kinds, options, request.call.warn);
+  const decoded = decodeObject(posted, CARRIED_TOKEN_REQUEST, kinds, options, request.call.warn);
   const sent = sentRequest(request, decoded, options);
   const attributes = registry.attributes(request.call, target, {
     operation: 'CREATE',

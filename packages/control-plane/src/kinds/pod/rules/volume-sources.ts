@@ -3,6 +3,7 @@ import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/n
 import { isPlain, items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { backstepProblems, descendingPathProblems, volumePathProblems } from '../../base/formats.ts';
+import { templateMetadataFindings } from '../../base/template-metadata.ts';
 import { claimSpecFindings } from './claim.ts';
 import { fieldRefFindings, resourceRefFindings, VOLUME_FIELDS } from './references.ts';
 
@@ -258,8 +259,12 @@ const RULES: Readonly<Record<string, SourceRule>> = {
   },
   ephemeral(findings, source, at) {
     const template = source.volumeClaimTemplate;
-    if (!isPlain(template)) findings.required(`${at}.volumeClaimTemplate`);
-    else claimSpecFindings(findings, look(template, 'spec'), `${at}.volumeClaimTemplate.spec`);
+    if (!isPlain(template)) {
+      findings.required(`${at}.volumeClaimTemplate`);
+      return;
+    }
+    templateMetadataFindings(findings, look(template, 'metadata'), `${at}.volumeClaimTemplate.metadata`);
+    claimSpecFindings(findings, look(template, 'spec'), `${at}.volumeClaimTemplate.spec`);
   },
   gitRepo(findings, source, at) {
     needed(findings, source, at, 'repository');

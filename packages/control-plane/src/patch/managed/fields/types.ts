@@ -58,9 +58,13 @@ export interface FieldType {
 const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
 const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
-/** In an object without declared properties, any key is valid. */
-const isFree = (node: SchemaNode): boolean =>
-  !node.closed && (node.preserve || node.additionalAllowed || node.types.length === 0 || node.properties.size === 0);
+/**
+ * Returns whether a map can have any key. In an object without declared properties, any key is valid. A resource always
+ * declares apiVersion, kind and metadata.
+ */
+const isFree = (node: SchemaNode, isResource: boolean): boolean =>
+  !node.closed &&
+  (node.preserve || node.additionalAllowed || node.types.length === 0 || (node.properties.size === 0 && !isResource));
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
 const preserving = new WeakMap<SchemaNode, SchemaNode>();
@@ -93,7 +97,7 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
   const property = node.properties.get(name);
   if (property !== undefined) return { node: inherited(property), declared: true, known: true };
   if (node.additional !== undefined) return { node: inherited(node.additional), declared: false, known: true };
-  return isFree(node) ? UNKNOWN : MISSING;
+  return isFree(node, isResource) ? UNKNOWN : MISSING;
 }
 
 /**
