@@ -1,4 +1,4 @@
-import { Finalizers, type Machine, machines } from '@mcm/api';
+import { Finalizers, type Machine, machines, phaseOf } from '@mcm/api';
 import {
   namespaces,
   type Pod,
@@ -28,7 +28,6 @@ const LONG_MS = 300_000;
 
 const appNamespace = (index: number): string => `apps-${index % NAMESPACES}`;
 
-const phaseOf = (machine: Machine | undefined): string | undefined => machine?.status?.currentStatus?.phase;
 const all = <T>(objects: Iterable<T>, holds: (object: T) => boolean): boolean => {
   for (const object of objects) if (!holds(object)) return false;
   return true;

@@ -1,13 +1,13 @@
 import { Annotations, type Machine } from '@mcm/api';
 import { keyOf, type Node } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
+import { phaseOf } from '../record/fleet-verifier.ts';
 import { LOST_AFTER_MS } from './hollow-nodes.ts';
 import { DRAIN_TIMEOUT_MS, type MachineWorld } from './machine-world.ts';
 import { StatusVerifier } from './status-verifier.ts';
 
 const MINUTE = 60_000;
 
-const phaseOf = (machine: Machine | undefined): string => machine?.status?.currentStatus?.phase || 'new';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
 

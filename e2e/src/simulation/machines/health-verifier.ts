@@ -1,6 +1,7 @@
 import { Annotations, type Machine } from '@mcm/api';
 import type { Clock, Node } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
+import { phaseOf } from '../record/fleet-verifier.ts';
 import type { ApiCache } from './api-cache.ts';
 
 export interface HealthVerifierOptions {
@@ -16,7 +17,6 @@ export interface HealthVerifierOptions {
   readonly jumpMs: () => number;
 }
 
-const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase || 'new';
 const nodeOf = ({ metadata: { labels, name } }: Machine): string => labels?.node ?? name;
 const isReady = ({ status }: Node): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;

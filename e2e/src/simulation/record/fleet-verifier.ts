@@ -36,7 +36,7 @@ export interface FleetVerifierOptions {
   readonly violate: (text: string) => void;
 }
 
-export const phaseOf = (machine: Machine): string => machine.status?.currentStatus?.phase || 'new';
+export const phaseOf = (machine: Machine | undefined): string => machine?.status?.currentStatus?.phase || 'new';
 const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 

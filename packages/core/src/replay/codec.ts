@@ -1,5 +1,5 @@
 import { Annotations, type MachineCode } from '@mcm/api';
-import type { KubeObject } from '@mcm/kube';
+import { isRecord, type KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -11,9 +11,6 @@ export class BadRecord extends Error {
 
 /** A malicious file with deeper values could exhaust the stack. */
 const DEEPEST = 100;
-
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** No decision reads the annotation in which kubectl stores a copy of the object. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

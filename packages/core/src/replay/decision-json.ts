@@ -1,6 +1,6 @@
-import type { KubeObject } from '@mcm/kube';
+import { isRecord, type KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
-import { isRecord, type Json, withoutCopy } from './codec.ts';
+import { type Json, withoutCopy } from './codec.ts';
 
 const NAMED: ReadonlySet<string> = new Set(['Machine', 'Node', 'MachineClass']);
 

@@ -1,3 +1,4 @@
+import { isRecord } from '@mcm/kube';
 import { planRollout } from '../deployment/plan.ts';
 import { type DeploymentInput, deploymentSnapshot } from '../deployment/recorded-decision.ts';
 import { PlanRefused } from '../deployment/state/guard.ts';
@@ -11,7 +12,7 @@ import { type OrphanVmInput, orphanVerdict } from '../safety/orphans/verdict.ts'
 import { type OvershootInput, planOvershoot } from '../safety/overshoot/overshoot-rules.ts';
 import { type SetInput, setSnapshot } from '../set/replicas/recorded-replicas.ts';
 import { planReplicas } from '../set/replicas/replicas.ts';
-import { BadRecord, isRecord, type Json } from './codec.ts';
+import { BadRecord, type Json } from './codec.ts';
 import { decisionJson } from './decision-json.ts';
 
 interface Repeatable {

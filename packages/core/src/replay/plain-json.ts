@@ -1,5 +1,6 @@
+import { isRecord } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
-import { isRecord, type Json } from './codec.ts';
+import type { Json } from './codec.ts';
 
 /**
  * Converts a value to readable JSON. The result contains all fields: maps become objects, sets become lists, and errors

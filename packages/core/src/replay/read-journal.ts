@@ -1,5 +1,6 @@
+import { isRecord } from '@mcm/kube';
 import type { Subject } from '../journal/journal.ts';
-import { BadRecord, Decoder, isRecord, type Json } from './codec.ts';
+import { BadRecord, Decoder, type Json } from './codec.ts';
 import { JOURNAL_FORMAT } from './write-journal.ts';
 
 /** The error for a text that is not a journal, or whose format this version cannot read. */

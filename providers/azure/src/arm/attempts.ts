@@ -1,5 +1,5 @@
 import { LearnedRates, retryAfterOf, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
-import { sleep, type Transport, type TransportResponse, tryParseJson, withoutUndefined } from '@mcm/kube';
+import { isRecord, sleep, type Transport, type TransportResponse, tryParseJson, withoutUndefined } from '@mcm/kube';
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
@@ -85,14 +85,11 @@ export class Attempts {
         headers: answer.headers,
         retryAfterMs: retryAfterOf(answer.headers, clock.now()) ?? quotaResets(answer.headers),
       });
-    // An error page of a proxy does not count as an empty response.
-    if (text !== '' && !isObject(answer.body)) throw new ArmError(where, response.status, text, answer);
+    // All non-empty responses of Resource Manager are JSON objects. An error page of a proxy is not an empty response.
+    if (text !== '' && !isRecord(answer.body)) throw new ArmError(where, response.status, text, answer);
     return answer;
   }
 }
-
-/** Whether a body is a JSON object, as all non-empty responses of Resource Manager are. */
-const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
 
 /**
  * Whether the error comes from a login. After a failed login, the client sent no request, and the next retry requests a

@@ -1,4 +1,5 @@
 import type { ScriptRule } from '@mcm/cloud-emulators';
+import { isRecord } from '@mcm/kube';
 import type { ExpectedRequest, Situation } from '../expected.ts';
 import type { RecordedCase } from '../recording.ts';
 
@@ -41,18 +42,15 @@ export interface RecordedSpec {
   }[];
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /**
  * Returns the provider spec. A value of a wrong type counts as absent, because the driver refuses its class. A null
  * entry counts as empty.
  */
 export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
-  const { tags, region, networkInterfaces, ...others } = isObject(providerSpec) ? providerSpec : {};
-  const entries = Array.isArray(networkInterfaces) ? networkInterfaces.map((each) => (isObject(each) ? each : {})) : [];
+  const { tags, region, networkInterfaces, ...others } = isRecord(providerSpec) ? providerSpec : {};
+  const entries = Array.isArray(networkInterfaces) ? networkInterfaces.map((each) => (isRecord(each) ? each : {})) : [];
   const place = typeof region === 'string' ? { region } : {};
-  return { ...others, ...place, tags: isObject(tags) ? tags : {}, networkInterfaces: entries } as RecordedSpec;
+  return { ...others, ...place, tags: isRecord(tags) ? tags : {}, networkInterfaces: entries } as RecordedSpec;
 }
 
 /** Returns the only VM of the machine in the recording. */

@@ -1,3 +1,4 @@
+import { isRecord } from '@mcm/kube';
 import {
   type Expected,
   type ExpectedRequest,
@@ -230,8 +231,6 @@ const nobodysNotFound: Rule = {
   },
 };
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The original treats a success without content as an empty object, and an operation without a name as unfinished. */
 const oddAnswer: Rule = {
   row: 'an answer from another server than Compute Engine gets the code Internal',
@@ -241,7 +240,7 @@ const oddAnswer: Rule = {
       if (status >= 300 || network !== undefined || text !== undefined) return false;
       const isNamed = (body as { readonly name?: unknown } | undefined)?.name !== undefined;
       const isOperation = /^(POST|DELETE) .*\/instances|\/operations\//.test(`${each.method} ${each.path}`);
-      return body === undefined || (isOperation && isObject(body) && !isNamed);
+      return body === undefined || (isOperation && isRecord(body) && !isNamed);
     };
     if (!expected.requests.some(isOdd)) return undefined;
     const textMatches = new RegExp(`^${escaped(callText(situation))}: .*(not from|not a operation of) Compute Engine`);

@@ -3,12 +3,12 @@ import { sumOf, usageOf } from '../../admission/quota/usage.ts';
 import { amountsOf, showAmount } from '../../apimachinery/objects/amounts.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { look, text } from '../../apimachinery/objects/plain.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
 import { allowing, pathOf, type Resource, resourceKey } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import type { ServedResource } from '../runtime/directory.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { namespaceOf } from '../runtime/objects.ts';
+import { namespaceOf, phaseOf } from '../runtime/objects.ts';
 import { PODS } from '../runtime/resources.ts';
 
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
@@ -73,9 +73,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const fresh = type !== 'deleted' && !jsonEquals(object['spec'], old?.['spec']);
     if (fresh) work.add(keyOf(object));
   });
-  const phaseOf = (pod: ApiObject | undefined): string => text(look(pod, 'status'), 'phase');
   pods.onChange(({ type, object, old }) => {
-    if (type === 'updated' && phaseOf(object) !== phaseOf(old)) recount(namespaceOf(object));
+    if (type === 'updated' && phaseOf(object) !== (old && phaseOf(old))) recount(namespaceOf(object));
   });
   directory.onChange(() => {
     const served = new Set(directory.deletable().map(resourceKey));

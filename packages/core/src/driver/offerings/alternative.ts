@@ -1,4 +1,5 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { isRecord } from '@mcm/kube';
 import { MachineError } from '../contract/errors.ts';
 
 /** The purchase option of a VM: on-demand or spot. */
@@ -41,9 +42,6 @@ export interface ParsedAlternatives {
 const NONE: ParsedAlternatives = { alternatives: [], problems: [] };
 const KEY = Annotations.CapacityAlternatives;
 
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The result is empty for an absent or empty annotation. */
 export function parseAlternatives(text: string | undefined, supported = FIELDS): ParsedAlternatives {
   if (text === undefined || text.trim() === '') return NONE;
@@ -60,7 +58,7 @@ const refused = (...problems: readonly string[]): ParsedAlternatives => ({ alter
 
 function entryProblems(entry: unknown, path: string, supported: readonly AlternativeField[]): readonly string[] {
   const allowed = supported.join(', ');
-  if (!isMap(entry)) return [`${path}: is not an object; write an object with the fields ${allowed}`];
+  if (!isRecord(entry)) return [`${path}: is not an object; write an object with the fields ${allowed}`];
   if (Object.keys(entry).length === 0) return [`${path}: is empty; write at least one of the fields ${allowed}`];
   return Object.entries(entry).flatMap(([field, value]) => {
     if (!supported.some((known) => known === field))
@@ -114,7 +112,7 @@ export const zoneOfferingOf = (machine: Machine): Alternative | undefined =>
 
 function alternativeIn({ metadata }: Machine, key: string): Alternative | undefined {
   const value = parseJson(metadata.annotations?.[key] ?? '');
-  return isMap(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
+  return isRecord(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }
 
 /** The annotation of the machine takes precedence over the annotation of its class. */

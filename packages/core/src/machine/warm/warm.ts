@@ -1,4 +1,4 @@
-import { Annotations, type MachineStatus, printMachineError } from '@mcm/api';
+import { Annotations, type MachineStatus, phaseOf, printMachineError } from '@mcm/api';
 import { isNodeOf } from '../../node/instance.ts';
 import { after, joinDeadline } from '../../values/timestamps.ts';
 import {
@@ -18,8 +18,6 @@ import { isSimilarStatus, type Operation, withOperation, withPhase } from '../mo
 /** A MachineSet must complete the adoption of a warm machine within this time. Later, the machine is warm again. */
 const TAKEN_MS = 30_000;
 const LOOK_MS = 3_600_000;
-
-const phaseOf = ({ machine }: MachineObservation) => machine.status?.currentStatus?.phase;
 
 const annotatePower = (power: string | null): Action => ({
   do: 'annotate',
@@ -73,7 +71,7 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   const { running, last } = o.calls;
   if (power === undefined) {
     const isInitialized = last?.kind !== 'initialize' || last.outcome.ok;
-    if (phaseOf(o) !== 'Running' || running || !isInitialized) return undefined;
+    if (phaseOf(o.machine) !== 'Running' || running || !isInitialized) return undefined;
     return act('the warm machine has joined: stopping its VM', annotatePower(powerText('Stopping', now)));
   }
   if (power.is === 'Stopped') return planStopped(o, now);
@@ -95,7 +93,7 @@ function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));
   }
-  if (phaseOf(o) !== 'Available') {
+  if (phaseOf(o.machine) !== 'Available') {
     const operation: Operation = { description: WarmTexts.stopped, state: 'Processing', type: 'Create' };
     const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
     return act('the VM of the machine is stopped', { do: 'writeStatus', status: { ...status, conditions: [] } });
@@ -125,7 +123,7 @@ const deletion = (message: string): Action => ({
  */
 function planStart(o: MachineObservation, power: Power, now: Date): Plan | undefined {
   const { running, last } = o.calls;
-  const phase = phaseOf(o);
+  const phase = phaseOf(o.machine);
   if (power.is !== 'Starting') {
     if (running) return wait('the VM of the warm machine is being stopped');
     if (phase === 'Pending')

@@ -1,3 +1,5 @@
+import { isRecord } from '../../contract/json-values.ts';
+
 export interface Claim {
   /** The identity of the only run of the controllers that may use the claim, with a number. */
   readonly id: string;
@@ -26,19 +28,16 @@ export interface BudgetRecord {
 
 const STATES: ReadonlySet<unknown> = new Set<CanaryState>(['rolling', 'failed', 'undoing', 'undone', 'done']);
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isClaim = (value: unknown): value is Claim =>
-  isObject(value) && typeof value.id === 'string' && typeof value.since === 'string';
+  isRecord(value) && typeof value.id === 'string' && typeof value.since === 'string';
 
 const isCanaryRecord = (value: unknown): value is Canary =>
-  isObject(value) && STATES.has(value.state) && typeof value.since === 'string';
+  isRecord(value) && STATES.has(value.state) && typeof value.since === 'string';
 
 const EMPTY: BudgetRecord = { claims: new Map(), canaries: new Map() };
 
 function entriesOf<T>(value: unknown, isValid: (entry: unknown) => entry is T): ReadonlyMap<string, T> | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const entries = Object.entries(value);
   return entries.every((entry): entry is [string, T] => isValid(entry[1])) ? new Map(entries) : undefined;
 }
@@ -48,8 +47,8 @@ export function readRecord(text: string | undefined): BudgetRecord | undefined {
   if (text === undefined) return EMPTY;
   try {
     const value: unknown = JSON.parse(text);
-    const claims = isObject(value) ? entriesOf(value.claims, isClaim) : undefined;
-    const canaries = isObject(value) ? entriesOf(value.canaries, isCanaryRecord) : undefined;
+    const claims = isRecord(value) ? entriesOf(value.claims, isClaim) : undefined;
+    const canaries = isRecord(value) ? entriesOf(value.canaries, isCanaryRecord) : undefined;
     return claims && canaries && { claims, canaries };
   } catch {
     return undefined; // A user may have changed the annotation, so the caller reports the invalid text.
