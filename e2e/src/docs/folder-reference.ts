@@ -75,7 +75,7 @@ function page(layers: readonly Layer[]): string {
     }),
   ]);
   const intro =
-    'This page lists the folders of all packages. The page helps contributors find the file to change. [Architecture](../architecture.md) explains how the packages work together.';
+    'This page lists the folders of all packages. The page helps contributors find the file to change. The page [Architecture](../architecture.md) explains how the packages work together.';
   return `${['# Folders', GENERATED, intro, '![The packages in layers, with their folders](folders.svg)', ...sections].join('\n\n')}\n`;
 }
 

@@ -2,7 +2,7 @@
 import { startProgram } from '@mcm/kube/start';
 
 const V8_FLAGS = [
-  // Without this flag, short-lived objects of the start keep the heap large until the process ends.
+  // Without the flag, short-lived objects of the start keep the heap large until the process ends.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
   // TurboFan uses 3 to 6 MB of memory. Without TurboFan, 150 machines need the same CPU time, and a listing of 10,000

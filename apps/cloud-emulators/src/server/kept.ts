@@ -1,4 +1,6 @@
-/** Stores the state of an emulator for the next process. The stores of the local cloud implement this interface. */
+/**
+ * Stores the state of an emulator for the next process. The stores of the local cloud implement the interface `Kept`.
+ */
 export interface EmulatorStore {
   load(): Iterable<{ readonly kind: string; readonly id: string; readonly body: unknown }>;
   put(kind: string, id: string, body: object): void;

@@ -14,8 +14,8 @@ interface FollowFlags {
 /** The minimum time between two reads. */
 const GAP_MS = 2_000;
 /**
- * The minimum pause between two reads, as a multiple of the duration of a read. Large fleets are therefore read less
- * often.
+ * The minimum pause between two reads, as a multiple of the duration of a read. Large fleets are read less often than
+ * small fleets.
  */
 const SHARE = 10;
 

@@ -77,8 +77,8 @@ export interface ControllerSource {
 }
 
 /**
- * After the release of a Lease, another process usually acquires it within milliseconds. If there is only one process,
- * its restart takes some seconds.
+ * After the release of a Lease, another process usually acquires it within milliseconds. If the controller has only one
+ * process, the restart of the process takes some seconds.
  */
 const HAND_OVER_MS = 10_000;
 /** The time within which a working controller processes a change. */

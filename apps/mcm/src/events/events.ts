@@ -45,8 +45,8 @@ export const objectOf = ({ involvedObject, metadata, message }: EventObject): Sc
 });
 
 /**
- * Returns the events of machines and their owners, oldest first. If there is a scope, the result contains only the
- * events in this scope.
+ * Returns the events of machines and their owners, oldest first. If `scope` is present, the result contains only the
+ * events in the scope.
  */
 export function eventRows(
   events: readonly EventObject[],

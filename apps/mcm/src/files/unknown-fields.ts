@@ -3,7 +3,7 @@ import type { KubeObject } from '@mcm/kube';
 import { isRecord } from '@mcm/kube';
 import { machineConfigCrds } from '@mcm/machine-config';
 
-/** The fields of `metadata`. The list is constant, because no CRD contains these fields. */
+/** The fields of `metadata`. The list is constant, because no CRD contains the fields. */
 const METADATA: ReadonlySet<string> = new Set([
   ...['name', 'generateName', 'namespace', 'selfLink', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
   ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers'],

@@ -123,7 +123,7 @@ export async function checkObjects(
   const problems: string[] = [];
   const added = kindsOf(objects);
   for (const object of objects.filter(isIdentified)) {
-    // This installation adds the kind to the cluster, so the kind is not missing.
+    // The installation adds the kind to the cluster, so the kind is not missing.
     if (added.has(`${object.kind} ${object.apiVersion.split('/')[0]}`)) continue;
     const problem = await problemOf(client, object, options);
     if (problem !== undefined) problems.push(problem);

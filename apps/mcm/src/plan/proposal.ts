@@ -13,8 +13,8 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export interface Proposals {
   /**
-   * The MachineDeployments of the file. If there is none, the plan contains the stored deployments that use the
-   * classes.
+   * The MachineDeployments of the file. If the file has no MachineDeployment, the plan contains the stored deployments
+   * that use the classes.
    */
   readonly deployments: readonly KubeObject[];
   /** Classes that the file would create or change. */

@@ -142,7 +142,10 @@ export async function planAll(
   return plans;
 }
 
-/** Returns the stored deployments whose templates name a class. @throws UserError if there is no such deployment */
+/**
+ * Returns the stored deployments whose templates name a class. @throws UserError if no stored deployment names the
+ * class
+ */
 async function usersOf(
   classes: readonly MachineClass[],
   namespace: string,

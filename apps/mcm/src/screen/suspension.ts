@@ -23,7 +23,7 @@ export interface Suspension {
 
 /**
  * Returns true if the process belongs to the foreground process group of its terminal. `stat` is the content of
- * `/proc/self/stat`. Without this file, the result is true.
+ * `/proc/self/stat`. Without the file, the result is true.
  */
 export function isForeground(stat: string | undefined): boolean {
   // The name of the program is in parentheses and can contain spaces.
@@ -35,7 +35,7 @@ function readStat(): string | undefined {
   try {
     return readFileSync('/proc/self/stat', 'utf8');
   } catch {
-    return undefined; // Only Linux has this file.
+    return undefined; // Only Linux has the file.
   }
 }
 

@@ -39,7 +39,7 @@ export interface Look {
 export interface FollowOptions {
   readonly allNamespaces: boolean;
   readonly all: boolean;
-  /** If `selector` is present, only deployments with these labels are shown. */
+  /** If `selector` is present, only deployments with the given labels are shown. */
   readonly selector?: string | undefined;
   /** If `name` is present, only the named deployment is shown. */
   readonly name?: string | undefined;
@@ -81,7 +81,7 @@ export async function followTree(
   const isKnown = (): boolean => informers.every(({ synced, refused }) => synced || refused !== undefined);
   let before = '';
   while (!signal.aborted) {
-    // Without any of these objects, the tree would look like that of an empty namespace.
+    // Without the deployments, sets and machines, the tree would look like that of an empty namespace.
     const refusals = [watched.deployments, watched.sets, watched.machines].map(({ refused }) => refused);
     if (refusals.every((refused) => refused !== undefined)) throw refusals[0];
     if (isKnown()) {

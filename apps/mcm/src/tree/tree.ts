@@ -12,7 +12,7 @@ import { age } from '../output/age.ts';
 export interface Branch {
   readonly kind: 'Cluster' | 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
-  /** The namespace of the object. Only roots have this field, and only if the tree contains all namespaces. */
+  /** The namespace of the object. Only roots have a namespace, and only if the tree contains all namespaces. */
   readonly namespace?: string;
   /** A short text, such as `3/3 available`, `Running` or `Ready`. */
   readonly state: string;

@@ -35,7 +35,7 @@ export const certificatesName = (pool: string): string => `certificates-${pool}`
  * Returns the MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply the certificates
  * immediately, even in a paused or invalid pool.
  * @param configs the MachineConfigs that the pool selects, in any order
- * @returns undefined if the pool has no such file
+ * @returns undefined if the pool has no file with certificates
  */
 export function certificatesOfPool(
   pool: MachineConfigPool,

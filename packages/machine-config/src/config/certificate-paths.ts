@@ -7,7 +7,7 @@ export const CLOUD_CA_PATH = '/etc/kubernetes/static-pod-resources/configmaps/cl
 export const REGISTRY_PULL_SECRET_PATH = '/etc/mco/internal-registry-pull-secret.json';
 export const REGISTRY_CERTIFICATES_DIRECTORY = '/etc/docker/certs.d';
 
-/** These files rotate, so nodes get them independently of a rollout. */
+/** Certificate files rotate, so nodes get the files independently of a rollout. */
 export const CERTIFICATE_PATHS: readonly string[] = [
   ...[KUBELET_CA_PATH, ROOT_CA_PATH, TRUST_BUNDLE_PATH, CLOUD_CA_PATH, PULL_SECRET_PATH, REGISTRY_PULL_SECRET_PATH],
   REGISTRY_CERTIFICATES_DIRECTORY,

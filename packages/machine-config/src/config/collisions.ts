@@ -25,7 +25,7 @@ function forEachPlace({ storage = {}, systemd }: IgnitionConfig, visit: (path: s
  * - a path below a file, link or unit,
  * - a file with the path of a unit.
  *
- * Ignition finds some of these collisions in one config, and none across several configs.
+ * Ignition finds some collisions in one config, and none across several configs.
  * @throws RenderError naming both paths, their MachineConfigs, and the fix
  */
 export function checkCollisions(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {

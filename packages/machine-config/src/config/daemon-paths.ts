@@ -32,10 +32,10 @@ export const DaemonPaths = {
   Shadow: '/etc/shadow',
   /** The kubeconfig contains credentials, so only root can read it, even if the config sets a wider mode. */
   Kubeconfig: '/etc/kubernetes/kubeconfig',
-  /** The kubelet writes this kubeconfig after it has joined the cluster. */
+  /** The kubelet writes the kubeconfig after it has joined the cluster. */
   JoinedKubeconfig: '/var/lib/kubelet/kubeconfig',
   Registries: '/etc/containers/registries.conf',
 } as const;
 
-/** The kubelet reads these kubeconfigs at its start. */
+/** The kubelet reads the kubeconfigs at its start. */
 export const KUBELET_KUBECONFIG_PATHS: readonly string[] = [DaemonPaths.Kubeconfig, DaemonPaths.JoinedKubeconfig];

@@ -94,8 +94,8 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * A file without content only sets a mode or appends, so Ignition refuses `overwrite` in this file. The original sets
- * `overwrite` in a file without content, and cannot read the result.
+ * A file without content only sets a mode or appends, so Ignition refuses `overwrite` in a file without content. The
+ * original sets `overwrite` in a file without content, and cannot read the result.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;

@@ -79,7 +79,7 @@ function passwdChange(old: IgnitionConfig, next: IgnitionConfig): Irreconcilable
   return problem === undefined ? undefined : refuse(problem, (config) => config.passwd?.users);
 }
 
-/** The daemon can change these fields of a user. A change of any other field needs a new machine. */
+/** The daemon can change the listed fields of a user. A change of any other field needs a new machine. */
 const SETTABLE = new Set(['name', 'passwordHash', 'sshAuthorizedKeys']);
 const UNSUPPORTED = 'ignition passwd user section contains unsupported changes: ';
 

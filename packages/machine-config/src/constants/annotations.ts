@@ -54,8 +54,8 @@ export const ConfigAnnotations = {
   /** On Machines: the state of the daemon of their node. Only in mcm. */
   ConfigState: 'machineconfiguration.openshift.io/config-state',
   /**
-   * On Machines, RFC 3339: until this time, an unhealthy machine counts as updating and does not become Failed. Only
-   * in mcm.
+   * On Machines, RFC 3339: until the given time, an unhealthy machine counts as updating and does not become Failed.
+   * Only in mcm.
    */
   UpdateInProgressUntil: Annotations.UpdateInProgressUntil,
   /** On Machines: the controller lowered the deletion priority, and restores it later. Only in mcm. */

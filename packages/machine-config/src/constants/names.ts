@@ -20,7 +20,7 @@ export const FORCE_FILE_PATH = '/run/machine-config-daemon-force';
 /** Limit of etcd for a rendered MachineConfig as JSON, in bytes. */
 export const MAX_RENDERED_BYTES = 1_572_864;
 
-/** The controller warns when the size reaches this share of {@link MAX_RENDERED_BYTES}. */
+/** The controller warns when the size reaches a share of {@link MAX_RENDERED_BYTES}. */
 export const LARGE_RENDERED_SHARE = 0.8;
 
 /** The number of unused rendered MachineConfigs that the controller keeps for each pool, starting with the newest. */

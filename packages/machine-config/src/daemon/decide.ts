@@ -213,7 +213,7 @@ function begin(view: DaemonView, target: string): DaemonStep {
   return Object.keys(changes).length > 0 ? write(changes) : { kind: 'apply', target };
 }
 
-/** A node that is Degraded or Unreconcilable keeps this state until it can continue. */
+/** A node that is Degraded or Unreconcilable keeps its state until it can continue. */
 function working({ annotations }: DaemonView): Record<string, string> {
   const { Working, Degraded, Unreconcilable } = DaemonStates;
   const said = annotations[State] ?? '';

@@ -15,7 +15,7 @@ const contents = fc.record(
 );
 const file = fc.record({ path, mode: fc.constantFrom(0o600, 0o644), contents }, { requiredKeys: ['path'] });
 
-/** Paths may occur twice in this test, because configs are also merged before their validation. */
+/** Paths may occur twice in the test, because configs are also merged before their validation. */
 const config = fc
   .record({
     files: fc.array(file, { maxLength: 5 }),

@@ -53,7 +53,7 @@ function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError)
 }
 
 /**
- * Parses a config of version 2 or 3, without a conversion between these two versions.
+ * Parses a config of version 2 or 3, without a conversion between the two versions.
  * @param raw parsed JSON
  * @throws IgnitionError
  */

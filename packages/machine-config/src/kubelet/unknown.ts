@@ -7,7 +7,7 @@ const HEAD = ['apiVersion', 'kind'];
 
 /**
  * Returns the unknown fields of a user's KubeletConfiguration, one sentence each. The reader drops unknown fields like
- * the original, so only this warning reveals a typing error.
+ * the original, so only the warning reveals a typing error.
  */
 export function unknownKubeletFields(raw: unknown): readonly string[] {
   const fields = Object.fromEntries(HEAD.map((name): [string, FieldType] => [name, 'text']));

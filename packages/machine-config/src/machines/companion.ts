@@ -28,9 +28,9 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/** The time for which a machine counts as updating. A machine that fails after this time is replaced. */
+/** The time for which a machine counts as updating. A machine that fails after the time limit is replaced. */
 const UPDATE_MS = 3_600_000;
-/** The controller renews the time of an update when less than this time remains. */
+/** The controller renews the time of an update when the remaining time is less than the limit. */
 const RENEW_MS = 1_200_000;
 
 /** The annotations to change. The value null removes an annotation. */

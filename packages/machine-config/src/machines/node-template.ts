@@ -7,7 +7,7 @@ const FIELD = 'spec.template.spec.nodeTemplate';
 
 /**
  * Finds templates of a pool's machines that set labels, annotations or taints of machine configs on nodes. mcm would
- * write the values to all nodes at once, without a rollout. The pool therefore waits until a user removes the values.
+ * write the values to all nodes at once, without a rollout. The pool waits until a user removes the values.
  * @returns one sentence for each template, with object, field and hint
  */
 export const claimedTemplates = (refs: readonly PoolRef[]): readonly string[] =>

@@ -65,8 +65,8 @@ export interface NodeConfigName {
 }
 
 /**
- * Returns the name of a MachineConfig. A new object gets the largest suffix and therefore takes precedence. Unused
- * suffixes stay unused.
+ * Returns the name of a MachineConfig. A new object gets the largest suffix and takes precedence. Unused suffixes stay
+ * unused.
  * @throws NodeConfigError if the pool has too many objects
  */
 export function nameNodeConfig(input: NamingInput): NodeConfigName {

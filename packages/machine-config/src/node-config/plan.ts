@@ -82,7 +82,7 @@ function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
-/** The MachineConfig has no free name. The original reports this failure with another text. */
+/** The MachineConfig has no free name. The original reports the failure with another text. */
 class NamingFailure extends NodeConfigError {}
 
 /** The work for an object. A failure of one pool keeps the results of earlier pools. */

@@ -59,7 +59,7 @@ const AZURE_KINDS: Readonly<Record<string, NodeNotice['kind']>> = {
 
 /**
  * Reads Scheduled Events of Azure. The service reports the events of all VMs in an availability set, so only the events
- * of this VM are used. `Freeze` pauses the VM for a few seconds, so it is ignored.
+ * of the node's VM are used. `Freeze` pauses the VM for a few seconds, so it is ignored.
  */
 export const azureSource =
   (vmName: string): NoticeSource =>

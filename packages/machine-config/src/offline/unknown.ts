@@ -4,8 +4,8 @@ import { unknownIgnitionFields } from '../ignition/unknown.ts';
 import { unknownField, unknownFieldsText } from '../kinds/unknown-fields.ts';
 
 /**
- * Returns a text about the unknown fields of a spec, or undefined without such fields. In a cluster, the API server
- * reports unknown fields. Offline, this module reports unknown fields. The Ignition reader checks the fields of
+ * Returns a text about the unknown fields of a spec, or undefined without unknown fields. In a cluster, the API server
+ * reports unknown fields. Offline, the module reports unknown fields. The Ignition reader checks the fields of
  * `config`.
  */
 export function unknownInSpec(kind: string, schema: z.ZodObject, spec: unknown): string | undefined {

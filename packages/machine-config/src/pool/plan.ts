@@ -130,7 +130,7 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: Window
 }
 
 /**
- * Returns the conditions for reasons that delay a rollout, and the time at which the first of these reasons may end.
+ * Returns the conditions for reasons that delay a rollout, and the time at which the first reason may end.
  */
 function waitOf(
   ...delays: readonly { readonly condition?: WantedCondition | undefined; readonly againMs?: number | undefined }[]

@@ -40,7 +40,7 @@ export interface RenderSnapshot {
   readonly renderWhilePaused?: boolean | undefined;
 }
 
-/** The actions for a pool, in the order of these fields. */
+/** The actions for a pool, in the order of the fields. */
 export interface RenderPlan {
   /** The certificates of the pool, to be created or updated. Certificates do not wait for the remaining writes. */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
@@ -130,7 +130,7 @@ const SELECTING_ALL: PlannedEvent = {
 
 /**
  * Invalid templates stop the rendering of every pool. The original reports invalid templates only in the
- * ControllerConfig. During the work of the TemplateController, there is no error.
+ * ControllerConfig. During the work of the TemplateController, the RenderController reports no error.
  */
 function failingTemplates(
   pool: MachineConfigPool,

@@ -29,7 +29,7 @@ export function bytesOf(field: string, value: string | number | undefined): bigi
 
 /**
  * Returns the unknown fields. The CRD of this package refuses unknown fields, but a file or another CRD may contain
- * some.
+ * unknown fields.
  */
 export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly string[] {
   const known = Object.keys(containerRuntimeConfigurationSchema.shape);

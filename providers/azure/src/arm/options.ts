@@ -8,7 +8,10 @@ export interface ArmOptions {
   /** The origin of the management API. */
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Returns the value of the Authorization header. If `authorize` is undefined, the request has no such header. */
+  /**
+   * Returns the value of the Authorization header. If `authorize` is undefined, the request has no Authorization
+   * header.
+   */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
   /** `refused` is called when Azure refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;

@@ -11,7 +11,7 @@ import { parse } from './parse.ts';
 import { type AllowedSources, allowsPath, allowsUrl, NO_SOURCES } from './sources.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** The token file of Gardener's workload identity. Every Secret may refer to this token file. */
+/** The token file of Gardener's workload identity. Every Secret may refer to the token file of Gardener. */
 const TOKEN_FILE = '/var/run/secrets/gardener.cloud/workload-identity/token';
 const JWT = 'urn:ietf:params:oauth:token-type:jwt';
 const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';

@@ -292,8 +292,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * Returns the instance with the client token of the machine. Without such an instance, returns the instances with the
- * machine's name and the tags of the class. Instances of other control clusters are excluded.
+ * Returns the instance with the client token of the machine. If no instance has the client token, returns the instances
+ * with the machine's name and the tags of the class. Instances of other control clusters are excluded.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;

@@ -27,7 +27,7 @@ export interface Instance {
    */
   readonly providerId?: string;
   /**
-   * The idempotency key of the creation. While the instance exists, a creation with the same key returns this
+   * The idempotency key of the creation. While the instance exists, a creation with the same key returns the existing
    * instance.
    */
   readonly clientToken?: string | undefined;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } from '@mcm/kube';
 
 /**
- * The path of the permission for logins. A user of the dashboard needs the permission `get` for this non-resource URL.
+ * The path of the permission for logins. A user of the dashboard needs the permission `get` for the non-resource URL.
  */
 const ACCESS_PATH = '/dashboard';
 

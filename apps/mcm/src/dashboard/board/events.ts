@@ -16,7 +16,7 @@ export class Events {
     if (row === undefined || !this.table.put(row)) return false;
     const { rows } = this.table;
     if (rows.size < MOST_EVENTS * 1.2) return true;
-    // Old events are dropped only when there are twice as many as the limit, because sorting should be rare.
+    // Old events are dropped only when the number of events is twice the limit, because sorting should be rare.
     const oldest = [...rows.values()].toSorted((a, b) => a.at - b.at).slice(0, rows.size - MOST_EVENTS);
     for (const { key } of oldest) this.table.drop(key);
     return true;

@@ -30,7 +30,7 @@ export class Table<T extends Row> {
     for (const row of rows) this.put(row);
   }
 
-  /** Returns the changes since the last call, or undefined if there are none. */
+  /** Returns the changes since the last call, or undefined if nothing has changed. */
   take(): Delta<T> | undefined {
     if (this.#put.size === 0 && this.#drop.size === 0) return undefined;
     const delta = {

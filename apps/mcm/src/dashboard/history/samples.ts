@@ -1,4 +1,4 @@
-/** A time in milliseconds, and the values at this time. */
+/** A time in milliseconds, and the values at the time. */
 export type Sample = readonly [at: number, ...values: number[]];
 
 /**

@@ -108,7 +108,7 @@ function raised(
 
 /**
  * Returns the row of a machine. The cost of a row does not depend on the size of the fleet.
- * @param before The last result for this machine, which contains the start of the level
+ * @param before The last result for the machine, which contains the start of the level
  */
 export function machineRow(
   machine: Machine,

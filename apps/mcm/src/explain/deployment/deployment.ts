@@ -223,7 +223,7 @@ const isAtRest = ({ metadata, status }: Machine): boolean =>
 
 /**
  * Returns the reason why a deployment has no next step, if the reason does not depend on its sets and machines. The
- * result is undefined if there may be a next step.
+ * result is undefined if a next step may exist.
  */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);

@@ -8,7 +8,7 @@ const LEASES = ['coordination.k8s.io'];
 const SECRET = 'fleet-kubeconfig';
 
 /**
- * Permissions in the whole seed. With these permissions, the fleet finds the clusters and observes the Leases of all
+ * Permissions in the whole seed. With the permissions, the fleet finds the clusters and observes the Leases of all
  * clusters.
  */
 const DISCOVERY_RULES: readonly Rule[] = [
@@ -35,7 +35,7 @@ const CLUSTER_RULES: readonly Rule[] = [
 ];
 
 /**
- * Permission to mark the namespace of a large cluster (`--fleet-cache-limit`). A RoleBinding in a namespace grants this
+ * Permission to mark the namespace of a large cluster (`--fleet-cache-limit`). A RoleBinding in a namespace grants the
  * permission for the Namespace object itself.
  */
 const HAND_OVER_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }];

@@ -55,7 +55,7 @@ export function monitoring(settings: InstallSettings): readonly object[] {
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      // The sidecar of the Grafana chart loads ConfigMaps with this label.
+      // The sidecar of the Grafana chart loads ConfigMaps with the label.
       metadata: { name: `${name}-dashboards`, namespace, labels: { ...labels, grafana_dashboard: '1' } },
       data: Object.fromEntries([...grafanaFiles()].map(([file, text]) => [`mcm-${file}`, text])),
     },

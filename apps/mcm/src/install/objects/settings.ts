@@ -23,7 +23,7 @@ export interface InstallSettings {
   readonly fleetPartition: number | string;
   /** The name of the provider: one of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
-  /** The number of replicas, or a Helm template for this number. */
+  /** The number of replicas, or a Helm template for the number. */
   readonly replicas: number | string;
   readonly images: { readonly manager: string; readonly controller: string };
   readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
@@ -70,7 +70,7 @@ export const APP = 'machine-controller-manager';
 
 /**
  * The name of the machine controller of every provider. The container, the Lease, the roles and the separate pods of
- * the machine controller have this name.
+ * the machine controller have the given name.
  */
 export const CONTROLLER_APP = 'machine-controller';
 

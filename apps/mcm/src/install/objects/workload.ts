@@ -55,7 +55,7 @@ export const securedContainer = ({ name, image, flags, ports, port, more = [], r
     limits: { memory: resources.memoryLimit },
   },
   securityContext: SECURITY,
-  // With this policy, Kubernetes shows the end of the log, because the programs write no termination message.
+  // With the policy, Kubernetes shows the end of the log, because the programs write no termination message.
   terminationMessagePolicy: 'FallbackToLogsOnError',
 });
 

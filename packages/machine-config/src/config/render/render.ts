@@ -125,7 +125,7 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   const imageOverridden = spec.osImageURL !== base.osImageURL;
   const stream = pool.spec?.osImageStream?.name ?? '';
   if (imageOverridden && stream !== '') {
-    // The text of this error is from the original, because programs search for the text.
+    // The text of the error is from the original, because programs search for the text.
     throw new RenderError(
       'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
       { hint: imageHint(pool.metadata.name, stream, spec.osImageURL, sources) },

@@ -1,8 +1,8 @@
 import { isWord, resolves } from './yaml-resolve.ts';
 
-/** Maximum column of a line. A line above this column is folded at blanks. */
+/** Maximum column of a line. A line that is longer than the maximum column is folded at blanks. */
 const WIDTH = 80;
-/** Maximum length of a simple key in bytes. A key above this length follows a `?`. */
+/** Maximum length of a simple key in bytes. A key that is longer than the maximum length follows a `?`. */
 const SIMPLE_KEY_BYTES = 128;
 
 // All rules in this file come from go-yaml v2, encode.go and emitterc.go. The output must have the bytes of the

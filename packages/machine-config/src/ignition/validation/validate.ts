@@ -220,7 +220,7 @@ const isJson = (text: string): boolean => {
     JSON.parse(text);
     return true;
   } catch {
-    return false; // For an invalid URL, this check returns false instead of throwing an error.
+    return false; // For an invalid URL, the check returns false instead of throwing an error.
   }
 };
 

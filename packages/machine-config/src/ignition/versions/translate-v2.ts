@@ -113,7 +113,7 @@ function checkNodes({ files = [], directories = [], links = [] }: Storage): void
   for (const link of links) check('Link', link);
 }
 
-/** Only the root filesystem reaches this function, so the path of a file is its final path. */
+/** Only the root filesystem reaches the function, so the path of a file is its final path. */
 const pathOf = ({ path = '' }: NodeV2): string => joinPaths('/', path);
 
 const translateOwner = (owner: FileV2['user']) => owner && section({ id: owner.id, name: some(owner.name) });

@@ -128,7 +128,7 @@ export function planOfVersion({ major, minor }: ReadableVersion): Plan {
 
 /**
  * Returns the plan of version 2. Only version 2.0 decodes URLs, hashes and unsigned numbers. In later versions, the
- * validation checks these values. Source: config/v2_0/types.
+ * validation checks the values. Source: config/v2_0/types.
  */
 const planOfV2 = (minor: number): Plan => {
   const plan = until(IGNITION_V2_PLAN, minor, LATER_V2, []);

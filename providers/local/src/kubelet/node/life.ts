@@ -3,7 +3,7 @@ import { type Clock, sleep } from '@mcm/kube';
 /** The time from a power-off until pending requests are aborted, in milliseconds. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** A wait throws this error when the machine is powered off. */
+/** A wait throws `LifeEnded` when the machine is powered off. */
 class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
