@@ -48,7 +48,7 @@ test('mirror and DaemonSet pods stay; completed and bare ones are evicted [S-DR1
     ]),
     NOON,
   );
-  expect(names(plan.evict)).toEqual(['done', 'bare']);
+  expect(names(plan.evict)).toEqual(['bare', 'done']);
   expect(plan.drained).toBe(false);
 });
 
@@ -64,7 +64,7 @@ test('pods with volumes are evicted by priority, one at a time [S-DR16]', () => 
     withVolume('middle', { priority: 10 }),
     pod('none'),
   ];
-  expect(names(planDrain(look(pods), NOON).evict)).toEqual(['high', 'none']);
+  expect(names(planDrain(look(pods), NOON).evict)).toEqual(['none', 'high']);
 });
 
 test('the next pod with a volume is evicted when the previous one has its volume elsewhere [S-DR5]', () => {

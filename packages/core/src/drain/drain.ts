@@ -18,7 +18,7 @@ import type { Attempt, DrainObservation, DrainPod, PodRef } from './model/observ
 import { verdictOf } from './model/pod-filters.ts';
 import { isAskedFor, planRequested, stopsEvictions } from './requests/requested.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
-import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
+import { beginMove, byEviction, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
 /** The actions of a drain on the pods of a node at one time. */
 export interface DrainPlan {
@@ -78,6 +78,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   if (overdue && going.length > 0 && stopsEvictions(o)) return planStopped(o, going, now);
   const undrained = overdue && going.length > 0 ? o.policy : undefined;
   const pods = (o.urgent ? going.toSorted(byPriority) : going).map((pod) => withName(planPod(o, pod, now)));
+  const evicted = pods.filter(({ verb }) => verb === 'evict').map(({ pod }) => pod);
   const turns = pods.some(({ turn }) => turn);
   const unseen = o.unseen?.volumes;
   const held = going.filter((pod) => needsVolumes(o, pod));
@@ -87,7 +88,8 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     ...reads,
     forced: false,
     removeBecause: EVICTION_TIMED_OUT,
-    evict: pods.filter(({ verb }) => verb === 'evict').map(({ pod }) => pod),
+    // A budget allows the first evictions, so the order of a preview and the order of the drain must be equal.
+    evict: evicted.toSorted(o.urgent ? byPriority : byEviction),
     remove: pods.filter(({ verb }) => verb === 'remove').map(({ pod }) => pod),
     leaving: pods.filter(({ verb }) => verb === 'wait').map(({ pod }) => pod),
     blockers: [

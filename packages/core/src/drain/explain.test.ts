@@ -49,6 +49,19 @@ test('of two pods under a budget that allows one disruption, the second waits fo
   for (const change of [{ ready: false }, { phase: 'Succeeded' }]) expect(fates(change)[1]?.[1]).toBe('evict');
 });
 
+test('the drain evicts pods in the order of its explanation, for each order of the cache', () => {
+  const budgets = [budget({ allowed: 1 })];
+  const pods = [pod('a', { budgets }), withVolume('c'), pod('b', { budgets, priority: 5 }), pod('d', { budgets })];
+  for (const cached of [pods, pods.toReversed()]) {
+    const o = look(cached);
+    const explained = explainDrain(o, later(0)).pods;
+    const evicted = planDrain(o, later(0)).evict.map(({ name }) => `default/${name}`);
+    expect(evicted).toEqual(['default/b', 'default/a', 'default/d', 'default/c']);
+    expect(explained.map(({ pod: name }) => name)).toEqual(evicted);
+    expect(explained.find(({ fate }) => fate === 'evict')?.pod).toBe('default/b');
+  }
+});
+
 test('a pod without a controller uses its budget forever, and the explanation names the pod', () => {
   const budgets = [budget({ allowed: 1 })];
   const [, second] = explainDrain(

@@ -4,7 +4,7 @@ import { type Blocker, nameOf } from './model/blockers.ts';
 import { protectedByBudgets } from './model/budgets.ts';
 import type { DrainObservation, DrainPod, VolumeMove } from './model/observation.ts';
 import { verdictOf } from './model/pod-filters.ts';
-import { beginMove, byPriority } from './volumes/volumes.ts';
+import { beginMove, byEviction, byPriority } from './volumes/volumes.ts';
 
 /** The explanation of one pod. */
 export interface ExplainedPod {
@@ -86,9 +86,10 @@ function remembering(o: DrainObservation, now: Date, detaching: readonly string[
   return { ...o, memory: { ...o.memory, moves } };
 }
 
-const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beginMove(pod) ? 1 : 0);
+const stays = (pod: DrainPod): boolean => verdictOf(pod).pod === 'stay';
 
-const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
+const inOrder = (a: DrainPod, b: DrainPod): number =>
+  Number(stays(a)) - Number(stays(b)) || (stays(a) ? byPriority(a, b) : byEviction(a, b));
 
 /**
  * Returns the pods that wait for other pods of their budget, by UID. The drain sends all evictions at the same time,

@@ -56,7 +56,7 @@ test('a terminating pod, or one that waits for its turn, is not evicted again, a
   const pods = [pod('old', { dueAt: later(minute) }), withVolume('a'), withVolume('b'), pod('web')];
   const plan = planDrain(look(pods), NOON);
   expect([names(plan.evict), names(plan.leaving)]).toEqual([
-    ['a', 'web'],
+    ['web', 'a'],
     ['old', 'b'],
   ]);
 });

@@ -85,6 +85,10 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
 
+/** Evictions have this order: pods without volumes are first, because their evictions never wait for volumes. */
+export const byEviction = (a: DrainPod, b: DrainPod): number =>
+  Number(beginMove(a) !== undefined) - Number(beginMove(b) !== undefined) || byPriority(a, b);
+
 /**
  * Returns true if a pod may be evicted now:
  * - A pod without volumes may always be evicted.
