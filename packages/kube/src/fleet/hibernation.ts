@@ -27,6 +27,8 @@ const LONGEST_MS = 12 * 3_600_000;
 export interface Sleep {
   /** Resolves when the cluster must be served again. The promise never rejects. */
   readonly woken: Promise<void>;
+  /** Removes the finalizer of the Lease, which no process holds, because the cluster leaves the fleet. */
+  readonly leave?: () => Promise<void>;
 }
 
 /** The controllers of the cluster end, because the cluster has no machines and no work. */

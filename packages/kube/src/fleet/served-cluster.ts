@@ -239,7 +239,7 @@ export class ServedCluster {
       const servedMs = await this.#once(this.#member, run.signal);
       if (this.#sleep !== undefined) {
         this.#set('hibernated');
-        await this.#sleep.woken;
+        await this.#endSleep(this.#sleep, run.signal);
         this.#sleep = undefined;
         failures = 0;
         continue;
@@ -258,6 +258,17 @@ export class ServedCluster {
     // The API server deletes the namespace within seconds.
     if (this.#empty) this.#set('stopping');
     else this.#set(this.#member === undefined && this.#error !== '' ? this.#unserved : 'elsewhere');
+  }
+
+  async #endSleep({ woken, leave }: Sleep, signal: AbortSignal): Promise<void> {
+    await woken;
+    if (!(signal.reason instanceof ClusterGone)) return;
+    await leave?.().catch((error: unknown) => {
+      this.#parts.log.warn('Cannot remove the finalizer of the Lease of a cluster that leaves the fleet', {
+        cluster: this.#name,
+        error: errorText(error),
+      });
+    });
   }
 
   async #probe(member: Member, signal: AbortSignal): Promise<void> {

@@ -4,10 +4,9 @@ import { ignoreNotFound } from '../contract/errors.ts';
 import { namespaces, secrets } from '../types/core.ts';
 import { BUSY, FleetRig, LEASE } from './fleet-rig.testing.ts';
 
-const HIBERNATE = '--fleet-hibernate-after=10m';
+const HIBERNATE = '--fleet-hibernate-after=1m';
 /** The time without work, with the interval of the checks. */
-const ASLEEP_MS = 12 * 60_000;
-const HOUR_MS = 3_600_000;
+const ASLEEP_MS = 150_000;
 
 let rig: FleetRig;
 beforeEach(async () => {
@@ -39,7 +38,7 @@ test('a cluster without work has no connection and no Lease, and a change in the
   const beats = await rig.beats('c1');
   await rig.clock.advance(60_000);
   rig.arrived.length = 0;
-  await rig.clock.advance(HOUR_MS / 4);
+  await rig.clock.advance(300_000);
   expect(requests()).toEqual([]);
   expect(await rig.beats('c1')).toBe(beats);
   await addSecret('c1', 'any');
@@ -96,6 +95,26 @@ test('the deletion of its namespace, and a new kubeconfig, wake a hibernated clu
   await rig.clock.advance(30_000);
   expect(await ignoreNotFound(seed.resource(namespaces).get('c1'))).toBeUndefined();
 });
+
+test.each([
+  ['without its label', { labels: { fleet: null } }],
+  ['with its own process', { annotations: { 'mcm-fleet-handed-over': 'by an operator' } }],
+])(
+  'a hibernated cluster %s leaves the fleet without finalizers, so its namespace can be deleted',
+  async (_, metadata) => {
+    const a = await rig.replica('a', [HIBERNATE]);
+    await rig.clock.advance(ASLEEP_MS);
+    expect((await rig.lease('c1')).metadata.finalizers).toHaveLength(1);
+    const seed = rig.admin('seed');
+    await seed.resource(namespaces).patch('c1', { type: 'merge', body: { metadata } });
+    await rig.clock.advance(5_000);
+    expect((await rig.lease('c1')).metadata.finalizers ?? []).toEqual([]);
+    await a.stop();
+    await seed.resource(namespaces).delete('c1');
+    await rig.clock.advance(30_000);
+    expect(await ignoreNotFound(seed.resource(namespaces).get('c1'))).toBeUndefined();
+  },
+);
 
 test('hibernation needs namespaces of a seed', async () => {
   const folder = `${rig.folder}/kubeconfigs`;

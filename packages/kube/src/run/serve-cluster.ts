@@ -1,4 +1,5 @@
 import { errorText } from '../base/error-text.ts';
+import { ignoreNotFound } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Fence } from '../election/fence.ts';
 import { runElected } from '../election/run-elected.ts';
@@ -18,6 +19,7 @@ import type { RegionReach } from '../fleet/regions.ts';
 import { ClusterGone, type ClusterRun, LeaseLost, type RunEnd } from '../fleet/served-cluster.ts';
 import type { Slots } from '../fleet/slots.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
+import { leases } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 import type { Connections, Dial } from './cluster/clusters.ts';
 import { connectMember, type MemberClusters } from './cluster/member-clusters.ts';
@@ -127,7 +129,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     ending.signal.throwIfAborted();
     return 'stopped';
   } catch (error) {
-    if (error instanceof Hibernated) return error.sleep;
+    if (error instanceof Hibernated) return { ...error.sleep, leave: () => leaveLease(shared, lease, control) };
     if (await endsWith(error, run, shared, own)) return 'empty';
     throw error instanceof OtherCluster ? error : own.reach.explain(error);
   } finally {
@@ -151,6 +153,25 @@ function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: 
   if (seed === undefined || name === undefined) return undefined;
   const unused = (): boolean => ending.reason instanceof NamespaceEmpty || run.signal.reason instanceof ClusterGone;
   return { name, kept: () => !unused() };
+}
+
+/**
+ * Removes the finalizer of a Lease that no process holds. If a process acquires the Lease first, the write fails with a
+ * conflict, and that process keeps the Lease.
+ */
+async function leaveLease<F extends Flags>(
+  { definition, seed }: SharedParts<F>,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  control: MemberClusters['control'],
+): Promise<void> {
+  const finalizer = definition.fleet?.deletion?.finalizer;
+  if (seed === undefined || finalizer === undefined) return;
+  const resource = control.client('fleet').resource(leases, namespace);
+  const lease = await ignoreNotFound(resource.get(name));
+  const known = lease?.metadata.finalizers ?? [];
+  if (lease === undefined || (lease.spec?.holderIdentity ?? '') !== '' || !known.includes(finalizer)) return;
+  const finalizers = known.filter((one) => one !== finalizer);
+  await resource.update({ ...lease, metadata: { ...lease.metadata, finalizers } });
 }
 
 const leaseDeletedText = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
