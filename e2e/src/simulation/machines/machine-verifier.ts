@@ -337,7 +337,10 @@ export class MachineVerifier {
     const { nodes, pods } = this.#o.cache;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
     const lostMs = this.#now() - (this.#lostAt.get(name) ?? Number.NEGATIVE_INFINITY);
-    if (lostMs + this.#aheadMs + this.#backMs + BOUNDS.slack.ms < BOUNDS.orphanConfirmed.ms)
+    // A Machine is in deletion when it is lost. Until the controller sees the loss, the controller deletes the VM of this
+    // Machine as usual.
+    const isSeen = lostMs > this.#o.lagMs('machines');
+    if (isSeen && lostMs + this.#aheadMs + this.#backMs + BOUNDS.slack.ms < BOUNDS.orphanConfirmed.ms)
       this.#violate('b', `mcm deletes VM ${name} ${lostMs} ms after the loss of its Machine`);
     if (this.#mayForceOrphan(name)) return;
     const unreadyUntil = this.#unready.get(name)?.until ?? Number.POSITIVE_INFINITY;
