@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import {
   type ControllerConfig,
   certificatesOfPool,
@@ -45,13 +46,13 @@ function rendered(platform: string, role: string, second: readonly Field[] = [])
   const versionOf = (field: Field) => ROTATING[field](second.includes(field) ? '2' : '1');
   const { pullSecret, ...bytes } = Object.fromEntries(FIELDS.map((field) => [field, versionOf(field)]));
   const spec = { platform, clusterDNSIP: '10.96.0.10', apiServerURL: 'https://api:6443', ...bytes };
-  const controllerConfig = { metadata: { name: 'machine-config-controller' }, spec } as unknown as ControllerConfig;
+  const controllerConfig = partial<ControllerConfig>({ metadata: { name: 'machine-config-controller' }, spec });
   const inputs = { tree, controllerConfig, ...TLS, pullSecret: String(pullSecret) };
   const configs = generateMachineConfigs(inputs, 'h').filter(({ metadata }) => metadata.name.includes(role));
   const merged = mergeMachineConfigs(configs, { osImageURL: '', extensionsImage: '' });
-  const pool = { metadata: { name: role, uid: 'u' } } as unknown as MachineConfigPool;
+  const pool = partial<MachineConfigPool>({ metadata: { name: role, uid: 'u' } });
   return {
-    config: { metadata: { name: 'rendered' }, spec: merged?.spec } as unknown as MachineConfig,
+    config: partial<MachineConfig>({ metadata: { name: 'rendered' }, spec: merged?.spec }),
     certificates: certificatesOfPool(pool, configs, controllerConfig),
   };
 }

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { DiskWatch } from './watch-disk.ts';
 
@@ -15,14 +16,14 @@ async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Pro
   const root = await mkdtemp(join(tmpdir(), 'watch-'));
   const virtual = new VirtualClock();
   const seen: Seen = { reported: 0, next: Promise.withResolvers<void>(), clock: virtual };
-  const clock = {
+  const clock = partial<Clock>({
     now: () => virtual.now(),
     setTimeout: (run: () => void, ms: number) => {
       const timer = virtual.setTimeout(run, ms);
       seen.next.resolve();
       return timer;
     },
-  } as unknown as Clock;
+  });
   const watch = new DiskWatch(root, clock, () => {
     seen.reported += 1;
   });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Machine, machineDeployments, machineSets, machines } from '@mcm/api';
 import { controllerOf, type KubeObject, nodes, type ResourceDefinition } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { sharedResolver } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 import { parseHistory, type Recorded, type State } from '../golden/takeover/recordings/recording.ts';
@@ -59,7 +60,7 @@ async function put(stack: Stack, state: State): Promise<void> {
   for (const definition of [machineDeployments, machineSets] as unknown as ResourceDefinition<KubeObject>[]) {
     for (const object of ofKind(state, definition.kind)) {
       const metadata = { name: object.metadata.name, namespace: NAMESPACE, ...metadataHere(object, uids) };
-      const made = await at(definition).create({ ...object, metadata } as unknown as KubeObject);
+      const made = await at(definition).create(partial<KubeObject>({ ...object, metadata }));
       uids.set(object.metadata.uid, made.metadata.uid);
       const body = { status: object.status };
       await at(definition).patch(object.metadata.name, { type: 'merge', body }, { subresource: 'status' });

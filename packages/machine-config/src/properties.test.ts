@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderPool } from './config/render/render.ts';
@@ -40,15 +41,17 @@ const inTwoOrders = fc.array(machineConfig, { minLength: 1, maxLength: 8 }).chai
 
 const render = (configs: readonly object[]): string =>
   JSON.stringify(
-    renderPool({
-      pool: { metadata: { name: 'worker', uid: 'u' }, spec: {} },
-      controllerConfig: {
-        metadata: { annotations: { 'machineconfiguration.openshift.io/generated-by-version': 'v1' } },
-        spec: {},
-      },
-      configs: structuredClone(configs) as MachineConfig[],
-      identity: { version: 'v1', hash: 'h' },
-    } as unknown as Parameters<typeof renderPool>[0]).machineConfig,
+    renderPool(
+      partial<Parameters<typeof renderPool>[0]>({
+        pool: { metadata: { name: 'worker', uid: 'u' }, spec: {} },
+        controllerConfig: {
+          metadata: { annotations: { 'machineconfiguration.openshift.io/generated-by-version': 'v1' } },
+          spec: {},
+        },
+        configs: structuredClone(configs) as MachineConfig[],
+        identity: { version: 'v1', hash: 'h' },
+      }),
+    ).machineConfig,
   );
 
 const givesTheSameBytes = (rendering: typeof render) =>

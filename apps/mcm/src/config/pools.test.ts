@@ -1,5 +1,6 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, type KubeClient, type Node, nodes, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import {
   type ControllerConfig,
   controllerConfigs,
@@ -110,10 +111,10 @@ test('config explain reports a pool without nodes, and a pool that is completely
 test('a pool that replaces machines is blocked while old machines exist, and not afterwards', async () => {
   const annotations = at('old');
   const stored = (name: string, more: object) => ({ metadata: { name, uid: name, ...more } });
-  const pool = {
+  const pool = partial<MachineConfigPool>({
     ...stored('infra', {}),
     spec: { updateStrategy: 'Replace', configuration: { name: 'new' } },
-  } as unknown as MachineConfigPool;
+  });
   const explained = (annotationsNow: object) => {
     const nodes = [stored('a', { annotations: annotationsNow })] as unknown as Node[];
     const controllerConfig = stored('machine-config-controller', {}) as unknown as ControllerConfig;

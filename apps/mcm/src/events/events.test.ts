@@ -1,6 +1,7 @@
 import { crds, type Machine, type MachineDeployment, type MachineSet, machineDeployments } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, type EventObject, namespaces, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DeploymentReading } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
@@ -33,7 +34,7 @@ const reported = [
 const reading = {
   deployment: { metadata: { name: 'web' } } as MachineDeployment,
   sets: [{ metadata: { name: 'web-a' } } as MachineSet],
-  machines: new Map([['u', [{ metadata: { name: 'web-a-1', labels: { node: 'ip-10' } } } as unknown as Machine]]]),
+  machines: new Map([['u', [partial<Machine>({ metadata: { name: 'web-a-1', labels: { node: 'ip-10' } } })]]]),
 } as unknown as DeploymentReading;
 
 test('lists all events of machine kinds, oldest first', () => {

@@ -11,6 +11,7 @@ import {
   silentLogger,
   VirtualClock,
 } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { drainLines } from './reasons/drain-lines.ts';
 
@@ -52,7 +53,7 @@ test('the preview of two pods under one budget matches the answers of the API se
     .resource(podDisruptionBudgets, 'default')
     .patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
 
-  const machine = { metadata: { name: 'm', labels: { node: 'n' } }, spec: { class: {} } } as unknown as Machine;
+  const machine = partial<Machine>({ metadata: { name: 'm', labels: { node: 'n' } }, spec: { class: {} } });
   const { signal } = new AbortController();
   const runtime = { clock, random: seededRandom(1), log: silentLogger };
   const preview = await previewDrain({ target: client, machine, runtime, signal });

@@ -24,6 +24,7 @@ import {
   seededRandom,
   VirtualClock,
 } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
 import type { ControllerHealth } from '../controllers/health.ts';
@@ -495,10 +496,10 @@ test('a file is merged with the stored object as in kubectl apply', async () => 
 
 test('a plan names the origin of each assumed duration', () => {
   const machine = (name: string) =>
-    ({
+    partial<Machine>({
       metadata: { name, creationTimestamp: NOW.toISOString(), labels: { node: name } },
       spec: { class: { name: 'small' } },
-    }) as unknown as Machine;
+    });
   const node = (name: string, minutes: number) =>
     ({ metadata: { name, creationTimestamp: new Date(NOW.getTime() + minutes * MINUTE).toISOString() } }) as Node;
   const fleet = { machines: ['a', 'b', 'c'].map(machine), nodes: [node('a', 2), node('b', 9), node('c', 4)] };
@@ -517,10 +518,10 @@ test('a plan names the origin of each assumed duration', () => {
 
 test('durations come from earlier machines and from the blockers of a drain', () => {
   const machine = (name: string) =>
-    ({
+    partial<Machine>({
       metadata: { name, creationTimestamp: NOW.toISOString(), labels: { node: name } },
       spec: { class: { name: 'small' } },
-    }) as unknown as Machine;
+    });
   const node = (name: string, minutes: number) =>
     ({ metadata: { name, creationTimestamp: new Date(NOW.getTime() + minutes * MINUTE).toISOString() } }) as Node;
   const fleet = ['a', 'b', 'c'].map(machine);

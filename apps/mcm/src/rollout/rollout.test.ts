@@ -12,6 +12,7 @@ import {
 } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, type KubeClient, type Lease, leases, realClock, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { explainDeployment } from '../explain/deployment/deployment.ts';
@@ -166,11 +167,11 @@ describe('promote', () => {
     await resize('workers-b', 1);
     const now = target.clock.now();
     const running = (name: string, uid: string): Machine =>
-      ({
+      partial<Machine>({
         metadata: { name, namespace: 'default', uid: name, ownerReferences: [{ uid, controller: true }] },
         spec: { class: { name: 'x' } },
         status: { currentStatus: { phase: 'Running', lastUpdateTime: now.toISOString() } },
-      }) as unknown as Machine;
+      });
     return async () => {
       const reading = await readDeployment(client, 'default', 'workers');
       const machines = new Map(

@@ -1,5 +1,6 @@
 import { Annotations, API_VERSION, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { formatted } from '../output/format.ts';
@@ -39,14 +40,14 @@ const machine = (name: string, owner: string | undefined, phase: string, descrip
     status: { currentStatus: { phase, lastUpdateTime: '2026-01-01T00:55:00Z' }, lastOperation: { description } },
   }) as Machine;
 const node = (name: string, ready: 'True' | 'False', more: object = {}) =>
-  ({
+  partial<Node>({
     metadata: meta(name, undefined, { labels: { 'topology.kubernetes.io/zone': 'z' } }),
     spec: more,
     status: {
       conditions: [{ type: 'Ready', status: ready, message: 'kubelet stopped posting node status' }],
       nodeInfo: { kubeletVersion: 'v1.36.0' },
     },
-  }) as unknown as Node;
+  });
 
 /** A node whose machine-config-daemon needs a user to continue. */
 const configured = (one: Node): Node => ({

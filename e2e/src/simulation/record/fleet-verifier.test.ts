@@ -1,12 +1,13 @@
 import type { Machine } from '@mcm/api';
 import { VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { FleetVerifier } from './fleet-verifier.ts';
 
 const MINUTE = 60_000;
 
 const machine = (name: string, isGoing = false): Machine =>
-  ({
+  partial<Machine>({
     metadata: {
       name,
       uid: name,
@@ -16,7 +17,7 @@ const machine = (name: string, isGoing = false): Machine =>
     },
     spec: { class: {} },
     status: { currentStatus: { phase: 'Running' } },
-  }) as unknown as Machine;
+  });
 
 /**
  * Resolves with the violations of a scale-in from three machines to two. A user deletes a machine after the scale-in,

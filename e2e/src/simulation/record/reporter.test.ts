@@ -1,5 +1,6 @@
 import { type Machine, machines } from '@mcm/api';
 import { VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../world/world.ts';
 import { Reporter } from './reporter.ts';
@@ -64,10 +65,10 @@ test.each([
   const reporter = new Reporter(new VirtualClock(), { recordedAt: () => recordedAt, repeatsUnread: () => unread });
   reporter.wishes('workers', { replicas: 1, maxSurge: 1, maxUnavailable: 0 });
   const machine = (uid: string, resourceVersion: string) =>
-    ({
+    partial<Machine>({
       metadata: { name: 'a', uid, resourceVersion, ownerReferences: [{ uid: 'set', controller: true }] },
       spec: { class: { kind: 'MachineClass', name: 'blue' } },
-    }) as unknown as Machine;
+    });
   reporter.managerStarts();
   reporter.onChange({ type: 'added', key: 'a', object: machine('first', '5') });
   reporter.onChange({ type: 'deleted', key: 'a', object: machine('first', '7') });

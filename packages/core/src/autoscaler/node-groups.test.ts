@@ -1,6 +1,7 @@
 import { Annotations, type MachineClass, type MachineDeployment, machineClasses } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { createInformer, sleep } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { NAMESPACE, World, type WorldOptions } from '../deployment/testing/world.ts';
 import { NodeGroups } from './node-groups.ts';
@@ -226,7 +227,7 @@ test('a conflict with another client repeats the decision with the new size', as
 });
 
 test('the template node has the shape of the class and the marks of the deployment', () => {
-  const deployment = {
+  const deployment = partial<MachineDeployment>({
     metadata: { name: 'pool' },
     spec: {
       template: {
@@ -236,8 +237,8 @@ test('the template node has the shape of the class and the marks of the deployme
         },
       },
     },
-  } as unknown as MachineDeployment;
-  const machineClass = {
+  });
+  const machineClass = partial<MachineClass>({
     nodeTemplate: {
       capacity: { cpu: 4, gpu: '1', memory: '16Gi' },
       virtualCapacity: { 'example.com/fast': '2' },
@@ -246,7 +247,7 @@ test('the template node has the shape of the class and the marks of the deployme
       zone: 'eu-1',
       architecture: 'arm64',
     },
-  } as unknown as MachineClass;
+  });
   const { metadata, spec, status } = templateNode(deployment, machineClass);
   expect(status.allocatable).toEqual({
     cpu: '4',

@@ -1,4 +1,5 @@
 import type { PodDisruptionBudget } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { budgetSelects } from '../drain/model/budgets.ts';
@@ -27,10 +28,12 @@ test('a budget that selects a pod is found under one of the terms of the pod', (
 
 test('budgets of other labels and of other namespaces are not read', () => {
   const budget = (namespace: string, app: string) =>
-    budgetTerm({
-      metadata: { name: 'b', namespace },
-      spec: { selector: { matchLabels: { app } } },
-    } as unknown as PodDisruptionBudget);
+    budgetTerm(
+      partial<PodDisruptionBudget>({
+        metadata: { name: 'b', namespace },
+        spec: { selector: { matchLabels: { app } } },
+      }),
+    );
   expect(podTerms('n', { app: 'web' })).not.toContain(budget('n', 'db'));
   expect(podTerms('n', { app: 'web' })).not.toContain(budget('m', 'web'));
 });

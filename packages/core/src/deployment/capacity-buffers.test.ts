@@ -1,6 +1,7 @@
 import { Annotations, type MachineClass, machineClasses } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { events } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { type CapacityBuffer, capacityBuffers, machinesFor, type PodTemplate, podTemplates } from '../warm/buffer.ts';
 import crd from './testdata/capacity-buffers-crd.json' with { type: 'json' };
@@ -124,7 +125,7 @@ describe('the number of machines for the pods of a buffer', () => {
   const template = (spec: NonNullable<PodTemplate['template']>['spec']) => ({ template: { spec } }) as PodTemplate;
   const app = template({ containers: [{ resources: { requests: { cpu: '1', memory: '2Gi' } } }] });
   const machineClass = (capacity: Record<string, string>) =>
-    ({ metadata: { name: 'small' }, nodeTemplate: { capacity } }) as unknown as MachineClass;
+    partial<MachineClass>({ metadata: { name: 'small' }, nodeTemplate: { capacity } });
   const byTemplate = { podTemplateRef: { name: 'pod' } };
 
   test.each<

@@ -1,5 +1,6 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { at, NOON } from '../machine/testing.ts';
 import { fixedCensus } from './test-census.ts';
@@ -42,7 +43,7 @@ test('a machine stays in the zone of its Node after the Node was deleted', () =>
     const status = { currentStatus: { phase: 'Unknown', lastUpdateTime: at(-11) } } as const;
     return { ...one, metadata: { ...one.metadata, name }, status };
   });
-  const real = { metadata: { name: 'node', labels: { [ZONE]: 'real' } } } as unknown as Node;
+  const real = partial<Node>({ metadata: { name: 'node', labels: { [ZONE]: 'real' } } });
   nodes.put(real);
   for (const one of dark) machines.put(one);
   nodes.lose(real);

@@ -1,5 +1,6 @@
 import { Annotations, type Machine, type MachineClass, type MachinePhase } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { at, machine, NOON, node } from '../machine/testing.ts';
 import { breakerMessage, overriddenUntil, overrideProblem } from './override.ts';
@@ -187,19 +188,19 @@ test('two outages are not joined by a deleted machine between them', () => {
 test('a machine without class, labels and template, and a Node without labels, cause no error', () => {
   const { census, machines, nodes } = fixedCensus();
   const { metadata, status, ...rest } = one('odd', 'Unknown');
-  const odd = { ...rest, metadata: { ...metadata, labels: { node: 'odd' } }, status, spec: {} } as unknown as Machine;
-  const half = {
+  const odd = partial<Machine>({ ...rest, metadata: { ...metadata, labels: { node: 'odd' } }, status, spec: {} });
+  const half = partial<Machine>({
     ...rest,
     metadata: { ...metadata, name: 'half' },
     status,
     spec: { nodeTemplate: { metadata: {} } },
-  } as unknown as Machine;
-  const quarter = {
+  });
+  const quarter = partial<Machine>({
     ...rest,
     metadata: { ...metadata, name: 'quarter' },
     status,
     spec: { nodeTemplate: {} },
-  } as unknown as Machine;
+  });
   for (const each of [odd, half, quarter]) machines.put(each);
   const { metadata: own, ...bare } = node({ name: 'odd' });
   nodes.put({ ...bare, metadata: own });

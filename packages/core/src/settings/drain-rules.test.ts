@@ -1,4 +1,5 @@
 import { Annotations, type MachineClass } from '@mcm/api';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { machine } from '../machine/testing.ts';
 import { drainRuleProblems, drainRulesOf } from './drain-rules.ts';
@@ -9,7 +10,7 @@ const text = (...rules: readonly object[]): string => JSON.stringify(rules);
 const annotated = (value: string, labels: Record<string, string> = {}) =>
   machine({ metadata: { labels, annotations: { [KEY]: value } } });
 const classOf = (value: string): Pick<MachineClass, 'metadata'> =>
-  ({ metadata: { name: 'small', annotations: { [KEY]: value } } }) as unknown as MachineClass;
+  partial<MachineClass>({ metadata: { name: 'small', annotations: { [KEY]: value } } });
 
 const jobs = { name: 'jobs', behavior: 'WaitCompleted', pods: { matchLabels: { kind: 'job' } } };
 

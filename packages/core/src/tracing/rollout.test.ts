@@ -1,5 +1,6 @@
 import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
 import { type Change, type Span, type SpanExporter, traceIdOf, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { traceRollouts } from './rollout.ts';
 
@@ -34,7 +35,7 @@ const machine = (name: string, phase: string, metadata: object = {}): Machine =>
     status: { currentStatus: { phase }, lastOperation: { description: 'no quota' } },
   }) as never;
 
-const set = {
+const set = partial<MachineSet>({
   metadata: {
     name: 'pool-b',
     namespace: 'n',
@@ -43,7 +44,7 @@ const set = {
     ownerReferences: owned('MachineDeployment', 'pool'),
     annotations: { 'deployment.kubernetes.io/revision': '2' },
   },
-} as unknown as MachineSet;
+});
 
 function start(now: MachineDeployment) {
   const spans: Span[] = [];

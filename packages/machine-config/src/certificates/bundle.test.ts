@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { CLOUD_CA_PATH, KUBELET_CA_PATH, REGISTRY_PULL_SECRET_PATH } from '../config/certificate-paths.ts';
 import { decodeContents, ignitionOf } from '../index.ts';
@@ -8,14 +9,14 @@ import { certificatesOfPool } from './bundle.ts';
 test('bytes that are not UTF-8 reach the node unchanged', () => {
   const bytes = Buffer.from([0x23, 0xe9, 0x0a, 0xff, 0x00]);
   const data = bytes.toString('base64');
-  const pool = { metadata: { name: 'worker', uid: 'u' } } as unknown as MachineConfigPool;
+  const pool = partial<MachineConfigPool>({ metadata: { name: 'worker', uid: 'u' } });
   const spec = {
     kubeAPIServerServingCAData: data,
     cloudProviderCAData: data,
     internalRegistryPullSecret: data,
     imageRegistryBundleData: [{ file: 'registry..5000', data }],
   };
-  const config = certificatesOfPool(pool, [], { metadata: { name: 'c' }, spec } as unknown as ControllerConfig);
+  const config = certificatesOfPool(pool, [], partial<ControllerConfig>({ metadata: { name: 'c' }, spec }));
   const files = (config && ignitionOf(config)?.storage?.files) ?? [];
   expect(files.map(({ path, contents }) => [path, decodeContents(contents?.source, contents?.compression)])).toEqual(
     [KUBELET_CA_PATH, CLOUD_CA_PATH, REGISTRY_PULL_SECRET_PATH, '/etc/docker/certs.d/registry:5000/ca.crt'].map(

@@ -1,4 +1,5 @@
 import { nodes, secrets } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { KUBELET_CA_PATH, PULL_SECRET_PATH, TRUST_BUNDLE_PATH } from '../config/certificate-paths.ts';
 import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
@@ -309,10 +310,10 @@ test('a rotation reaches the kubelet although a policy requires a reboot after a
   const kubelet = (text: string) => JSON.stringify({ 'certificate-authority-data': base64(text) });
   const config = (name: string, text: string) => {
     const storage = { files: [fileOf(KUBELET_CA_PATH, text)] };
-    return {
+    return partial<MachineConfig>({
       metadata: { name },
       spec: { config: { ignition: { version: '3.5.0' }, storage } },
-    } as unknown as MachineConfig;
+    });
   };
   await host.memory.put(KUBELET_CA_PATH, textEntry('old'));
   await host.memory.put(DaemonPaths.JoinedKubeconfig, textEntry(kubelet('old')));

@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
@@ -37,7 +38,7 @@ test('a condition replaces all of its type, and keeps the time of the last one w
 });
 
 test('a pool without a ControllerConfig fails with the message of the original', () => {
-  const pool = { metadata: { name: 'worker' }, spec: { configuration: { name: 'r' } } } as unknown as MachineConfigPool;
+  const pool = partial<MachineConfigPool>({ metadata: { name: 'worker' }, spec: { configuration: { name: 'r' } } });
   const facts = { pools: [pool], nodes: [], controllerConfig: undefined, machineConfig: () => undefined, now: 'now' };
   expect(planPool({ pool, ...facts }).error).toBe(
     'error getting controllerconfig "machine-config-controller", error: ' +

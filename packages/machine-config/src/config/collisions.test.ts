@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { checkCollisions } from './collisions.ts';
@@ -5,10 +6,10 @@ import { RenderError } from './error.ts';
 import { mergeMachineConfigs } from './merge.ts';
 
 const config = (name: string, sections: object): MachineConfig =>
-  ({
+  partial<MachineConfig>({
     metadata: { name, labels: {} },
     spec: { config: { ignition: { version: '3.5.0' }, ...sections } },
-  }) as unknown as MachineConfig;
+  });
 const file = (path: string) => ({ path, contents: { source: 'data:,x' } });
 const files = (...paths: string[]) => ({ storage: { files: paths.map(file) } });
 const unit = (name: string, more: object = { contents: '[Unit]' }) => ({ systemd: { units: [{ name, ...more }] } });

@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { diffConfigs } from '../config/diff.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
@@ -23,7 +24,7 @@ const PULL_SECRET = '/var/lib/kubelet/config.json';
 const CA = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
 
 const config = (files: Readonly<Record<string, string>>, spec: object = {}): MachineConfig =>
-  ({
+  partial<MachineConfig>({
     metadata: { name: 'c' },
     spec: {
       config: {
@@ -34,7 +35,7 @@ const config = (files: Readonly<Record<string, string>>, spec: object = {}): Mac
       },
       ...spec,
     },
-  }) as unknown as MachineConfig;
+  });
 
 const actionsOf = (old: MachineConfig, wanted: MachineConfig) => postActions(diffConfigs(old, wanted), DEFAULT_POLICY);
 const crio = (type: 'Reload' | 'Restart') => ({

@@ -1,4 +1,5 @@
 import { nodes, type Transport, type TransportRequest } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { annotationOf, isDone, isFailing, targetOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
@@ -78,7 +79,7 @@ const repeats: Broken = (transport, world) => {
 
 const forgets: Broken = (transport) => (request) =>
   targetOfRequest(request)?.node === 'n1'
-    ? transport({ ...request, method: 'GET', body: undefined } as unknown as TransportRequest)
+    ? transport(partial<TransportRequest>({ ...request, method: 'GET', body: undefined }))
     : transport(request);
 
 /** Creates only the first rendered MachineConfig of each pool. */

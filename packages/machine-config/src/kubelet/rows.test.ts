@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { ignitionOf } from '../config/parsed.ts';
 import { ConfigAnnotations } from '../constants/annotations.ts';
@@ -19,22 +20,22 @@ const conf = (role: string) =>
 const TREE = new Map(
   ['master', 'worker'].map((role) => [`${role}/01-${role}-kubelet/_base/files/kubelet.yaml`, conf(role)]),
 );
-const CC = {
+const CC = partial<ControllerConfig>({
   metadata: { name: 'machine-config-controller', generation: 1 },
   spec: { platform: 'none' },
   status: { observedGeneration: 1, conditions: [{ type: 'TemplateControllerCompleted', status: 'True' }] },
-} as unknown as ControllerConfig;
+});
 
 const pool = (name: string, labels: Record<string, string> = { p: name }): MachineConfigPool =>
-  ({ metadata: { name, uid: `uid-${name}`, labels }, spec: {} }) as unknown as MachineConfigPool;
+  partial<MachineConfigPool>({ metadata: { name, uid: `uid-${name}`, labels }, spec: {} });
 const config = (name: string, p: string, spec: KubeletConfigSpec = {}, metadata: object = {}): KubeletConfig =>
-  ({
+  partial<KubeletConfig>({
     metadata: { name, uid: `uid-${name}`, generation: 1, creationTimestamp: NOW, ...metadata },
     spec: {
       machineConfigPoolSelector: { matchExpressions: [{ key: 'p', operator: 'In', values: p.split(' ') }] },
       ...spec,
     },
-  }) as unknown as KubeletConfig;
+  });
 
 interface Given {
   readonly pools?: readonly MachineConfigPool[];
@@ -80,7 +81,7 @@ test('a KubeletConfig of several pools results in one MachineConfig for each, wi
 });
 
 const made = (name: string, hash: string, owner?: KubeletConfig): MachineConfig =>
-  ({
+  partial<MachineConfig>({
     metadata: {
       name,
       labels: {},
@@ -90,7 +91,7 @@ const made = (name: string, hash: string, owner?: KubeletConfig): MachineConfig 
       }),
     },
     spec: {},
-  }) as unknown as MachineConfig;
+  });
 
 test('an older KubeletConfig without a suffix keeps the name in its finalizer [K4]', () => {
   const name = '99-master-generated-kubelet';

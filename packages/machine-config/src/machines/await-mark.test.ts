@@ -1,5 +1,6 @@
 import type { Machine, MachineDeployment } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
@@ -10,30 +11,30 @@ import { deploymentWrites, releaseWrites } from './replace.ts';
 const { TemplateConfig, ConfigApplied, AwaitedByPool } = ConfigAnnotations;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 
-const pool = {
+const pool = partial<MachineConfigPool>({
   metadata: { name: 'worker' },
   spec: { updateStrategy: 'Replace', configuration: { name: 'two' } },
-} as unknown as MachineConfigPool;
+});
 
 const nodeIn = (state: string, current = 'one'): Node =>
-  ({
+  partial<Node>({
     metadata: { name: 'n', annotations: { [CurrentConfig]: current, [DesiredConfig]: 'one', [State]: state } },
     spec: {},
     status: { conditions: [{ type: 'Ready', status: 'True' }] },
-  }) as unknown as Node;
+  });
 const machineWith = (annotations: Record<string, string>): Machine =>
-  ({ metadata: { name: 'm', annotations } }) as unknown as Machine;
+  partial<Machine>({ metadata: { name: 'm', annotations } });
 
 function writesFor(machine: Machine, node: Node, marks: Record<string, string> = {}, closed = false) {
-  const deployment = {
+  const deployment = partial<MachineDeployment>({
     metadata: { name: 'd', namespace: 'x', uid: 'u', annotations: marks },
     spec: { template: {} },
-  } as unknown as MachineDeployment;
-  const members = {
+  });
+  const members = partial<PoolMembers>({
     refs: [{ ref: {}, found: { deployment } }],
     nodes: [node],
     machineOf: new Map([['n', machine]]),
-  } as unknown as PoolMembers;
+  });
   return deploymentWrites(pool, members, () => undefined, closed).map(({ body }) => body);
 }
 
@@ -75,10 +76,10 @@ test('a machine is marked when its node has applied a configuration, and stays m
 
 test('a pool that no longer refers to a deployment removes its own annotation, and not that of another pool', () => {
   const deployment = (by: string) =>
-    ({
+    partial<MachineDeployment>({
       metadata: { name: 'd', namespace: 'x', uid: 'u', annotations: { [AwaitedByPool]: by } },
       spec: {},
-    }) as unknown as MachineDeployment;
+    });
   const released = (by: string, referred: readonly string[]) =>
     releaseWrites('worker', [deployment(by)], { referred: new Set(referred), replaces: false }).map(({ body }) => body);
   expect(released('worker', [])).toEqual([{ metadata: { annotations: { [AwaitedByPool]: null } } }]);

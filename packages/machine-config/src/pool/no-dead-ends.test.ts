@@ -1,5 +1,5 @@
 import type { Node, Taint } from '@mcm/kube';
-import { thoroughly } from '@mcm/kube/testing';
+import { partial, thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { conditionOf } from '../conditions/conditions.ts';
@@ -82,7 +82,7 @@ class PlayedNode {
   }
 
   get node(): Node {
-    return {
+    return partial<Node>({
       apiVersion: 'v1',
       kind: 'Node',
       metadata: {
@@ -93,7 +93,7 @@ class PlayedNode {
       },
       spec: { unschedulable: this.#unschedulable, ...(this.#taints && { taints: this.#taints }) },
       status: { conditions: [{ type: 'Ready', status: 'True' }] },
-    } as unknown as Node;
+    });
   }
 
   get stored(): string | undefined {
@@ -165,7 +165,7 @@ class PlayedNode {
   }
 }
 
-const CONTROLLER = { metadata: { name: 'machine-config-controller' }, spec: {} } as unknown as ControllerConfig;
+const CONTROLLER = partial<ControllerConfig>({ metadata: { name: 'machine-config-controller' }, spec: {} });
 
 function live(
   { nodes: states, maxUnavailable, haltAt, canary, wasPaused }: AnyState,
@@ -178,7 +178,7 @@ function live(
 } {
   const played = states.map((state, index) => new PlayedNode(`n${index}`, state));
   const annotations = canary === undefined ? {} : { [ConfigAnnotations.Canary]: String(canary) };
-  let pool = {
+  let pool = partial<MachineConfigPool>({
     metadata: { name: 'worker', generation: 1, annotations },
     spec: {
       maxUnavailable,
@@ -186,7 +186,7 @@ function live(
       configuration: { name: target },
       nodeSelector: { matchLabels: { worker: '' } },
     },
-  } as unknown as MachineConfigPool;
+  });
   const disturbed = new Set<string>();
   const most = 10 + 6 * played.length;
   for (let round = 0; round < most; round += 1) {

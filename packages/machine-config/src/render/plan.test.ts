@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
@@ -7,7 +8,7 @@ import { planRender, type RenderSnapshot } from './plan.ts';
 
 const ROLE = { 'machineconfiguration.openshift.io/role': 'worker' };
 const withFile = (name: string, data: string): MachineConfig =>
-  ({
+  partial<MachineConfig>({
     metadata: { name, labels: ROLE },
     spec: {
       config: {
@@ -15,20 +16,20 @@ const withFile = (name: string, data: string): MachineConfig =>
         storage: { files: [{ path: '/etc/a', contents: { source: `data:,${data}` } }] },
       },
     },
-  }) as unknown as MachineConfig;
+  });
 
 const poolAt = (target: string | undefined, uid = 'u'): MachineConfigPool =>
-  ({
+  partial<MachineConfigPool>({
     metadata: { name: 'worker', uid, labels: { p: 'w' } },
     spec: { machineConfigSelector: { matchLabels: ROLE }, ...(target && { configuration: { name: target } }) },
     status: { conditions: [{ type: 'RenderDegraded', status: 'False' }] },
-  }) as unknown as MachineConfigPool;
+  });
 
-const CONTROLLER_CONFIG = {
+const CONTROLLER_CONFIG = partial<NonNullable<RenderSnapshot['controllerConfig']>>({
   metadata: { generation: 1, annotations: { 'machineconfiguration.openshift.io/generated-by-version': 'v1' } },
   spec: {},
   status: { observedGeneration: 1, conditions: [{ type: 'TemplateControllerCompleted', status: 'True' }] },
-} as unknown as NonNullable<RenderSnapshot['controllerConfig']>;
+});
 
 const look = (
   pool: MachineConfigPool,
@@ -70,11 +71,11 @@ test('a pool that is created again becomes the owner of the renders of the delet
   expect(plan.update?.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(['new']);
 });
 
-const refused = {
+const refused = partial<KubeletConfig>({
   metadata: { name: 'k', generation: 1 },
   spec: { machineConfigPoolSelector: { matchLabels: { p: 'w' } } },
   status: { observedGeneration: 1, conditions: [{ type: 'Accepted', status: 'False', message: 'Error: x' }] },
-} as unknown as KubeletConfig;
+});
 
 test('a refused KubeletConfig degrades its pools with a message, and the other settings are rendered [trap 4] [R30]', () => {
   const plan = look(poolAt(undefined), [withFile('a', 'x')], [], { kubeletConfigs: [refused] });
@@ -94,11 +95,11 @@ test('a child without a source that removes the parent’s compression is refuse
     contents: { source: `data:;base64,${gzipSync('x').toString('base64')}`, compression: 'gzip' },
   };
   const bare = (files: readonly object[], name: string) =>
-    ({
+    partial<MachineConfig>({
       ...parent,
       metadata: { ...parent.metadata, name },
       spec: { config: { ignition: { version: '3.5.0' }, storage: { files } } },
-    }) as unknown as MachineConfig;
+    });
   const plan = look(poolAt(undefined), [bare([file], 'a'), bare([{ path: '/etc/a', mode: 420 }], 'b')]);
   expect(plan.create).toBeUndefined();
   expect(plan.condition).toMatchObject({ status: 'True', message: expect.stringContaining('/etc/a') });

@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { mergeMachineConfigs } from '../config/merge.ts';
 import { renderedName } from '../config/name.ts';
@@ -20,10 +21,10 @@ const config = (
   role = 'worker',
   annotations?: Record<string, string>,
 ): MachineConfig =>
-  ({
+  partial<MachineConfig>({
     metadata: { name, labels: { [ConfigLabels.Role]: role }, ...(annotations && { annotations }) },
     spec,
-  }) as unknown as MachineConfig;
+  });
 const ignition = (sections: object) => ({ ignition: { version: '3.5.0' }, ...sections });
 const file = (path: string, data: string, more: object = {}) => ({
   path,
@@ -155,7 +156,7 @@ test('rendered configs have the names of the original [R27]', () => {
   expect(renderedName('infra', full)).toBe('rendered-infra-1525fa6f565622748e48698fc4845511');
 });
 
-const POOL = { metadata: { name: 'worker', uid: 'u', labels: { p: 'w' } }, spec: {} } as unknown as MachineConfigPool;
+const POOL = partial<MachineConfigPool>({ metadata: { name: 'worker', uid: 'u', labels: { p: 'w' } }, spec: {} });
 const CC = {
   metadata: { name: 'c', annotations: { [ConfigAnnotations.GeneratedByVersion]: '2' } },
   spec: { baseOSContainerImage: 'base' },

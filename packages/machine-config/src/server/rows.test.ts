@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { certificatesVersion } from '../certificates/bundle.ts';
 import { DaemonPaths } from '../config/daemon-paths.ts';
@@ -50,7 +51,7 @@ test('the target is served when one node has it, before that the config of all n
   expect(bootConfigName(poolOf(0))).toBeUndefined();
 });
 
-const RENDERED = {
+const RENDERED = partial<MachineConfig>({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
   metadata: { name: 'rendered-worker-1' },
@@ -62,7 +63,7 @@ const RENDERED = {
       storage: { files: [{ path: '/etc/a', contents: { source: 'data:,a' } }] },
     },
   },
-} as unknown as MachineConfig;
+});
 
 const textAt = ({ storage }: IgnitionConfig, path: string): string => {
   const file = storage?.files?.find((one) => one.path === path);
@@ -70,7 +71,7 @@ const textAt = ({ storage }: IgnitionConfig, path: string): string => {
 };
 
 test('the rendered config gets annotations of the node, kubeconfig, CAs of registries, the MachineConfig, and the encapsulated one as the last', () => {
-  const controllerConfig = {
+  const controllerConfig = partial<ControllerConfig>({
     metadata: { name: 'c' },
     spec: {
       apiServerURL: 'https://api:6443',
@@ -80,7 +81,7 @@ test('the rendered config gets annotations of the node, kubeconfig, CAs of regis
         { file: '../../etc/passwd', data: '' },
       ],
     },
-  } as unknown as ControllerConfig;
+  });
   const config = bootIgnition({ machineConfig: RENDERED, controllerConfig, bootstrapToken: 'abcdef.0123456789abcdef' });
   expect(config.storage?.files?.map(({ path }) => path)).toEqual([
     '/etc/a',
@@ -121,11 +122,11 @@ test('a first boot gets the certificates of the pool instead of older ones, and 
     },
   });
   const packed = `data:;base64,${gzipSync('old').toString('base64')}`;
-  const machineConfig = { ...withCa(packed, 'gzip'), metadata: { name: 'rendered' } } as unknown as MachineConfig;
+  const machineConfig = partial<MachineConfig>({ ...withCa(packed, 'gzip'), metadata: { name: 'rendered' } });
   const certificates = withCa('data:,new') as unknown as MachineConfig;
   const config = bootIgnition({ machineConfig, controllerConfig: undefined, certificates });
   const disk = new MemoryDisk();
-  const wanted = wantedDisk({ metadata: { name: 'boot' }, spec: { config } } as unknown as MachineConfig);
+  const wanted = wantedDisk(partial<MachineConfig>({ metadata: { name: 'boot' }, spec: { config } }));
   for (const [where, entry] of wanted.entries) await disk.put(where, entry);
   expect(await readText(disk, path)).toBe('new');
   expect(await disk.read(DaemonPaths.Certificates)).toMatchObject({ mode: 0o600 });

@@ -1,3 +1,4 @@
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
@@ -12,7 +13,7 @@ const TREE = new Map([
   ['worker/01-worker-kubelet/_base/files/k.yaml', file('k')],
 ]);
 const controllerConfig = (platform: string): ControllerConfig =>
-  ({ metadata: { name: 'c', uid: 'u', generation: 1 }, spec: { platform } }) as unknown as ControllerConfig;
+  partial<ControllerConfig>({ metadata: { name: 'c', uid: 'u', generation: 1 }, spec: { platform } });
 const plan = (stored: readonly MachineConfig[], tree = TREE, platform = 'none') =>
   planTemplates({
     tree,

@@ -1,5 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { seededRandom, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
@@ -19,7 +20,7 @@ interface Cloud {
 
 const asked: string[] = [];
 const ec2 = ({ instances = [], console: read = () => '' }: Cloud): Ec2 =>
-  ({
+  partial<Ec2>({
     instances: async () => {
       if (instances.length > 0) return instances;
       throw new Refusal('DescribeInstances', { code: 'InvalidInstanceID.NotFound', message: 'no', status: 400 });
@@ -28,7 +29,7 @@ const ec2 = ({ instances = [], console: read = () => '' }: Cloud): Ec2 =>
       asked.push(`${id} ${latest}`);
       return read(latest);
     },
-  }) as unknown as Ec2;
+  });
 
 const timed = <T>(_service: string, work: () => Promise<T>): Promise<T> => work();
 const ID = 'aws:///eu-west-1/i-0abc';

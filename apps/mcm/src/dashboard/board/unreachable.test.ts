@@ -1,18 +1,19 @@
 import { type Lease, type LeaseAnnotations, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { Unreachable } from './unreachable.ts';
 
 const SETTINGS: (typeof LeaseAnnotations)['HolderSettings'] = 'holder-settings';
 
 const peer = (name: string, version: number, unreachable: readonly string[], holder = 'h'): Lease =>
-  ({
+  partial<Lease>({
     metadata: {
       name,
       resourceVersion: String(version),
       annotations: { [SETTINGS]: `${holder} ${JSON.stringify({ unreachable })}` },
     },
     spec: { holderIdentity: holder, leaseDurationSeconds: 15 },
-  }) as unknown as Lease;
+  });
 
 test('the dashboard reports a cluster that live replicas cannot reach, until they reach it or end', async () => {
   const clock = new VirtualClock();

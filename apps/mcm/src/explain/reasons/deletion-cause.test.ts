@@ -1,6 +1,7 @@
 import { API_VERSION, crds, type Machine, type MachineSet, machineSets } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, events, type KubeClient, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { deletionCauseOf } from './deletion-cause.ts';
 
@@ -29,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => close());
 
 const machine = (annotations: object = {}, owned = true): Machine =>
-  ({
+  partial<Machine>({
     metadata: {
       name: 'm',
       namespace: NS,
@@ -42,7 +43,7 @@ const machine = (annotations: object = {}, owned = true): Machine =>
         ],
       }),
     },
-  }) as unknown as Machine;
+  });
 
 const causeOf = (one: Machine) => deletionCauseOf({ client, namespace: NS }, one, new Set());
 

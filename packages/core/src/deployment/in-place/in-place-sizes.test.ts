@@ -1,5 +1,6 @@
 import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { machine, machinesOf, set } from '../../set/test-objects.ts';
 import type { InPlaceSnapshot, SetWithMachines } from '../state/in-place-snapshot.ts';
@@ -214,7 +215,7 @@ test('the surge waits for machines that are missing, not available or selected',
     machine('s', { phase: 'Running', labels: { [Labels.Node]: 's' } }),
   ]);
   const nodeOf = (labels: object) => (name: string) =>
-    name === 's' ? ({ metadata: { name, labels } } as unknown as Node) : undefined;
+    name === 's' ? partial<Node>({ metadata: { name, labels } }) : undefined;
   expect(surged({ nodeOf: nodeOf({ [Labels.SelectedForUpdate]: 'true' }) }, full('new', 1), [old])).toEqual({});
   expect(surged({ nodeOf: nodeOf({}) }, full('new', 1), [old])).toEqual({ new: 2 });
 });

@@ -1,13 +1,14 @@
 import type { PodDisruptionBudget } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { drainBudget, isMisconfigured } from './budgets.ts';
 
 const budget = (spec: object, status?: object): PodDisruptionBudget =>
-  ({
+  partial<PodDisruptionBudget>({
     metadata: { name: 'b', namespace: 'n', resourceVersion: '1', generation: 1 },
     spec,
     ...(status ? { status } : {}),
-  }) as unknown as PodDisruptionBudget;
+  });
 
 const assessed = {
   observedGeneration: 1,

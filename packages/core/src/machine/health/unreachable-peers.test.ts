@@ -1,4 +1,5 @@
 import type { Machine } from '@mcm/api';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { MachineError } from '../../driver/contract/errors.ts';
 import type { CallMemory, FailedCall } from '../model/observation.ts';
@@ -7,11 +8,11 @@ import { confirm } from './unreachable-peers.ts';
 const MINUTE = 60_000;
 const now = new Date('2026-01-01T00:11:00Z');
 const peers = { scope: 'cluster', unreachable: 2, joined: 2 };
-const machine = {
+const machine = partial<Machine>({
   metadata: { name: 'm', annotations: {} },
   spec: {},
   status: { currentStatus: { phase: 'Unknown', lastUpdateTime: '2026-01-01T00:00:00Z' } },
-} as unknown as Machine;
+});
 
 const failed: FailedCall = {
   kind: 'status',

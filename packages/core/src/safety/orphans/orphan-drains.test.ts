@@ -1,5 +1,6 @@
 import { Annotations, type MachineClass } from '@mcm/api';
 import { createClient, createMemoryLogger, type Node, type Pod, type Transport, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { at, hc, NOON, node } from '../../machine/testing.ts';
 import { MACHINE_DEFAULTS } from '../../settings/settings.ts';
@@ -7,11 +8,11 @@ import { OrphanDrains } from './orphan-drains.ts';
 
 const vm = { providerId: 'fake-a', machineName: 'a' };
 const small = (annotations: Record<string, string> = {}) =>
-  ({ metadata: { name: 'small', namespace: 'test', annotations } }) as unknown as MachineClass;
+  partial<MachineClass>({ metadata: { name: 'small', namespace: 'test', annotations } });
 const never = new AbortController().signal;
 
 const podOf = (name: string): Pod =>
-  ({
+  partial<Pod>({
     metadata: {
       name,
       namespace: 'default',
@@ -22,7 +23,7 @@ const podOf = (name: string): Pod =>
     },
     spec: { nodeName: 'fakeNode-0', containers: [] },
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-  }) as unknown as Pod;
+  });
 
 const withVolume = (name: string): Pod => {
   const pod = podOf(name);

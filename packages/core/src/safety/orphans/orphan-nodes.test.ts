@@ -1,4 +1,5 @@
 import { Annotations, Labels } from '@mcm/api';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { Journal } from '../../journal/journal.ts';
 import { at, condition, hc, machine, NOON, node } from '../../machine/testing.ts';
@@ -120,7 +121,7 @@ test.each<[what: string, change: Partial<NodeEvidence>, kept: object | undefined
     const same = { providerId: 'aws:///eu-west-1a/i-1', machineName: 'renamed' };
     const other = { providerId: 'aws:///eu-west-1/i-2', machineName: 'machine-1' };
     const records: object[] = [];
-    const journal = { record: (entry: object) => ({ ended: () => records.push(entry) }) } as unknown as Journal;
+    const journal = partial<Journal>({ record: (entry: object) => ({ ended: () => records.push(entry) }) });
     const given = evidence({ listings: new Map([[CLASS, listed(-1, other)]]), ...change });
     expect(decideOrphanNode(journal, orphan(), NOON, given)).toEqual(kept);
     expect(decideOrphanNode(undefined, orphan(), NOON, given)).toEqual(kept);

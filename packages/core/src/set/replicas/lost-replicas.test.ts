@@ -1,9 +1,10 @@
 import { Labels, type MachineSet } from '@mcm/api';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { LostReplicas } from './lost-replicas.ts';
 
 const set = (status: MachineSet['status'], labels: Readonly<Record<string, string>> = {}): MachineSet =>
-  ({ metadata: { name: 's', labels }, spec: { replicas: 2 }, status }) as unknown as MachineSet;
+  partial<MachineSet>({ metadata: { name: 's', labels }, spec: { replicas: 2 }, status });
 const condition = (type: 'InvalidSpec' | 'ReplicaFailure') => ({ type, status: 'True' as const });
 
 test.each<[string, MachineSet, number]>([

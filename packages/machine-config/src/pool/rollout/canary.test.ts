@@ -1,4 +1,5 @@
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { ConfigAnnotations, NodeAnnotations } from '../../constants/annotations.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
@@ -9,7 +10,7 @@ const SOAK_MS = 30 * 60_000;
 const at = (config: string) => ({ [CurrentConfig]: config, [DesiredConfig]: config, [State]: 'Done' });
 
 const pool = (target: string, passed: string, since: string) =>
-  ({
+  partial<MachineConfigPool>({
     metadata: {
       name: 'worker',
       annotations: { [ConfigAnnotations.Canary]: '1', [ConfigAnnotations.CanarySoak]: '30m' },
@@ -26,7 +27,7 @@ const pool = (target: string, passed: string, since: string) =>
         },
       ],
     },
-  }) as unknown as MachineConfigPool;
+  });
 
 test('the soak time of another target does not count', () => {
   const nodes = [{ metadata: { name: 'n', annotations: at('b') } }] as unknown as Node[];
