@@ -3,6 +3,7 @@ import type { UndrainablePolicy } from '../settings/undrainable.ts';
 import {
   type Blocker,
   budgetBlocker,
+  busyLimitBlocker,
   completionBlocker,
   heldBlocker,
   misconfiguredBlocker,
@@ -18,7 +19,7 @@ import type { Attempt, DrainObservation, DrainPod, PodRef } from './model/observ
 import { verdictOf } from './model/pod-filters.ts';
 import { isAskedFor, planRequested, stopsEvictions } from './requests/requested.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
-import { beginMove, byEviction, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
+import { beginMove, busyDriverOf, byEviction, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
 /** The actions of a drain on the pods of a node at one time. */
 export interface DrainPlan {
@@ -219,7 +220,7 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   if (pod.dueAt) return planLeaving(o, pod, pod.dueAt, overdue, now);
   if (verdictOf(pod).pod === 'wait') return planWaiting(pod);
   if (needsVolumes(o, pod)) return wait(pod, undefined);
-  if (!mayMove(o, pod, now)) return { ...wait(pod, nextPlaceAt(o, now)), turn: true };
+  if (!mayMove(o, pod, now)) return planTurn(o, pod, now);
   if (overdue) return planRemoval(o, pod, now);
   const attempt = o.memory.attempts.get(pod.uid);
   if (attempt?.requested) {
@@ -233,6 +234,17 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
   }
   return planEviction(pod, attempt, now);
+}
+
+/**
+ * Plans a pod that waits for the volumes of other pods. If the shared limit of a CSI driver delays the pod, the end of a
+ * move in another drain starts the next plan. The wait has a time limit, in case this end is not seen.
+ */
+function planTurn(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
+  const busy = busyDriverOf(o, pod, now);
+  if (busy === undefined) return { ...wait(pod, nextPlaceAt(o, now)), turn: true };
+  const until = nextPlaceAt(o, now) ?? later(now, o.detachTimeoutMs);
+  return { pod, verb: 'wait', until, turn: true, blocker: busyLimitBlocker(pod, busy) };
 }
 
 const planWaiting = (pod: DrainPod): PodPlan =>

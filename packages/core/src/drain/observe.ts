@@ -39,6 +39,8 @@ export interface ObserveDrainOptions {
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
+  /** Returns the limits that all drains share, by CSI driver. */
+  readonly shared?: ((drivers: Iterable<string>) => AttachRoom['shared']) | undefined;
   readonly now: Date;
   readonly requests?: DrainObservation['requests'];
   readonly choice?: PolicyChoice;
@@ -95,7 +97,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     detachTimeoutMs: settings.volumeDetachTimeoutMs,
     reattachTimeoutMs: settings.volumeReattachTimeoutMs,
     volumeWindow: options.volumeWindow,
-    attach: options.limits ? attachRoom(node, volumes, used, options.limits) : undefined,
+    attach: options.limits || options.shared ? attachRoom(node, volumes, used, options) : undefined,
     policy: options.choice?.policy,
     policyProblem: options.choice?.problem || undefined,
   };
@@ -106,7 +108,7 @@ function attachRoom(
   node: Node,
   finder: VolumeFinder,
   volumes: readonly string[],
-  limits: Pick<AttachLimits, 'roomOnOtherNodes'>,
+  { limits, shared }: Pick<ObserveDrainOptions, 'limits' | 'shared'>,
 ): AttachRoom {
   const driverOf = new Map<string, string>();
   const room = new Map<string, number>();
@@ -114,10 +116,10 @@ function attachRoom(
     const driver = finder.driverToMove(volume, node.metadata.name);
     if (driver === undefined) continue;
     driverOf.set(volume, driver);
-    const left = limits.roomOnOtherNodes(node, driver);
+    const left = limits?.roomOnOtherNodes(node, driver);
     if (left !== undefined) room.set(driver, left);
   }
-  return { room, driverOf };
+  return shared ? { room, driverOf, shared: shared(new Set(driverOf.values())) } : { room, driverOf };
 }
 
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);

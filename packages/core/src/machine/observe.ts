@@ -8,6 +8,7 @@ import { vmStateOf } from '../disruption/vm-state.ts';
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
 import type { EvictionApi } from '../drain/requests/eviction-api.ts';
+import { type VolumePace, volumesMoving } from '../drain/volumes/volume-pace.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { hooksOf } from '../hooks/definitions.ts';
 import { timesOf } from '../interruption/deadlines.ts';
@@ -45,6 +46,8 @@ export interface ObserveOptions {
   readonly doubt: () => Doubt | undefined;
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
+  /** The limits of moving volumes that all drains share. Without `--drain-volume-limit`, `pace` is absent. */
+  readonly pace?: VolumePace | undefined;
   readonly evictions: Pick<EvictionApi, 'state'>;
   readonly keepsEvidence: boolean;
   readonly keepsVms: boolean;
@@ -94,6 +97,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           memory: memory.drain,
           volumeWindow: o.volumeWindow,
           limits: caches.target.csiNodes.refused ? undefined : caches.attachLimits,
+          shared: o.pace && ((drivers) => o.pace?.limitsFor(machine.metadata.uid, drivers)),
           now,
           requests: o.evictions.state(now),
           rules: drainRulesOf(machine, machineClass).rules,
@@ -102,7 +106,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
         })
       : undefined;
   const drain = observed && withMissingPermissionsIgnored(observed, callMemory);
-  if (drain) memory.drain = drain.memory;
+  noteDrain(machine, drain, memory, o.pace, now);
   return {
     machine,
     settings,
@@ -206,6 +210,19 @@ function withMissingPermissionsIgnored(drain: DrainObservation, { running, last 
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
   return rest;
+}
+
+/** Records the state of a drain: its moving volumes, and what its last detaches show about the cloud. */
+function noteDrain(
+  { metadata: { uid } }: Machine,
+  drain: DrainObservation | undefined,
+  memory: MachineMemory,
+  pace: VolumePace | undefined,
+  now: Date,
+): void {
+  if (drain) pace?.learn(uid, memory.drain, drain, now);
+  pace?.moves(uid, drain ? volumesMoving(drain, now) : new Map());
+  if (drain) memory.drain = drain.memory;
 }
 
 /** The problems of a class's alternatives are reported on the MachineClass. */

@@ -2,11 +2,14 @@ import { isForceDeletion, type Machine } from '@mcm/api';
 import { again, type Clock, done, errorText, isConflict, type Key, type Logger, type Outcome } from '@mcm/kube';
 import { replacementGroup } from '../disruption/replacements.ts';
 import type { DrainObservation } from '../drain/model/observation.ts';
+import { addVolumes, volumesMoving } from '../drain/volumes/volume-pace.ts';
+import { busyDriversOf } from '../drain/volumes/volumes.ts';
 import { type Journal, type OpenEntry, subjectOf } from '../journal/journal.ts';
 import type { Performer } from './calls/perform.ts';
 import { Reservations } from './health/reservations.ts';
 import { awaitsBreaker } from './model/breaker.ts';
 import type { MachineMemories, MachineMemory } from './model/memory.ts';
+import type { MachineObservation } from './model/observation.ts';
 import type { Action, Plan } from './model/plan.ts';
 import { withOperation } from './model/status.ts';
 import { nextStep } from './next-step.ts';
@@ -93,6 +96,7 @@ export class MachineReconciler {
       memory.decided = plan.because;
     }
     waitFor(key, plan.budgets ?? [], o.drain ? travelling(o.drain) : []);
+    this.#sharePace(key, o, plan, now);
     if (awaitsBreaker(o, now)) {
       this.#options.caches.census.onceChanged(machine, `machine ${key}`, () =>
         this.#options.wake(key, BREAKER_SWARM_MS),
@@ -111,6 +115,21 @@ export class MachineReconciler {
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
+  }
+
+  /** Records the volumes that the plan moves, before another reconcile decides about the same limit. */
+  #sharePace(key: Key, { machine, drain }: MachineObservation, plan: Plan, now: Date): void {
+    const { pace } = this.#options;
+    if (pace === undefined) return;
+    pace.waits(key, drain ? busyDriversOf(drain, now) : []);
+    if (drain === undefined) return;
+    const evicted = new Set(
+      plan.actions.flatMap((action) => (action.do === 'evict' ? action.pods : [])).map(({ uid }) => uid),
+    );
+    if (evicted.size === 0) return;
+    const moving = new Map(volumesMoving(drain, now));
+    for (const pod of drain.pods) if (evicted.has(pod.uid)) addVolumes(moving, drain, pod.volumes);
+    pace.moves(machine.metadata.uid, moving);
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, phaseOf, STEP_TEXTS } from '@mcm/api';
 import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
+import type { VolumeState } from '../drain/volumes/volume-pace.ts';
 import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
 import type { SuspectCounts } from '../safety/orphans/orphans.ts';
@@ -21,6 +22,8 @@ export interface MachineSources {
   /** Returns the number of labels and annotations that mcm did not apply because of the drift policy `Yield`. */
   readonly yields?: () => number;
   readonly shortages: () => Iterable<OfferingShortage>;
+  /** Returns the shared limits of moving volumes. */
+  readonly volumeLimits?: () => Iterable<VolumeState>;
   readonly clock: Clock;
   readonly alsoReported?: StageObserver | undefined;
 }
@@ -142,6 +145,27 @@ const INFO = [
 
 const OFFERING = ['machine_type', 'zone', 'subnet', 'market'];
 
+function volumeMetrics(meters: Meters, { volumeLimits }: MachineSources): void {
+  const perDriver = (value: (state: VolumeState) => number): Sample[] =>
+    [...(volumeLimits?.() ?? [])].map((state) => ({ labels: { driver: state.driver }, value: value(state) }));
+  meters.observed(
+    {
+      name: 'mcm_drain_volume_limit',
+      help: 'Number of volumes of a CSI driver that all drains together may move, with the flag --drain-volume-limit',
+      labels: ['driver'],
+    },
+    () => perDriver(({ limit }) => limit),
+  );
+  meters.observed(
+    {
+      name: 'mcm_drain_volumes_moving',
+      help: 'Number of volumes of a CSI driver that all drains move now, with the flag --drain-volume-limit',
+      labels: ['driver'],
+    },
+    () => perDriver(({ moving }) => moving),
+  );
+}
+
 function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): void {
   const perOffering = (value: (shortage: OfferingShortage) => number): Sample[] => {
     const sums = new Map<string, Sample>();
@@ -237,6 +261,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
     },
   );
   offeringMetrics(meters, sources);
+  volumeMetrics(meters, sources);
   registerHookMetrics(meters, sources);
   const reads = 'Number of Node reads from the API server for machines with frequent health changes';
   registerYields(meters, sources);

@@ -1,6 +1,7 @@
 import type { Controller, Informer, InformerRuntime, KubeObject } from '@mcm/kube';
 import { type Caches, createCaches, informersOf } from '../cluster/caches.ts';
 import { BY_UNREST } from '../control/caches.ts';
+import type { VolumeState } from '../drain/volumes/volume-pace.ts';
 import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
 import type { SuspectCounts } from '../safety/orphans/orphans.ts';
@@ -20,6 +21,8 @@ export interface MachineController {
   readonly frozen: () => boolean;
   readonly suspects: () => SuspectCounts;
   readonly shortages: () => Iterable<OfferingShortage>;
+  /** Returns the shared limits of moving volumes. Without `volumeLimit`, the result is empty. */
+  readonly volumeLimits: () => Iterable<VolumeState>;
   /**
    * Returns the number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its
    * machine changes often.
@@ -68,7 +71,8 @@ function assembled(
   { hasTarget }: { readonly hasTarget: boolean },
 ): MachineController {
   const { caches, calls, capacity, evidence, keptVms, performer, reachability, inherited, stop } = parts;
-  const { machine, machineClass, secret, orphan, orphans, hooks } = controllers;
+  const { machine, machineClass, secret, orphan, orphans, volumeLimits } = controllers;
+  const hooks = [...controllers.hooks, ...(volumeLimits ? [volumeLimits] : [])];
   const all = [machine, machineClass, secret, orphan, ...hooks, ...(hasTarget ? [controllers.reachability] : [])];
   const informers = informersOf(caches);
   const runControllers = async (signal: AbortSignal): Promise<void> => {
@@ -92,6 +96,7 @@ function assembled(
     frozen: reachability.frozen,
     suspects: () => orphans.suspects(),
     shortages: () => capacity.shortages(),
+    volumeLimits: () => parts.pace?.states() ?? [],
     rechecks: () => performer.rechecks,
     yields: () => performer.yields,
     runControllers,

@@ -1,4 +1,5 @@
 import { type Controller, type ControllerOptions, createController } from '@mcm/kube';
+import { createVolumeLimitStore } from '../drain/volumes/limit-store.ts';
 import { hookControllers } from '../hooks/webhooks/controllers.ts';
 import { VmSamples } from '../machine/health/vm-state.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
@@ -16,6 +17,8 @@ export interface Controllers {
   readonly reachability: Controller;
   readonly orphans: OrphanCollector;
   readonly hooks: readonly Controller[];
+  /** The controller that stores the learned limits of moving volumes, if the limits are enabled. */
+  readonly volumeLimits: Controller | undefined;
 }
 
 export function createControllers(options: Settings, parts: Parts): Controllers {
@@ -79,6 +82,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
     reachability: controller('machinesafetyapiserver', reachability.reconcile),
     orphans,
     hooks: hooksOf(options, parts),
+    volumeLimits: parts.pace && createVolumeLimitStore(parts.pace, options),
   };
 }
 
@@ -142,6 +146,7 @@ function machineReconciler(
     interruptions: interruptions !== undefined,
     readyCondition,
     blockedBy: () => blockedBy && parts.blockedBy.stored,
+    pace: parts.pace,
     samples: recordVmStates ? new VmSamples() : undefined,
     waitFor: (key, budgets, volumes) => parts.wakes.waitFor(key, budgets, volumes),
     wake: wake.machine,

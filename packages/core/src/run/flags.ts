@@ -129,6 +129,11 @@ export const machineFlags = {
       default: true,
       help: 'drain pods with EvictionRequests, if the API server supports EvictionRequests (Kubernetes 1.37, alpha)',
     }),
+    'drain-volume-limit': integerFlag({
+      min: 0,
+      default: 0,
+      help: 'maximum number of volumes of one CSI driver that all drains together move at the same time; 0: no limit',
+    }),
     'drain-volume-window': integerFlag({
       min: 1,
       default: 5,

@@ -60,6 +60,11 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly probes?: Probes;
   /** The number of pods with volumes of one node that may move at the same time. The default is 1. */
   readonly volumeWindow?: number;
+  /**
+   * Number of volumes of one CSI driver that all drains together may move at the same time. The default is 0, which
+   * means no limit.
+   */
+  readonly volumeLimit?: number;
   /** Whether drains use EvictionRequests when the target cluster serves them. The default is true. */
   readonly evictionRequests?: boolean;
   /** The maximum number of evidence records for a class (default: 10). The value 0 stores no evidence. */

@@ -4,6 +4,7 @@ import { BlockedByField } from '../blocked/blocks.ts';
 import { createTokenIssuer, observeOnlyTokens } from '../bootstrap/tokens.ts';
 import type { Caches } from '../cluster/caches.ts';
 import { EvictionApi } from '../drain/requests/eviction-api.ts';
+import { VolumePace } from '../drain/volumes/volume-pace.ts';
 import { observingDriver } from '../driver/cloud/observing.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { fallbackClasses } from '../driver/invoker/fallback.ts';
@@ -56,6 +57,8 @@ export interface Parts {
   /** `interruptions` is undefined if mcm does not react to interruptions. */
   readonly interruptions: InterruptionWatcher | undefined;
   readonly wakes: Wakes;
+  /** The limits of moving volumes that all drains share. Without the option `volumeLimit`, `pace` is absent. */
+  readonly pace: VolumePace | undefined;
   readonly wake: Wake;
 }
 
@@ -131,8 +134,14 @@ export function createParts<Spec, Credentials>(
     inherited,
     interruptions: watcherOf(options, { caches, invoker }),
     wakes,
+    pace: paceOf(options, wake),
     wake,
   };
+}
+
+function paceOf({ volumeLimit, volumeWindow = 1 }: Pick<Settings, 'volumeLimit' | 'volumeWindow'>, wake: Wake) {
+  if (!volumeLimit) return undefined;
+  return new VolumePace({ most: volumeLimit, first: volumeWindow, wake: (key) => wake.machine(key, 1) });
 }
 
 function invokerOf<Spec, Credentials>(

@@ -22,7 +22,7 @@ export function watchCaches(controllers: Controllers, parts: Parts): void {
   );
 }
 
-function watchMachines({ machine }: Controllers, { caches, wakes, calls, memories }: Parts): void {
+function watchMachines({ machine }: Controllers, { caches, wakes, calls, memories, pace }: Parts): void {
   // After an outage of a watch, all machines are reconciled, because the watch missed changes.
   const all = (): readonly Key[] => caches.machines.store.list().map(keyOf);
   machine.watch(caches.machines, (change) => {
@@ -30,6 +30,8 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
       calls.forget(change.object.metadata.uid);
       memories.forget(change.object.metadata.uid);
       caches.drains?.release(change.object.metadata.uid);
+      pace?.moves(change.object.metadata.uid, new Map());
+      pace?.waits(change.key, []);
     }
     return wakes.machine(change);
   });

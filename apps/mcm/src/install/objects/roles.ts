@@ -55,6 +55,7 @@ export const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
+  { apiGroups: [''], resources: ['configmaps'], resourceNames: ['machine-volume-limits'], verbs: ['patch'] },
   // In a Role, the permission to read namespaces applies only to the namespace of the Role.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
   ...ownRules(CONTROLLER_APP),

@@ -100,6 +100,12 @@ export const completionBlocker = (pod: DrainPod, rule: string): Blocker => ({
   hint: 'wait for the end of the pod, or delete the pod by hand',
 });
 
+export const busyLimitBlocker = (pod: DrainPod, driver: string): Blocker => ({
+  text: `pod ${nameOf(pod)} waits, because other drains move as many volumes as the limit of CSI driver ${driver} allows`,
+  failed: false,
+  hint: 'wait for the other drains, or raise --drain-volume-limit of the machine controller',
+});
+
 export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget): Blocker => ({
   text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${key} is misconfigured and requires zero voluntary evictions`,
   failed: true,

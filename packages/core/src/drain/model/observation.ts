@@ -139,7 +139,16 @@ export interface Attachment {
   readonly inUse?: true;
 }
 
+/** The limit of a CSI driver that all drains of the process share. */
+export interface SharedLimit {
+  readonly limit: number;
+  /** Number of volumes that the other drains move now. */
+  readonly others: number;
+}
+
 export interface AttachRoom {
+  /** The shared limits by CSI driver. Without `--drain-volume-limit`, `shared` is absent. */
+  readonly shared?: ReadonlyMap<string, SharedLimit> | undefined;
   /**
    * The number of volumes that other nodes can still attach, by CSI driver. A CSI driver without an entry has no limit.
    */

@@ -1,7 +1,7 @@
 import type { DrainObservation } from '../model/observation.ts';
 
 /** A detach within this time after the end of the pod is fast. */
-const FAST_MS = 30_000;
+export const FAST_MS = 30_000;
 
 /**
  * Returns the number of pods with volumes that may move at the same time.

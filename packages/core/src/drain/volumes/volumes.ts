@@ -4,6 +4,8 @@ import type { DrainMemory, DrainObservation, DrainPod, VolumeMove } from '../mod
 import { verdictOf } from '../model/pod-filters.ts';
 import { windowSize } from './volume-window.ts';
 
+type Counts = ReadonlyMap<string, number>;
+
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
@@ -112,13 +114,55 @@ function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
     .sort(byPriority);
   const room = new Map(o.attach?.room);
   for (const { returns, volumes } of moves) if (returns) takeRoom(o, room, volumes);
+  const used = usedOf(o, moves);
   const going = new Set<string>();
   for (const pod of waiting.slice(0, Math.max(windowSize(o, now) - moves.length, 0))) {
+    if (busyDriver(o, used, pod.volumes) !== undefined) break;
     const fits = !beginMove(pod)?.returns || takeRoom(o, room, pod.volumes);
     if (!fits && (moves.length > 0 || going.size > 0)) break;
     going.add(pod.uid);
+    for (const volume of pod.volumes) count(used, o.attach?.driverOf.get(volume));
   }
   return going;
+}
+
+function count(used: Map<string, number>, driver: string | undefined): void {
+  if (driver !== undefined) used.set(driver, (used.get(driver) ?? 0) + 1);
+}
+
+/** Returns the number of moving volumes of all drains, by CSI driver with a shared limit. */
+function usedOf({ attach }: DrainObservation, moves: readonly VolumeMove[]): Map<string, number> {
+  const used = new Map([...(attach?.shared ?? [])].map(([driver, { others }]) => [driver, others]));
+  for (const { volumes } of moves) for (const volume of volumes) count(used, attach?.driverOf.get(volume));
+  return used;
+}
+
+/**
+ * Returns the CSI driver whose shared limit does not allow the volumes now. If no drain moves a volume of the driver,
+ * the volumes are allowed, because a pod may have more volumes than the limit.
+ */
+function busyDriver({ attach }: DrainObservation, used: Counts, volumes: readonly string[]): string | undefined {
+  const wanted = new Map<string, number>();
+  for (const volume of volumes) count(wanted, attach?.driverOf.get(volume));
+  for (const [driver, number] of wanted) {
+    const shared = attach?.shared?.get(driver);
+    const moving = used.get(driver) ?? 0;
+    if (shared !== undefined && moving > 0 && moving + number > shared.limit) return driver;
+  }
+  return undefined;
+}
+
+/** Returns the CSI driver whose shared limit delays the pod, although the window of the drain allows another pod. */
+export function busyDriverOf(o: DrainObservation, pod: DrainPod, now: Date): string | undefined {
+  const moves = movesUnderWay(o, now).map(({ move }) => move);
+  return windowSize(o, now) <= moves.length ? undefined : busyDriver(o, usedOf(o, moves), pod.volumes);
+}
+
+/** Returns the CSI drivers whose shared limit delays pods of the drain. */
+export function busyDriversOf(o: DrainObservation, now: Date): readonly string[] {
+  if (o.attach?.shared === undefined) return [];
+  const waiting = o.pods.filter((pod) => verdictOf(pod).pod === 'evict' && !o.memory.moves.has(pod.uid));
+  return [...new Set(waiting.flatMap((pod) => busyDriverOf(o, pod, now) ?? []))];
 }
 
 /** Returns false if the other nodes cannot attach all volumes. */

@@ -1,0 +1,81 @@
+import {
+  type Clock,
+  type ConfigMap,
+  type Controller,
+  configMaps,
+  createController,
+  done,
+  ignoreNotFound,
+  type KubeClient,
+  type Logger,
+  type QueueMetrics,
+  type Random,
+} from '@mcm/kube';
+import type { VolumePace } from './volume-pace.ts';
+
+/** The name of the ConfigMap with the learned limits of moving volumes. */
+const VOLUME_LIMITS = 'machine-volume-limits';
+
+const KEY = 'limits';
+
+/** The limits change with each detach, so the process writes them with a delay. */
+const DELAY_MS = 60_000;
+
+interface StoreOptions {
+  readonly control: KubeClient;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly queueMetrics?: QueueMetrics | undefined;
+}
+
+/** The name of a CSI driver is a DNS name, so it is a valid key of a ConfigMap. */
+const isKey = (driver: string): boolean => /^[-._a-zA-Z0-9]{1,253}$/.test(driver);
+
+function limitsIn({ data = {} }: ConfigMap): ReadonlyMap<string, number> {
+  const entries = Object.entries(data).filter(([, text]) => /^\d{1,6}$/.test(text));
+  return new Map(entries.map(([driver, text]) => [driver, Number(text)]));
+}
+
+/** Creates the controller that reads the learned limits after a start, and stores them after a change. */
+export function createVolumeLimitStore(pace: VolumePace, options: StoreOptions): Controller {
+  const client = options.control.resource<ConfigMap>(configMaps, options.namespace);
+  let stored: ConfigMap | undefined;
+  const controller: Controller = createController({
+    name: 'volume-limits',
+    concurrency: 1,
+    clock: options.clock,
+    random: options.random,
+    log: options.log,
+    metrics: options.queueMetrics,
+    reconcile: async (_key, signal) => {
+      try {
+        stored ??= await ignoreNotFound(client.get(VOLUME_LIMITS, { signal }));
+      } finally {
+        // Without the stored limits, for example without a permission, the drains continue with the first limit.
+        pace.load(stored ? limitsIn(stored) : new Map());
+      }
+      const old = stored?.data ?? {};
+      const learned = [...pace.limits].filter(([driver]) => isKey(driver));
+      const changes = learned.filter(([driver, limit]) => old[driver] !== String(limit));
+      if (changes.length === 0) return done;
+      const data = Object.fromEntries(changes.map(([driver, limit]) => [driver, String(limit)]));
+      const before = stored?.metadata;
+      // After a failure, the next reconcile reads the object again.
+      stored = undefined;
+      if (before === undefined) {
+        const metadata = { name: VOLUME_LIMITS, namespace: options.namespace };
+        stored = await client.create({ metadata, data }, { signal });
+      } else {
+        const { uid, resourceVersion } = before;
+        const body = { metadata: { uid, resourceVersion }, data };
+        stored = await client.patch(VOLUME_LIMITS, { type: 'merge', body }, { signal });
+      }
+      return done;
+    },
+  });
+  pace.onChange(() => controller.enqueue(KEY, DELAY_MS));
+  controller.enqueue(KEY);
+  return controller;
+}

@@ -1,0 +1,162 @@
+import type { Key } from '@mcm/kube';
+import { WaitingLists } from '../../flow/waiting-lists.ts';
+import type { DrainMemory, DrainObservation, SharedLimit } from '../model/observation.ts';
+import { FAST_MS } from './volume-window.ts';
+import { movesUnderWay } from './volumes.ts';
+
+type Counts = ReadonlyMap<string, number>;
+
+export interface VolumePaceOptions {
+  /** The maximum limit of each CSI driver, from `--drain-volume-limit`. */
+  readonly most: number;
+  /** The limit of a CSI driver without a learned limit. */
+  readonly first: number;
+  /** Starts a reconcile of a waiting drain, after the current reconcile has decided. */
+  readonly wake: (key: Key) => void;
+}
+
+export interface VolumeState {
+  readonly driver: string;
+  readonly limit: number;
+  readonly moving: number;
+}
+
+/** Returns the number of volumes that a drain moves now, by CSI driver. */
+export function volumesMoving(o: DrainObservation, now: Date): Counts {
+  const counts = new Map<string, number>();
+  for (const { move } of movesUnderWay(o, now)) addVolumes(counts, o, move.volumes);
+  return counts;
+}
+
+/** Adds volumes to the counts of their CSI drivers. */
+export function addVolumes(counts: Map<string, number>, o: DrainObservation, volumes: readonly string[]): void {
+  for (const volume of volumes) {
+    const driver = o.attach?.driverOf.get(volume);
+    if (driver !== undefined) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+  }
+}
+
+/**
+ * Limits the volumes that all drains of a process move at the same time, for each CSI driver. A CSI driver calls the
+ * cloud with one account, so the calls of all drains share the rate limit of this account. Each fast detach raises the
+ * limit by one. A slow detach halves the limit.
+ */
+export class VolumePace {
+  readonly #options: VolumePaceOptions;
+  readonly #limits = new Map<string, number>();
+  /** The moving volumes of each drain, by the UID of the machine. */
+  readonly #moving = new Map<string, Counts>();
+  readonly #totals = new Map<string, number>();
+  readonly #halvedAt = new Map<string, number>();
+  /** The pods whose slow detach was counted, by the UID of the machine. */
+  readonly #slow = new Map<string, Set<string>>();
+  readonly #waiting = new WaitingLists();
+  #changed: () => void = () => undefined;
+  #loaded = false;
+
+  constructor(options: VolumePaceOptions) {
+    this.#options = options;
+  }
+
+  onChange(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  /** Takes the limits that a former process has learned. Limits that this process has learned take precedence. */
+  load(limits: Counts): void {
+    this.#loaded = true;
+    for (const [driver, limit] of limits) if (!this.#limits.has(driver)) this.#limits.set(driver, this.#bounded(limit));
+    for (const driver of new Set([...limits.keys(), ...this.#totals.keys()])) this.#wake(driver);
+  }
+
+  get limits(): Counts {
+    return this.#limits;
+  }
+
+  /** Returns the limit and the number of moving volumes of each known CSI driver, for metrics. */
+  *states(): Generator<VolumeState> {
+    for (const driver of new Set([...this.#limits.keys(), ...this.#totals.keys()]))
+      yield { driver, limit: this.limitOf(driver), moving: this.#totals.get(driver) ?? 0 };
+  }
+
+  limitOf(driver: string): number {
+    // Before the stored limits are known, the smallest limit is safe.
+    return this.#limits.get(driver) ?? (this.#loaded ? this.#bounded(this.#options.first) : 1);
+  }
+
+  #bounded(limit: number): number {
+    return Math.max(1, Math.min(limit, this.#options.most));
+  }
+
+  /** Returns the limits for the next decision of a drain, for the CSI drivers of its volumes. */
+  limitsFor(uid: string, drivers: Iterable<string>): ReadonlyMap<string, SharedLimit> {
+    const own = this.#moving.get(uid);
+    return new Map(
+      [...drivers].map((driver) => {
+        const others = (this.#totals.get(driver) ?? 0) - (own?.get(driver) ?? 0);
+        return [driver, { limit: this.limitOf(driver), others }];
+      }),
+    );
+  }
+
+  /** Records the volumes that a drain moves now. If the number decreases, waiting drains continue. */
+  moves(uid: string, counts: Counts): void {
+    const before = this.#moving.get(uid);
+    if (counts.size > 0) this.#moving.set(uid, counts);
+    else {
+      this.#moving.delete(uid);
+      this.#slow.delete(uid);
+    }
+    for (const driver of new Set([...(before?.keys() ?? []), ...counts.keys()])) {
+      const by = (counts.get(driver) ?? 0) - (before?.get(driver) ?? 0);
+      const total = (this.#totals.get(driver) ?? 0) + by;
+      if (total > 0) this.#totals.set(driver, total);
+      else this.#totals.delete(driver);
+      if (by < 0) this.#wake(driver);
+    }
+  }
+
+  /** Registers the CSI drivers whose limit delays the drain with this key. */
+  waits(key: Key, drivers: readonly string[]): void {
+    this.#waiting.set(key, drivers);
+  }
+
+  #wake(driver: string): void {
+    const free = this.limitOf(driver) - (this.#totals.get(driver) ?? 0);
+    for (const key of this.#waiting.takeTurns(driver, free)) this.#options.wake(key);
+  }
+
+  /** Learns from the detaches that a drain has seen since its last observation. */
+  learn(machine: string, before: DrainMemory, o: DrainObservation, now: Date): void {
+    const slow = this.#slow.get(machine) ?? new Set();
+    for (const [uid, { goneAt, detachedAt, volumes }] of o.memory.moves) {
+      if (goneAt === undefined) continue;
+      const known = before.moves.get(uid);
+      if (known?.detachedAt !== undefined) continue;
+      const tookMs = (detachedAt ?? now).getTime() - goneAt.getTime();
+      const drivers = new Set(volumes.flatMap((volume) => o.attach?.driverOf.get(volume) ?? []));
+      for (const driver of drivers) {
+        if (tookMs >= o.detachTimeoutMs / 2) {
+          if (!slow.has(uid)) this.#halve(driver, o.detachTimeoutMs / 2, now);
+        } else if (detachedAt !== undefined && tookMs <= FAST_MS) this.#set(driver, this.limitOf(driver) + 1);
+      }
+      if (tookMs >= o.detachTimeoutMs / 2) this.#slow.set(machine, slow.add(uid));
+    }
+  }
+
+  /** Halves the limit. All slow detaches of one disturbance of the cloud halve the limit once. */
+  #halve(driver: string, pauseMs: number, now: Date): void {
+    const last = this.#halvedAt.get(driver);
+    if (last !== undefined && now.getTime() - last < pauseMs) return;
+    this.#halvedAt.set(driver, now.getTime());
+    this.#set(driver, Math.floor(this.limitOf(driver) / 2));
+  }
+
+  #set(driver: string, limit: number): void {
+    const bounded = this.#bounded(limit);
+    if (this.#limits.get(driver) === bounded) return;
+    this.#limits.set(driver, bounded);
+    this.#changed();
+    this.#wake(driver);
+  }
+}
