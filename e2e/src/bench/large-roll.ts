@@ -3,7 +3,6 @@ import {
   createInformer,
   createLogger,
   type Draft,
-  isAlreadyExists,
   type KubeClient,
   type Node,
   nodes,
@@ -23,6 +22,7 @@ import { hollowNode } from './fleet-mode/objects.ts';
 import { atOnce } from './machines/at-once.ts';
 import { atMost, type Figure, percentile, reported } from './machines/figure.ts';
 import { Follower } from './machines/follow.ts';
+import { createPersistently } from './machines/persistently.ts';
 
 const DEPLOYMENTS = 100;
 const PARALLEL = 32;
@@ -53,12 +53,9 @@ function joinNodes(client: KubeClient, signal: AbortSignal): void {
       metadata: { name, labels: { ...own.labels, node: name } },
       spec: { providerID: spec.providerID },
     };
-    client
-      .resource<Node>(nodes)
-      .create(draft)
-      .catch((error: unknown) => {
-        if (!signal.aborted && !isAlreadyExists(error)) throw error;
-      });
+    createPersistently(() => client.resource<Node>(nodes).create(draft)).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
   });
   void informer.run(signal);
 }
@@ -106,10 +103,11 @@ class LargeRoll {
   }
 
   async #machine(name: string): Promise<void> {
-    await this.#stack.client.resource<Machine>(machines, NAMESPACE).create({
+    const draft: Draft<Machine> = {
       metadata: { name, namespace: NAMESPACE, finalizers: [Finalizers.MachineControllerManager] },
       spec: { class: { kind: 'MachineClass', name: CLASSES[0] } },
-    });
+    };
+    await createPersistently(() => this.#stack.client.resource<Machine>(machines, NAMESPACE).create(draft));
   }
 
   /** Resolves when all deployments are complete. */

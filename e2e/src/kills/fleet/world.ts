@@ -16,7 +16,6 @@ import {
   createLogger,
   type Draft,
   type Informer,
-  isAlreadyExists,
   type KubeClient,
   type KubeObject,
   type Lease,
@@ -33,6 +32,7 @@ import {
 import { createCluster, hollowNode, LABEL, machineClass, newDeployment } from '../../bench/fleet-mode/objects.ts';
 import { PlaneHost } from '../../bench/fleet-mode/planes.ts';
 import { atOnce } from '../../bench/machines/at-once.ts';
+import { createPersistently } from '../../bench/machines/persistently.ts';
 import { type Bundled, bundled, LOCAL_PROGRAMS, resolverOf } from '../../harness/bundled.ts';
 import { type CloudInstance, FleetRecord, type KnownMachine } from '../up/record.ts';
 import { Takeovers } from './takeovers.ts';
@@ -199,13 +199,9 @@ export class KilledFleet {
     const { metadata, ...node } = hollowNode(0);
     const labels = { ...metadata.labels, node: name };
     const draft: Draft<Node> = { ...node, metadata: { name, labels }, spec: { providerID } };
-    await target
-      .resource<Node>(nodes)
-      .create(draft)
-      .catch((error: unknown) => {
-        if (!this.#stop.signal.aborted && !isAlreadyExists(error))
-          this.record.violations.push(`cannot create Node ${name}: ${String(error)}`);
-      });
+    await createPersistently(() => target.resource<Node>(nodes).create(draft)).catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) this.record.violations.push(`cannot create Node ${name}: ${String(error)}`);
+    });
   }
 
   async #startShard(shard: number, kubeconfig: string): Promise<readonly Program[]> {
