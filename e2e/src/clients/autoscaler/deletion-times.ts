@@ -15,6 +15,8 @@ export type Decision = 'taint' | 'replicas';
 export class DeletionTimes {
   /** The machines that had the lowest priority at any time. Older autoscalers name machines by this priority. */
   readonly prioritized = new Set<string>();
+  /** The sum of all increases of the replicas. */
+  added = 0;
   readonly #client: KubeClient;
   readonly #decision: Decision;
   readonly #stopped = new AbortController();
@@ -44,6 +46,7 @@ export class DeletionTimes {
         const before = this.#replicas.get(metadata.name) ?? 0;
         const after = spec.replicas ?? 0;
         this.#replicas.set(metadata.name, after);
+        this.added += Math.max(0, after - before);
         for (let count = after; count < before; count += 1) this.#removed.push(realClock.monotonic());
       }),
     ]);
