@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const log = createLogger({ level: flags.logLevel });
   if (dataDir !== undefined) useFolder(dataDir);
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port is opened before the data. If the port is in use, the data stays unchanged.
+  // The emulator opens the port before it opens the data. If the port is in use, the data stays unchanged.
   const listener = await open(flags, log);
   const store = dataDir === undefined ? new MemoryStore() : openSqliteStore(dataDir);
   const power = hollowKubelets({

@@ -78,7 +78,10 @@ export interface CloudImage {
   readonly rootDeviceName?: string | null;
 }
 
-/** A rule of a script. The first rule that matches a request applies. The recordings use the same fields. */
+/**
+ * A rule of a script. The first rule that matches a request applies. The recordings of the original use the same fields
+ * as a rule.
+ */
 export interface ScriptRule {
   readonly action: string;
   /** Limits the rule to DescribeInstances by IDs or by filters. */

@@ -4,7 +4,7 @@ import { answerAwsMetadata, type HostRole } from '../login/aws-metadata.ts';
 import { type BearerTokens, headerOf } from '../login/tokens.ts';
 import { answer, jsonAnswer } from '../server/answer.ts';
 
-/** The identities without keys of service accounts. */
+/** The identities that log in without the key of a service account. */
 export interface Federation {
   /** The audience of the workload identity pool. */
   readonly audience: string;

@@ -166,7 +166,7 @@ export async function drain(
 const MOST_WEIGHT = 1000;
 
 /**
- * Sets the weight of a replica. The change applies to the peer Leases of all programs. Without a weight, the flag
+ * Sets the weight of a replica. The action changes the peer Leases of all programs. Without a weight, the flag
  * `--fleet-weight` of the replica applies again.
  */
 export async function setWeight(

@@ -60,7 +60,7 @@ export class LiveScreen {
 
   /** Uses the terminal again. The next frame is drawn even if its text is unchanged. */
   resume(): void {
-    // On the alternate screen, the sequence for that screen would replace the stored position of the cursor.
+    // On the alternate screen, the sequence for the alternate screen would replace the stored position of the cursor.
     this.#terminal.write(this.#suspended ? ENTER : MODES);
     this.#suspended = false;
     this.#shown = undefined;

@@ -59,7 +59,7 @@ export function followSuspension(screen: Suspendable, host: Host = process, stat
     screen.resume();
   };
   const onContinue = (): void => {
-    // After SIGSTOP, other programs have used the terminal too.
+    // Other programs may also have used the terminal after SIGSTOP.
     if (suspended) check();
     else screen.resume();
   };

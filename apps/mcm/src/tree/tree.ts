@@ -22,7 +22,7 @@ export interface Branch {
   readonly since?: string | undefined;
   /** The end of the preservation of a machine, RFC 3339. */
   readonly preservedUntil?: string | undefined;
-  /** The problem of the object. If the object has no problem, the field is absent. */
+  /** The problem of the object. If the object has no problem, `problem` is absent. */
   readonly problem?: string;
   /** Additional columns for `-o wide`, by heading. */
   readonly more: Readonly<Record<string, string>>;

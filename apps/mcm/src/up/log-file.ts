@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 
-/** The maximum size of a log file at the start of a program. A larger file is renamed. */
+/** The maximum size of a log file at the start of a program. A larger log file is renamed. */
 const MOST_BYTES = 10 * 2 ** 20;
 
 /**

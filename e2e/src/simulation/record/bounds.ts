@@ -35,13 +35,13 @@ export const BOUNDS = {
   quiet: {
     suites: 'all',
     ms: 10 * MINUTE,
-    rule: 'for the time of the bound after the fleet is complete, no write repeats the stored content',
+    rule: 'during the time limit after the fleet is complete, no write repeats the stored content',
   },
   reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'the client reopens a watch that gets no events' },
   patience: {
     suites: FLEETS,
     ms: 20 * MINUTE,
-    rule: 'a replacement without its own creation timeout counts against the disruption budget for the time of the bound',
+    rule: 'a replacement without its own creation timeout counts against the disruption budget until the time limit',
   },
   offeringClosed: {
     suites: '`capacity`',
@@ -51,7 +51,7 @@ export const BOUNDS = {
   offeringPrepared: {
     suites: '`capacity`',
     ms: 5 * SECOND,
-    rule: 'a call that starts within the bound before a refusal may reach the cloud after the refusal',
+    rule: 'a call that starts within the time limit before a refusal may reach the cloud after the refusal',
   },
   interrupted: {
     suites: '`interruptions`',
@@ -61,7 +61,7 @@ export const BOUNDS = {
   interruptedGone: {
     suites: '`interruptions`',
     ms: 2 * MINUTE,
-    rule: 'without faults, mcm deletes a VM before the cloud does, if the notice is as long as the bound',
+    rule: 'without faults, mcm deletes a VM before the cloud does, if the notice is as long as the time limit',
   },
   atRest: {
     suites: MACHINES,
@@ -89,48 +89,48 @@ export const BOUNDS = {
   prompt: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'mcm creates and deletes machines within the bound while other machines are blocked',
+    rule: 'mcm creates and deletes machines within the time limit while other machines are blocked',
   },
   blocked: {
     suites: MACHINES,
     ms: 260 * SECOND,
-    rule: 'a drain that a disruption budget blocks sends no write for the time of the bound',
+    rule: 'a drain that a disruption budget blocks sends no write during the time limit',
   },
   withoutStatus: { suites: MACHINES, ms: 90 * SECOND, rule: 'a machine in deletion reports the cause of its wait' },
   overstay: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'mcm waits for the bound after a grace period before it deletes the pod without a grace period',
+    rule: 'after a grace period, mcm waits until the time limit before it deletes the pod without a grace period',
   },
   unresponsive: {
     suites: MACHINES,
     ms: 5 * MINUTE,
-    rule: 'mcm deletes pods of a NotReady Node without eviction only after the time of the bound',
+    rule: 'mcm deletes pods of a NotReady Node without eviction only after the time limit',
   },
   detached: {
     suites: MACHINES,
     ms: 2 * MINUTE,
-    rule: 'after the last pod with volumes ends, mcm waits for the bound before it deletes a VM with attached volumes',
+    rule: 'after the end of the last pod with volumes, a VM with attached volumes stays until the time limit',
   },
   orphanDrain: {
     suites: MACHINES,
     ms: 2 * HOUR,
-    rule: 'mcm deletes pods of a VM without a Machine without eviction only after the time of the bound',
+    rule: 'if a VM has no Machine, mcm deletes its pods without eviction only after the time limit',
   },
   orphanConfirmed: {
     suites: MACHINES,
     ms: 5 * MINUTE,
-    rule: 'after the loss of a Machine, mcm waits for the bound before it deletes the VM',
+    rule: 'after the loss of a Machine, mcm waits until the time limit before it deletes the VM',
   },
   outdated: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'the controller checks no health with data that is known to be older than the bound',
+    rule: 'the controller checks no health with data that is known to be older than the time limit',
   },
   noticed: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'without faults, a machine follows the health of its Node within the bound',
+    rule: 'without faults, a machine follows the health of its Node within the time limit',
   },
   tokenWithMachine: {
     suites: MACHINES,
@@ -146,7 +146,7 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'if nothing changes during the bound, the machine-config-controller writes nothing during the next bound',
+    rule: 'if nothing changes during the time limit, the machine-config-controller writes nothing during the next limit',
   },
   protected: {
     suites: '`join` with protection',

@@ -72,8 +72,8 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 
 /**
  * Finds the machine of a token in the caches. If the caches do not contain the machine, searches a list that is kept
- * for two seconds. The ID of the token is a digest of the machine's UID, so no Secret is read. Only owner references
- * determine the owner.
+ * for two seconds. The ID of the token is a digest of the machine's UID, so no Secret is read. Only the owner
+ * references of a machine determine its owner.
  */
 export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
   const fleets = new Map<string, Promise<FleetList>>();

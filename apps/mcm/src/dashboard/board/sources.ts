@@ -120,7 +120,7 @@ export function watchSources(options: SourceOptions): Sources {
     kinds.classes.refused !== undefined;
   for (const informer of [...needed, pools as Informer<KubeObject>]) {
     informer.onRefused(onGap);
-    // If the list is empty, no change event follows. The page must still show that the list was read.
+    // If the list of objects is empty, no change event follows. The page must still show that the list was read.
     informer.whenSynced(signal).then(onGap, () => undefined);
   }
   return {

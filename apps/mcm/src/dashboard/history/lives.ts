@@ -1,6 +1,6 @@
 import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/dashboard';
 
-/** The maximum number of segments of all machines together. All segments together use about 30 MB. */
+/** The maximum number of segments of all machines together. All segments of the histories use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
 /** The time for which the history of a deleted machine is kept, unless there are too many segments. */
 const KEPT_MS = 6 * 3_600_000;

@@ -6,7 +6,7 @@ import { type DisruptionBudget, type RepairPlan, vmStatesText, whyWaiting } from
  */
 function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
   if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];
-  // If no machine starts or terminates, the missing machines have no replacement yet, for example because of a missing
+  // If no machine starts or terminates, the missing machines have no replacements yet, for example because of a missing
   // class.
   const coming = Math.min(underWay, budget.joining + budget.leaving + budget.updating);
   const parts = [

@@ -33,7 +33,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** The maximum number of pods in a line about a blocker. The list above the lines contains all pods. */
+/** The maximum number of pods in a line about a blocker. The list of pods contains all pods. */
 const NAMED = 5;
 
 /** Returns lines for pods and volumes that need no action, with their deadlines. */

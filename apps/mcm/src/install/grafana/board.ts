@@ -12,7 +12,9 @@ export interface PanelSpec {
   /** A unit of Grafana, such as `s`, `bytes`, `short` or `reqps`. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** The two limits of the panel. Above the first limit, the panel is orange. Above the second limit, it is red. */
+  /**
+   * The two limits of the panel. Above the first limit, the panel is orange. Above the second limit, the panel is red.
+   */
   readonly thresholds?: readonly [warning: number, critical: number] | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface DaemonHost {
   act(action: PostAction): Promise<void>;
   /** Reboots the machine. The promise may never resolve. */
   reboot(): Promise<void>;
-  /** `prepare` is called before the daemon writes files. An error of `prepare` fails the update. */
+  /** `prepare` is called before the daemon writes files. If `prepare` throws an error, the update fails. */
   prepare?(to: MachineConfig): Promise<void>;
   /** Returns the part of a change that the machine does not support, as a message. */
   unsupported?(diff: ConfigDiff, wanted: MachineConfig): string | undefined;

@@ -6,7 +6,9 @@ import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
 interface AppendedFile extends Omit<WantedFile, 'content'> {
-  /** The content of the config before the appended part. If undefined, the original file has the content. */
+  /**
+   * The content of the config before the appended part. If `base` is undefined, the original file has the content.
+   */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;
 }
@@ -103,7 +105,7 @@ function addUnit(
 
 /**
  * Returns the paths that a config writes, without the links from the section Install of system units. The function does
- * not know the text of system units.
+ * not know the text of units that the operating system provides.
  */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);

@@ -4,7 +4,8 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
- * Updates the node of the operator as the last master, because each update of the node restarts the operator.
+ * Updates the node with the operator's pod as the last control-plane node, because each update of the node restarts the
+ * operator.
  * @param operators pods of the operator. Without exactly one pod of the operator, no node is deferred
  */
 export const deferOperatorNode =
