@@ -18,6 +18,8 @@ export const TOPICS = [
   'capacity',
   'hooks',
   'zones',
+  'drift',
+  'updates',
   'plane',
 ] as const;
 type Topic = (typeof TOPICS)[number];
@@ -30,6 +32,7 @@ const P = ['join', 'pools'] as const;
 const C = ['capacity'] as const;
 const H = ['hooks'] as const;
 const Z = ['zones'] as const;
+const I = ['in-place'] as const;
 const STORE = 'packages/control-plane/src/store';
 const D = ['disks'] as const;
 
@@ -351,6 +354,31 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (created !== undefined) return zones.find(({ name }) => name === created);', 'if (created) return zones[0];'],
   ),
   ...of('zones', `${CORE}/zones/places.ts`, Z, ['  return order < 0;', '  return order > 0;']),
+  ...from(
+    3,
+    of(
+      'drift',
+      `${CORE}/node/drift.ts`,
+      ['rolls'],
+      ["?.policy ?? 'Enforce';", "?.policy ?? 'Yield';"],
+      ['entries.find((one) => one.kind === kind && one.matches(key))?.policy', 'entries.find(() => false)?.policy'],
+      ['current !== lastApplied && current !== wanted;', 'current !== lastApplied && current !== wanted && false;'],
+    ),
+  ),
+  ...from(9, [
+    ...of('updates', `${CORE}/settings/failed-updates.ts`, I, [
+      'node?.metadata.annotations?.[KEY] === STOP;',
+      "node?.metadata.annotations?.[KEY] === '';",
+    ]),
+    ...of('updates', `${CORE}/deployment/in-place/kept-machines.ts`, I, [
+      '(keeps && isUpdated ? STOP : undefined)',
+      '(keeps && !isUpdated ? STOP : undefined)',
+    ]),
+    ...of('updates', `${CORE}/machine/health/health.ts`, I, [
+      "if (current.phase === 'InPlaceUpdateFailed' && isKeptAfterFailure(o.node))",
+      "if (current.phase === 'Pending' && isKeptAfterFailure(o.node))",
+    ]),
+  ]),
   ...of('plane', `${STORE}/file-store.ts`, D, [
     '      this.#write(pending);\n',
     '      setImmediate(() => setImmediate(() => !this.#closed && this.#write(pending)));\n',
