@@ -13,8 +13,8 @@ import { renderKubeconfig } from './certificates/kubeconfig.ts';
 import { createSigner, type Signer } from './certificates/signer.ts';
 import type { ControllerEnvironment, EvictionRules } from './controllers/index.ts';
 import { alphaKinds } from './kinds/alpha/index.ts';
-import { builtinKinds, systemObjects } from './kinds/index.ts';
-import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
+import { builtinKinds } from './kinds/index.ts';
+import { ensureSystemObjects } from './registry/bootstrap.ts';
 import { terminatingCrds } from './registry/crds/crd-cleanup.ts';
 import { CrdLifecycle, withCrdStrategy } from './registry/crds/crd-lifecycle.ts';
 import { EVENT_TTL_MS, expireEvents } from './registry/event-expiry.ts';
@@ -254,7 +254,6 @@ async function fillRegistry(registry: Registry, crds: readonly object[], isInMem
   registry.admission.add(namespaceLifecycle(registry));
   for (const plugin of builtinAdmission(registry)) registry.admission.add(plugin);
   await ensureSystemObjects(registry, systemCall);
-  for (const { object, fieldManager } of systemObjects) await ensureObject(registry, systemCall, object, fieldManager);
   const lifecycle = new CrdLifecycle(registry);
   lifecycle.start();
   await lifecycle.install(systemCall, crds as readonly ApiObject[], isInMemory);

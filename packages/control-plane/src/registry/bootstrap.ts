@@ -1,10 +1,16 @@
 import { cloneJson } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { formatTime } from '../apimachinery/objects/object-text.ts';
+import { systemObjects } from '../kinds/index.ts';
 import type { Call, Registry } from '../resources/registry.ts';
 import { normalize } from './bodies/decode.ts';
 import { createObject } from './writes/create.ts';
 
-const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'].map((name) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name },
+}));
 
 const OPTIONS = { dryRun: false, fieldValidation: 'Ignore', force: false } as const;
 
@@ -29,8 +35,38 @@ export async function ensureObject(
   await createObject(registry, call, target, copy, { ...OPTIONS, fieldManager }, { uid });
 }
 
-export async function ensureSystemObjects(registry: Registry, call: Call): Promise<void> {
-  for (const name of NAMESPACES) {
-    await ensureObject(registry, call, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+/** Returns an object as the server would store the object at another time, with another UID. */
+export const stamped = (object: ApiObject, uid: string, time: string): ApiObject => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    uid,
+    creationTimestamp: time,
+    managedFields: (object.metadata.managedFields ?? []).map((entry) => ({ ...entry, time })),
+  },
+});
+
+/** The stored form of each constant object, for all control planes of the process. */
+const known = new WeakMap<object, ApiObject>();
+
+/**
+ * Creates an object that never changes, unless an object with this name exists. The process checks the object only
+ * once.
+ */
+async function ensureConstant(registry: Registry, call: Call, object: ApiObject, fieldManager?: string): Promise<void> {
+  const served = registry.kinds.byKind(object.apiVersion, object.kind);
+  const { name = '', namespace = '' } = object.metadata;
+  const stored = known.get(object);
+  if (served === undefined || stored === undefined) {
+    await ensureObject(registry, call, object, fieldManager);
+    const record = served && registry.store.get(served.resource, namespace, name);
+    if (served && record?.revision === registry.store.revision()) known.set(object, registry.parse(served, record));
+  } else if (registry.store.get(served.resource, namespace, name) === undefined) {
+    registry.put(served, stamped(stored, registry.uid(), formatTime(registry.now())));
   }
+}
+
+export async function ensureSystemObjects(registry: Registry, call: Call): Promise<void> {
+  for (const namespace of NAMESPACES) await ensureConstant(registry, call, namespace);
+  for (const { object, fieldManager } of systemObjects) await ensureConstant(registry, call, object, fieldManager);
 }

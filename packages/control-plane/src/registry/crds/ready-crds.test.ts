@@ -54,6 +54,18 @@ test('every control plane of a process writes the same objects in the same order
   for (let start = 0; start < 2; start++) expect(await boot({ crds })).toEqual(first);
 });
 
+test('all objects of a later control plane have its own UIDs and times', async () => {
+  const at = async (random: number, hours: number) => (await boot({ crds: [withSize(5)], random, hours })).texts;
+  await at(0, 0);
+  const texts = await at(0.5, 1);
+  const constant = texts.filter((text) => /^(\/namespaces|flowcontrol\S+) /.test(text));
+  expect(constant.length).toBeGreaterThan(20);
+  for (const text of constant) expect(text).toContain('"uid":"80808080-8080-4080-8080-808080808080"');
+  for (const text of texts) {
+    expect(new Set(text.match(/\d{4}-\d\d-\d\dT[^"]*/g))).toEqual(new Set(['2026-01-01T01:00:00Z']));
+  }
+});
+
 test('the CRDs of a later control plane have its own UID and times', async () => {
   const crds = [withSize(5)];
   const texts = [];

@@ -1,6 +1,7 @@
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { initialCrdStatus } from '../../crd/index.ts';
+import { stamped } from '../bootstrap.ts';
 
 /**
  * A CRD as the server stores it, and its kinds. All control planes of the process share the kinds, so the process
@@ -32,16 +33,10 @@ interface Stamp {
 
 /** Returns the CRD after its first status, with another UID and other times. */
 export function settledAt({ crd }: ReadyCrd, { uid, time }: Stamp): ApiObject {
-  const { metadata, status } = crd;
+  const { status } = crd;
   const { conditions } = status as { readonly conditions: readonly object[] };
   return {
-    ...crd,
-    metadata: {
-      ...metadata,
-      uid,
-      creationTimestamp: time,
-      managedFields: (metadata.managedFields ?? []).map((entry) => ({ ...entry, time })),
-    },
+    ...stamped(crd, uid, time),
     status: {
       ...(status as object),
       conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime: time })),
