@@ -248,7 +248,6 @@ async function serve(
   };
 }
 
-/** Returns the running lifecycle of CRDs. */
 async function fillRegistry(registry: Registry, crds: readonly object[], isInMemory: boolean): Promise<CrdLifecycle> {
   registry.admission.add(terminatingCrds);
   registry.admission.add(namespaceLifecycle(registry));

@@ -160,7 +160,8 @@ const LABEL_KEY_ERROR = 'must have label keys such as "app" or "example.com/app"
 const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
 
 /**
- * A label key is a name of at most 63 characters, possibly after a DNS prefix of at most 253 characters and a slash.
+ * A label key is a name of at most 63 characters. A DNS prefix of at most 253 characters and a slash may precede the
+ * name.
  */
 const isLabelKey = (key: string): boolean => key.indexOf('/') <= 253 && LABEL_KEY_PATTERN.test(key);
 

@@ -35,7 +35,7 @@ const nodeTemplateSchema = crd(
   },
 );
 
-/** Capacity of the nodes of a class, for the cluster autoscaler. */
+/** Capacity of the nodes that a class describes, for the cluster autoscaler. */
 export type NodeTemplate = z.infer<typeof nodeTemplateSchema>;
 
 /**

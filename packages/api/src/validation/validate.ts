@@ -35,8 +35,7 @@ export const validateMachineSet = (object: unknown): FieldError[] =>
  * defaults of the API server, call `defaultMachineDeployment` first.
  *
  * In addition to the rules of the original, the function refuses specs that cause a crash or an endless loop of the
- * original. Examples are a missing selector, a template that does not match the selector, invalid durations, and
- * budgets that are negative, both zero, or above 100 %.
+ * original. Examples are a missing selector, invalid durations, and budgets below 0 or above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);

@@ -58,8 +58,8 @@ export const parseStep = (description: string | undefined): DeletionStep | undef
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));
 
 /**
- * Returns true if a description says that several VMs belong to one machine. For such a description, the search for
- * orphans starts immediately.
+ * Returns true if a description says that several VMs belong to one machine. For a description about several VMs, the
+ * search for orphans starts immediately.
  */
 export const saysOutOfRange = (description: string | undefined): boolean =>
   description?.includes('OutOfRange') ?? false;

@@ -20,7 +20,7 @@ export interface Signer {
   sign(spec: RequestSpec): string;
 }
 
-/** The error for a request that violates a rule of its signer. The message states the rule. */
+/** The error for a request that violates a rule of its signer. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
 }

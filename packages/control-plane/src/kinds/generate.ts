@@ -49,10 +49,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   meta: 'io.k8s.apimachinery.pkg.apis.meta.v1',
 };
 
-/**
- * Package names are, for example, `io.k8s.api.policy.v1` for `policy`, and `io.k8s.api.coordination.v1` for
- * `coordination.k8s.io`.
- */
+/** Package names are, for example, `io.k8s.api.policy.v1` and `io.k8s.api.coordination.v1`. */
 const packageOf = (group: string, version: string): string =>
   PACKAGES[group] ?? `io.k8s.api.${group.replace(/\..*$/, '')}.${version}`;
 

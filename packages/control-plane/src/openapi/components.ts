@@ -52,7 +52,7 @@ export interface Dialect {
 export const V3: Dialect = { prefix: '#/components/schemas/' };
 export const V2: Dialect = { prefix: '#/definitions/' };
 
-/** Collects the schemas of kinds, and all definitions to which the kinds refer. Each definition occurs once. */
+/** Collects the schemas of kinds, and all definitions to which the kinds refer. */
 export class Components {
   readonly schemas: JsonObject = {};
   private readonly dialect: Dialect;

@@ -3,13 +3,13 @@ import { isNumber, isRecord } from '../apimachinery/objects/json-value.ts';
 import { WireWriter } from '../protobuf/writer.ts';
 import { type Field, type FieldType, MESSAGES, type Message, type MessageName, type Struct } from './v2-messages.ts';
 
-/** The order is the order of preference. Users of client-go, such as kubectl, request the older name. */
+/** The media types are in the order of preference. Users of client-go, such as kubectl, request the older name. */
 export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** Both requested media types get this media type. */
+/** The media type of the response to a request for either media type. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;

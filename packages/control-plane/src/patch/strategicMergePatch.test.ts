@@ -188,8 +188,8 @@ describe('large lists', () => {
       patch({ containers }, { containers: change, '$setElementOrder/containers': $setElementOrder });
       return read;
     };
-    // Ten times as many items need little more than ten times the reads, but a comparison of all pairs would need 100
-    // times the reads.
+    // Ten times as many items need little more than ten times the reads. A comparison of all pairs would need 100 times
+    // the reads.
     expect(reads(1000) / reads(100)).toBeLessThan(20);
   });
 });

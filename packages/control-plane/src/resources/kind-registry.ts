@@ -5,7 +5,6 @@ import { renderObject } from '../apimachinery/objects/object-text.ts';
 import { type CompiledSchema, compileSchema } from '../schema/index.ts';
 import type { StoredRecord } from '../store/record.ts';
 
-/** A served kind in one version. */
 export class ServedKind {
   readonly kind: KindDefinition;
   readonly apiVersion: string;

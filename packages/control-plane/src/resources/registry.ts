@@ -179,7 +179,8 @@ export class Registry {
   }
 
   /**
-   * Deletes a record. Watches and the response get the last content of the record with the revision of the deletion.
+   * Deletes a record. Watches and the response get the last content of the record, but with the revision of the
+   * deletion.
    */
   remove(served: ServedKind, record: StoredRecord): StoredRecord {
     const { namespace, name, labels, fields } = record;

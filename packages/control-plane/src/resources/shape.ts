@@ -285,7 +285,7 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
 }
 
 /**
- * The error text is for a time that is not a string. Go's converter calls the JSON decoder of times even for untyped
+ * The error text for a time that is not a string. Go's converter calls the JSON decoder of times even for untyped
  * objects.
  */
 export const noTime = (value: unknown): string =>

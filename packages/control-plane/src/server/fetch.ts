@@ -56,8 +56,8 @@ async function readBody(request: Request): Promise<Uint8Array> {
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**
- * The stream keeps a reference to the request, because a garbage collection of the request would disconnect its signal
- * from the signal of the caller.
+ * The stream refers to the request, because a garbage collection of the request would disconnect its signal from the
+ * caller's signal.
  */
 function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<Uint8Array> {
   const { signal } = request;

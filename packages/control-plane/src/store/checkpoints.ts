@@ -24,7 +24,6 @@ export interface CheckpointLimits {
 
 const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536 };
 
-/** The store that the checkpoints belong to. */
 export interface CheckpointedStore {
   /** Starts no transaction until {@link resume}. */
   pause(): void;

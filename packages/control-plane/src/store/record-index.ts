@@ -5,7 +5,7 @@ import type { StoredRecord } from './record.ts';
 /** The smallest character. A key with this suffix is the next possible key. */
 const AFTER_KEY = '\u0000';
 
-/** The keys in at least one of the trees, or, with `inside` false, the keys in no tree. */
+/** A set of keys: the keys in at least one of the trees, or, if `inside` is false, the keys in no tree. */
 export interface KeySet {
   readonly trees: readonly OrderedKeys[];
   readonly inside: boolean;

@@ -9,7 +9,7 @@ const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
  * Returns the token ID of a machine: six characters of a hash of its UID. The original uses a part of the machine name,
- * so two machines can have one token ID, and a short name crashes the original.
+ * so two machines can have one token ID.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();

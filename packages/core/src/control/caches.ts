@@ -127,7 +127,7 @@ export interface ControllerContext {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   readonly journal?: Journal | undefined;
-  /** Returns the ID of the trace of an object for log messages. Without tracing, `traceIdOf` is undefined. */
+  /** Returns the trace ID of an object, for log messages. Without tracing, `traceIdOf` is undefined. */
   readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
   /** True if sets and deployments get `status.blockedBy`. */
   readonly blockedBy?: boolean | undefined;

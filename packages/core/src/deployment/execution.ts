@@ -197,8 +197,8 @@ export class PlanExecution {
   }
 
   /**
-   * Handles a set of another template or owner with the wanted name. The next reconcile chooses a new name
-   * (docs/compatibility/rules-deployments.md §2.7).
+   * Handles an existing set that has the name of the new set, but another template or owner. The next reconcile chooses
+   * a new name (docs/compatibility/rules-deployments.md §2.7).
    */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;

@@ -30,7 +30,7 @@ const openUntil = (signal: AbortSignal): ReadableStream =>
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
   });
 
-/** Returns no value, null, and a value of each other type for each field of a schema, at any depth. */
+/** Returns, for each field of a schema at any depth, an absent value, null, and a value of each other type. */
 const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly object[] =>
   [...malformations(shape)].map(({ content }, index) => ({
     apiVersion: 'x',

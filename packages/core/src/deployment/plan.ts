@@ -45,9 +45,9 @@ import { standbyOf } from './zones/standby.ts';
 import { zoneStep } from './zones/zone-step.ts';
 
 /**
- * Decides the next step of a deployment. The function has no side effects.
- * @throws PlanRefused if the plan would break a limit. Such a plan is a defect of the planner, and the caller must
- * write nothing.
+ * Decides the next step of a deployment.
+ * @throws PlanRefused if the plan would break a limit. A plan that breaks a limit is a defect of the planner, and the
+ * caller must write nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);

@@ -130,8 +130,7 @@ export class UnreachableCensus {
   }
 
   /**
-   * Calls `wake` once, at the next change of the counts or the class that can open or close a circuit breaker of the
-   * machine.
+   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine.
    * @param id Identifies the caller. A second registration of this caller for a scope replaces the first one.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {

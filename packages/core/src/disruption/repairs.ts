@@ -59,9 +59,9 @@ const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined 
 const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
 
 /**
- * Decides which failed machines of a deployment are replaced now. The function has no side effects. Each set of the
- * deployment computes the same list, and deletes only its own machines. The number of machines in the lists of all sets
- * together does not exceed the limit.
+ * Decides which failed machines of a deployment are replaced now. Each set of the deployment computes the same list,
+ * and deletes only its own machines. The number of machines in the lists of all sets together does not exceed the
+ * limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;

@@ -54,7 +54,6 @@ export class Safeguards {
     return this.#census.openIn(scope, this.settings.breaker, now);
   }
 
-  /** Returns the number of machines of a scope that have joined. */
   joinedIn(scope: string): number {
     return this.#census.joinedIn(scope);
   }

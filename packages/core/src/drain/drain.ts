@@ -169,8 +169,8 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
 }
 
 /**
- * Each pod is deleted once with grace period 0. The drain does not wait for the end of the pods, and continues after an
- * error.
+ * Each pod is deleted once with grace period 0. The drain continues after an error, and does not wait for the end of
+ * the pods.
  */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);

@@ -34,7 +34,6 @@ export interface DrainExplanation {
   readonly node: string;
   /** The pods in the order of eviction: pods without volumes, pods with volumes, then pods that the drain ignores. */
   readonly pods: readonly ExplainedPod[];
-  /** Each blocker has a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
   /** The PersistentVolumes of deleted pods that must still be detached from the node. */
   readonly detaching?: readonly string[] | undefined;
@@ -51,7 +50,7 @@ export interface DrainExplanation {
 }
 
 /**
- * Explains a drain with the plan that the controller executes. The function is pure.
+ * Explains a drain with the plan that the controller executes.
  * @param detaching Volumes of evicted pods that are still attached to the node. Set this parameter in a process that
  * did not evict the pods.
  */

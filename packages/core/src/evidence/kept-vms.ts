@@ -22,7 +22,7 @@ export interface KeptVmOptions {
 
 export const KEPT_VM_DEFAULTS: KeptVmOptions = { perClass: 0, forMs: 24 * 3_600_000 };
 
-/** The record of a VM that is kept after its machine is deleted. Without a record, such a VM is an orphan. */
+/** The record of a VM that is kept after its machine is deleted. A kept VM without a record is an orphan. */
 export interface KeptVm {
   readonly configMap: string;
   readonly uid: string;

@@ -86,8 +86,8 @@ function definitionsOf(holder: Machine | MachineClass | undefined): HookDefiniti
 }
 
 /**
- * Returns the hooks of a machine and its class. A hook of the machine overrides a hook of the class with the same stage
- * and name.
+ * Returns the hooks of a machine and its class. A hook of the machine overrides the hook of the class that has its
+ * stage and name.
  */
 export function hooksOf(machine: Machine, machineClass: MachineClass | undefined): HookDefinitions {
   const [own, shared] = [definitionsOf(machine), definitionsOf(machineClass)];

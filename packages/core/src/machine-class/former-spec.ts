@@ -5,8 +5,8 @@ const MAX_LENGTH = 64 * 1024;
 
 /**
  * If a class becomes invalid, mcm uses its last valid provider spec to look up and delete the machines of the class.
- * While the class is invalid, an annotation of the class contains this provider spec, so that a restart does not lose
- * the provider spec.
+ * While the class is invalid, an annotation of the class contains this provider spec, which would otherwise be lost at
+ * a restart.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();

@@ -279,8 +279,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * The template contains the zone and the machine type of the first choice, so a machine with an alternative offering
- * does not get these labels.
+ * The template contains the zone and machine type of the first choice, so a machine with another offering does not get
+ * these labels.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;

@@ -104,7 +104,7 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 }
 
 /**
- * - The first names are the names of creations without a response. If the API server executed such a creation, it now
+ * - The first names are the names of creations without a response. If the API server executed the lost request, it now
  * responds with AlreadyExists, and the machine exists.
  * - The other names come from numbers that no machine has had.
  * @param unanswered Names of creations without a response.

@@ -17,7 +17,7 @@ export interface CanaryPods {
   readonly unseen?: string | undefined;
 }
 
-/** A pod that started more recently may still be starting. */
+/** A pod that started within this time may still be starting. */
 const START_MS = 120_000;
 /** A failed read of the pods is repeated after this time. */
 const RETRY_MS = 60_000;
@@ -77,7 +77,7 @@ const UNREADABLE = 'the manager cannot read the pods of the canaries: ';
 
 /**
  * Returns the error that the condition of a deployment reports, if the manager cannot read the pods of its canaries.
- * Programs without access to these pods use the result in place of the pods.
+ * Programs without access to the pods of canaries use this result.
  */
 export function reportedCanaryPods({ status }: Pick<MachineDeployment, 'status'>): CanaryPods | undefined {
   const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);

@@ -47,9 +47,9 @@ const isForbidden = (error: unknown): boolean => error instanceof KubeError && e
 
 /**
  * Ensures that only one control cluster manages the machines of a namespace in a target cluster. After the move of a
- * control plane, copies of its Machines stay in the old control cluster. A controller with such copies must not delete
- * the VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue. The
- * holder is the control cluster, so processes of the same control cluster do not wait for each other.
+ * control plane, copies of its Machines stay in the old control cluster. A controller with copies of Machines must not
+ * delete the VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue.
+ * The holder is the control cluster, so processes of the same control cluster do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;

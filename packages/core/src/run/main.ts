@@ -56,7 +56,8 @@ import {
 import { hasReplicas } from './has-replicas.ts';
 
 /**
- * The name of the Lease and of the event source, as in the original, so that both programs never run at the same time.
+ * The name of the Lease and of the event source. The name is from the original, so that both programs never run at the
+ * same time.
  */
 const NAME = 'machine-controller';
 

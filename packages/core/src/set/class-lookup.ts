@@ -23,7 +23,7 @@ export class ClassLookup {
 
   /**
    * The class is read from the server before a warning, because the cache may not contain a new class yet. A name with
-   * a slash would change the path of the request, and no class has such a name.
+   * a slash would change the path of the request, and no class has a slash in its name.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

@@ -320,8 +320,7 @@ export class SetReconciler {
   }
 
   /**
-   * A cordoned Node shows that its VM is being drained or kept without a machine, so a new machine must not have its
-   * name.
+   * A cordoned Node shows that its VM is being drained or kept without a machine, so no new machine may have its name.
    */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;

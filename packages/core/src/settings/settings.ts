@@ -28,7 +28,7 @@ export interface MachineDefaults {
   readonly unresponsiveNodeMs: number;
   /**
    * If the file system of a node is read-only for this time, mcm deletes its pods without a grace period. The pods
-   * cannot end properly on such a node.
+   * cannot end properly on a node with a read-only file system.
    */
   readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;

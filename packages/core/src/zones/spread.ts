@@ -30,8 +30,8 @@ export interface ZoneState {
 }
 
 /**
- * The function reads the zone for which the machine was created, then the zone of its alternative, and then the zone of
- * its Node. Returns undefined if the deployment does not have this zone.
+ * The zone comes from the machine's annotation, then from its alternative, and then from its Node. Returns undefined if
+ * the deployment does not have this zone.
  */
 export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
   const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;

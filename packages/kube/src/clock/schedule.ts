@@ -1,6 +1,6 @@
 export interface Scheduled<V> {
   readonly at: number;
-  /** Order of insertion. Entries with the same time are popped in this order. */
+  /** Entries with equal times are popped in the order of their insertion. */
   readonly order: number;
   readonly value: V;
   live: boolean;

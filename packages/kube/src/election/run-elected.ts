@@ -190,8 +190,8 @@ export async function runElected(
     return end;
   });
   try {
-    // The candidate renews the Lease until the last step of the work has ended, so no other process starts its work
-    // before this step.
+    // The candidate renews the Lease until the last step of the work has ended, so that no other process starts
+    // earlier.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),
       held: () => candidate.confirm(lost.signal),

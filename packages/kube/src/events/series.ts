@@ -16,7 +16,10 @@ export interface Series {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
-  /** Whether the name of the Event is derived from its content. Such an Event is not counted. */
+  /**
+   * Whether the name of the Event is derived from its content. An Event whose name is derived from its content is not
+   * counted.
+   */
   readonly once: boolean;
   readonly annotations: Record<string, string> | undefined;
   count: number;

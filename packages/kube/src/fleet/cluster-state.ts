@@ -42,8 +42,8 @@ export interface ClusterStatus {
   /** Identity of the Lease's holder, if known. */
   readonly holder: string;
   /**
-   * The last error since the cluster was served, or the reason of the state `handed-over`. Without both, the text is
-   * empty.
+   * The last error since the cluster was served, or the reason of the state `handed-over`. If there is neither an error
+   * nor a reason, the text is empty.
    */
   readonly error: string;
 }

@@ -10,8 +10,8 @@ export interface SlotsOptions {
 }
 
 /**
- * After this time without a response, a request no longer counts towards the total limit, but still counts towards the
- * limit of its cluster.
+ * After this time without a response, a request counts only towards the limit of its cluster, and no longer towards the
+ * total limit.
  */
 const SLOW_MS = 5_000;
 

@@ -21,8 +21,8 @@ const NO_MAGLEV = '--no-maglev';
 /**
  * Starts a program: verifies the Node.js version, sets V8 flags, and imports the rest of the program.
  *
- * This module and its callers must not import Node.js modules statically. If an old Node.js lacks an imported name, it
- * reports a `SyntaxError` before any code runs.
+ * This module and its callers must not import Node.js modules statically. If an old Node.js lacks an imported name, the
+ * program ends with a `SyntaxError` before any code runs.
  * @param load Imports the rest of the program.
  * @param v8Flags V8 flags to set before this import.
  */

@@ -29,8 +29,8 @@ const isBound = (body: Body | readonly Operation[]): boolean =>
   'some' in body ? body.some(({ op, path }) => op === 'test' && path === '/metadata/uid') : namesObject(body);
 
 /**
- * Observes the writes of a controller under test. Each write to an existing object must contain its UID or version as a
- * precondition. The server then refuses a write to a new object with an old name.
+ * Observes the writes of a controller under test. Each write to an existing object must contain the UID or version of
+ * the object as a precondition. The server then refuses the write if a new object has the name of the old object.
  * @param byState Plural names of kinds whose objects are deleted because of their state. A deletion of these objects
  * must contain the version.
  * @returns `wrap` wraps a transport. `unbound` lists writes without a UID or version, and deletions of `byState` kinds

@@ -1,7 +1,10 @@
 /** The value of `MCM_THOROUGH`: absent in a plain run, `1` in `.ci/run`, `2` in a run of all cases. */
 const LEVEL = Number(process.env.MCM_THOROUGH ?? 0);
 
-/** True in `.ci/run` and in a run of all cases. A plain run uses a fixed sample of the cases, to last only minutes. */
+/**
+ * True in `.ci/run` and in a run of all cases. A plain run uses a fixed sample of the cases, so that the run takes only
+ * minutes.
+ */
 export const isThorough: boolean = LEVEL >= 1;
 const isComplete = LEVEL >= 2;
 

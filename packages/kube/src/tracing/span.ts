@@ -35,5 +35,5 @@ const derived = (digits: number, words: readonly string[]): string =>
 /** Returns the trace ID of the object that `words` name. The trace ID does not change when the process restarts. */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
-/** Returns a span ID from words that are unique in the trace. A span that is sent twice has the same ID both times. */
+/** Returns a span ID from words that are unique in the trace. A span that is sent twice keeps its ID. */
 export const spanIdOf = (...words: readonly string[]): string => derived(16, ['span', ...words]);

@@ -9,7 +9,7 @@ import { lookup, lookupMarked, markedBy } from './lookup.ts';
 
 const PODS = '/pods';
 
-/** A write of a pod's subresource, such as the status, does not count. */
+/** Subresources, such as the status of a pod, do not count. */
 const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...operations: string[]): boolean =>
   served.resource === PODS && subresource === '' && operations.includes(operation);
 

@@ -106,7 +106,6 @@ function applyOperations(object: ApiObject, value: unknown): ApiObject {
 }
 
 /**
- * The input object stays unchanged.
  * @throws MutationError
  */
 export function mutate(

@@ -101,7 +101,7 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // The two rounds have different policy objects but the same binding objects, so the comparison uses bindings.
+      // The two rounds have different policy objects but equal binding objects, so the function compares bindings.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

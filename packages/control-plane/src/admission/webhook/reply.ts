@@ -113,7 +113,7 @@ function checkKind(answer: Record<string, unknown>, expected: Expected): void {
 type Fits = (value: unknown) => boolean;
 const isText: Fits = (value) => typeof value === 'string';
 
-/** The field, the check, and the name of the type. */
+/** A field of the response, the check of its value, and the name of its Go type. */
 const FIELDS: readonly (readonly [string, Fits, string])[] = [
   ['uid', isText, 'types.UID'],
   ['allowed', (value) => typeof value === 'boolean', 'bool'],

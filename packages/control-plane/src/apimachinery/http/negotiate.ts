@@ -9,7 +9,10 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** Whether the format was not negotiated. In this format, JSON is indented and has no final line break. */
+  /**
+   * Whether the client accepts none of the available formats, so the response is JSON that is indented and has no final
+   * line break.
+   */
   readonly bare?: boolean;
   /** By default, the response contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;

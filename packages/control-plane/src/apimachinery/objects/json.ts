@@ -9,7 +9,7 @@ const { rawJSON } = JSON;
 
 /**
  * Matches texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start.
- * Only a text with such a number needs the slower JSON parser.
+ * Only a text that matches needs the slower JSON parser.
  */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;

@@ -188,8 +188,8 @@ export interface KindDefinition {
    */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
   /**
-   * Prepares an object for its creation: removes fields that a client may not set, such as the status, and sets fields of
-   * the server. Mutates the object.
+   * Prepares an object for its creation: removes fields that a client may not set, and sets fields of the server.
+   * Mutates the object.
    */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;

@@ -6,7 +6,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { conditionOf } from '../runtime/objects.ts';
 import { FLOW_SCHEMAS, PRIORITY_LEVELS } from '../runtime/resources.ts';
 
-/** The field manager of kube-apiserver for the status of FlowSchemas. */
+/** The name by which kube-apiserver manages the status of FlowSchemas (managedFields). */
 const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');

@@ -12,7 +12,7 @@ const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 export interface BudgetView {
   readonly budget: ApiObject;
   readonly pods: readonly ApiObject[];
-  /** The sum of the desired replicas of all owners of the pods, or undefined if the budget does not need this sum. */
+  /** The desired replicas of all owners of the pods, or undefined if the budget does not need this sum. */
   readonly scale: number | undefined;
   readonly now: Date;
 }

@@ -10,7 +10,7 @@ import { ALLOCATOR, MANAGED_BY } from './addresses.ts';
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const MANAGER = 'service-cidr-controller';
-/** The field manager of kube-apiserver for the first status of the default ServiceCIDR. */
+/** The name by which kube-apiserver manages the first status of the default ServiceCIDR (managedFields). */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
 /** A deleted range stays for this time, so that all allocators notice the deletion. */

@@ -43,7 +43,7 @@ export interface ControllerContext {
   readonly signal: AbortSignal;
   /** The cache starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
-  /** A cache of metadata only. Controllers may request such a cache even after the setup. */
+  /** A cache of metadata only. Controllers may request a cache of metadata even after the setup. */
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Stops the shared cache of a resource that the server no longer serves. */
   readonly drop: (resource: Resource) => void;

@@ -99,7 +99,7 @@ export class Directory {
     try {
       await this.#reading;
     } catch {
-      // A timer retries the failed read. Until then, the directory uses its last list.
+      // A timer retries the failed read. Until a retry succeeds, the directory uses its last list.
       this.#clock.setTimeout(() => void this.refresh(), 1000);
     } finally {
       this.#reading = undefined;

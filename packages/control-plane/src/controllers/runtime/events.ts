@@ -62,7 +62,7 @@ class Recent<V> extends Map<string, V> {
 }
 
 /**
- * The rules of the writer are the rules of client-go's recorder.
+ * The writer works by the rules of client-go's recorder.
  * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
  * - A subject gets a limited number of events of each type. The writer counts events above this limit without a write.

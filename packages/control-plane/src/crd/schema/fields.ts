@@ -1,6 +1,5 @@
 import { isRecord } from '../../apimachinery/objects/json-value.ts';
 
-/** A JSON object whose fields have unknown types. */
 export type Fields = Record<string, unknown>;
 
 export const record = (value: unknown): Fields => (isRecord(value) ? value : {});

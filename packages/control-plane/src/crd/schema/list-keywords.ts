@@ -59,7 +59,7 @@ function validateMap(schema: Fields, path: string, keys: readonly string[]): Sta
   return causes;
 }
 
-/** The items of a set or map must not be nullable, and the items of a map must have all keys of the list. */
+/** The items of a set or map must not be nullable, and each item of a map must have all keys. */
 function validateItems(schema: Fields, path: string, listType: string, keys: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   const items = record(schema.items);

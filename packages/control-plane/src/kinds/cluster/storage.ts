@@ -226,7 +226,7 @@ export const csiDriverStrategy = strategy({
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // The first change of a driver sets its generation.
+    // The first change of the spec sets the generation of the driver.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {

@@ -31,7 +31,7 @@ const LONGEST_HARDWARE = 128;
 const ADDRESS = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)';
 const SOURCES = ['FromClaim', 'FromClass'];
 
-/** Claims may share a device, so the share is part of the identity. */
+/** Several claims may share a device, so the ID of an allocated device includes its share. */
 const deviceId = (device: Plain): string => {
   const id = ['driver', 'pool', 'device'].map((field) => text(device, field)).join('/');
   const share = text(device, 'shareID');

@@ -213,7 +213,7 @@ function behaviorText(behavior: Plain): string {
   return goJson({ ScaleUp: rules(behavior.scaleUp), ScaleDown: rules(behavior.scaleDown) });
 }
 
-/** Returns the value of a field. As in Go, upper and lower case of the field name are equal. */
+/** Returns the value of a field. As in Go, the name of the field is case-insensitive. */
 function anyCase(holder: unknown, name: string): unknown {
   const key = Object.keys(look(holder)).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : look(holder)[key];

@@ -4,7 +4,6 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { nodeOf } from '../../schema/model/node.ts';
 import { type Changes, compareObjects, type Scope } from './compare.ts';
 
-/** Returns the changed paths in the fields of an API version. */
 export type ChangesIn = (apiVersion: string) => Changes;
 
 /** The result is undefined if the API version does not exist. */

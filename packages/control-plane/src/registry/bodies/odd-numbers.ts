@@ -12,9 +12,8 @@ const mayHold = (text: string): boolean =>
   text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
 /**
- * Returns numbers that are integers, although Go does not read them as integers, such as `1e3`, `5.0`, and numbers with
- * more than 64 bits. A map key consists of the path without indexes, a space and the value. The map value is the text
- * of the number.
+ * Returns numbers such as `1e3` and `5.0`, which are integers but which Go does not read as integers. A map key
+ * consists of the path without indexes, a space and the value. The map value is the text of the number.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;

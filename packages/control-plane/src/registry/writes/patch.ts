@@ -436,8 +436,8 @@ const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
 const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
 
 /**
- * Returns whether metadata contains nulls, empty values or malformed numbers. A stored custom object keeps such
- * metadata until the next write, but responses omit it.
+ * Returns whether metadata contains nulls, empty values or malformed numbers. A stored custom object keeps nulls, empty
+ * values and malformed numbers in its metadata until the next write, but responses omit them.
  */
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {

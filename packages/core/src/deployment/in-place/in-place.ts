@@ -143,7 +143,7 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   return moves.slice(0, Math.max(free, 0));
 }
 
-/** Removes the labels of the former set and adds the labels of the new set. */
+/** Removes the labels of the old set and adds the labels of the new set. */
 export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSet): object {
   const off = Object.keys(from.spec.selector?.matchLabels ?? {}).map((key) => [key, null] as const);
   return {

@@ -8,7 +8,7 @@ export type RecreateStep =
   | { readonly kind: 'wait'; readonly because: string };
 
 /**
- * A deployment with this strategy never has machines of two templates at the same time
+ * A deployment with the strategy Recreate never has machines of two templates at the same time
  * (docs/compatibility/rules-deployments.md §4).
  */
 export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {

@@ -106,7 +106,7 @@ export function shrinkOld(
   return new Map([...unhealthy, ...healthy]);
 }
 
-/** Adds machines to the last good set that the current set may not have yet. */
+/** Gives the last good set the machines that the current set may not have yet. */
 function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);

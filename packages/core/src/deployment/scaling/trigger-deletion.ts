@@ -139,10 +139,9 @@ export interface UnmetTrigger {
 }
 
 /**
- * Returns the machines with priority 1 that the set does not delete. The set of such a machine has its desired
- * replicas, and the autoscaler did not set the mark. The original does not report machines with a mark that deletes
- * nothing. A mark alone deletes no machine, because operators use priority 1 to choose machines for the next
- * scale-down.
+ * Returns the machines with priority 1 that the set does not delete. The set of this machine has its desired replicas,
+ * and the autoscaler did not set the mark. The original does not report machines with a mark that deletes nothing. A
+ * mark alone deletes no machine, because operators use priority 1 to choose machines for the next scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
   const named = machines.filter(

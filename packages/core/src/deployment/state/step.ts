@@ -35,7 +35,7 @@ export interface RolloutPlan {
   /** The set to record as the last good set, or undefined for no change. */
   readonly lastGood: string | undefined;
   readonly standby: string | null | undefined;
-  /** The name of the current set to record, because its canaries have no pods that stop the rollout. */
+  /** The name of the current set, which is recorded if no pod of its canaries stops the rollout. */
   readonly podsSeen: string | undefined;
   /** The value of the annotation with the zones without capacity, in the format of `standby`. */
   readonly short: string | null | undefined;

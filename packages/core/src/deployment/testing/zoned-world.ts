@@ -2,7 +2,6 @@ import { Annotations, type Machine } from '@mcm/api';
 import { zoneOfferingOf } from '../../driver/offerings/alternative.ts';
 import { type StartPlane, World, type WorldOptions } from './world.ts';
 
-/** The list of the zones a, b and c. */
 export const ZONE_LIST = JSON.stringify([{ zone: 'a' }, { zone: 'b', subnet: 'sb' }, { zone: 'c' }]);
 
 /** Starts a world with a complete deployment in the zones a, b and c. */

@@ -8,7 +8,6 @@ const BURST = 100;
 
 export interface WarmSnapshot {
   readonly deployment: MachineDeployment;
-  /** The set of the current template. */
   readonly current: MachineSet | undefined;
   readonly old: readonly MachineSet[];
   readonly warm: readonly Machine[];

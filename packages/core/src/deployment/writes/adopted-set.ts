@@ -7,8 +7,8 @@ export type HashStep =
 
 /**
  * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6).
- * Another program created the adopted set, whose selector contains only the labels of the deployment, so it would claim
- * the machines of other sets.
+ * Another program created the adopted set. The selector of the set contains only the labels of the deployment, so it
+ * matches the machines of other sets.
  * 1. The template gets the hash, so new machines have the hash.
  * 2. All machines of the set get the hash.
  * 3. The selector gets the hash.

@@ -5,8 +5,8 @@ import type { Attachment } from '../model/observation.ts';
 
 /**
  * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole
- * ID, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original uses the ID as a
- * regular expression, so it confuses vol-12 with vol-1.
+ * ID, such as `kubernetes.io/csi/driver^vol-1`. The original uses the ID as a regular expression, so it confuses vol-12
+ * with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;

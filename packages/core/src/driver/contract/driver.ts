@@ -162,9 +162,9 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   create(request: CreateRequest<Spec, Credentials>): Promise<CreatedInstance>;
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks up the VM of a machine. Before the first `create`, the driver also looks up VMs by the name of the machine,
-   * because another controller may have created an unrecorded VM. The result contains no VMs of other control clusters
-   * (see `isOthers`) and no VMs that have ended.
+   * Looks up the VM of a machine. Before the first `create`, the driver also looks up VMs by name, because another
+   * controller may have created an unrecorded VM. The result contains no VMs of other control clusters (see `isOthers`)
+   * and no VMs that have ended.
    * @throws `NotFound`: the cloud confirms that no VM exists; `Uninitialized`: a VM exists, but `initialize` has not
    * succeeded; `OutOfRange`: several VMs match. `Uninitialized` and `OutOfRange` contain the VMs
    * (`MachineError.found`).

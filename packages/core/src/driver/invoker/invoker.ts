@@ -159,7 +159,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** A later stage reads the class and the Secrets, only if the call needs them. */
+/** A later stage reads the class and the Secrets only if the call needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,

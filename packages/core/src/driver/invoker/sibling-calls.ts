@@ -39,8 +39,8 @@ export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOption
       const sibling = await findSibling(options, request);
       if (!sibling) throw refused;
       return await work(sibling.request).catch((failed: unknown) => {
-        // The caller removes only the Secrets of the machine's own class from the error, so the Secrets of the other
-        // class are removed here.
+        // The caller removes only the Secrets of the machine's own class from the error, so this function removes the
+        // Secrets of the other class.
         const error = MachineError.from(failed);
         throw scrub(error, sibling.secrets.hidden, undefined, error);
       });

@@ -11,7 +11,7 @@ export interface Offering {
   readonly market: string;
 }
 
-/** Defines how a driver applies alternatives to its provider spec. All functions are pure. */
+/** Defines how a driver applies alternatives to its provider spec. */
 export interface AlternativeRules<Spec> {
   readonly fields: readonly AlternativeField[];
   /** Returns the provider spec with the fields of the alternative. */

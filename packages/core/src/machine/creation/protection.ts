@@ -14,8 +14,8 @@ import { wasNeverCreated } from './never-created.ts';
 const WAIT_MS = 2_000;
 
 /**
- * Returns true if no controller has recorded an action for the machine. Before the first `create` call, the class and
- * its Secrets have the finalizers of mcm, or the status of the machine contains an operation.
+ * Returns true if no controller has recorded an action for the machine. Before the first `create` call, either the
+ * class and its Secrets have mcm's finalizers, or the status of the machine contains an operation.
  */
 const isUntouched = ({ spec, status }: Machine): boolean =>
   !spec.providerID && !status?.currentStatus?.phase && !status?.lastOperation?.state;

@@ -70,9 +70,9 @@ export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeo
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
 /**
- * Freezes the controller if an API server was unreachable for longer than the timeout. During such an outage, healthy
- * nodes look unhealthy, and mcm would replace all machines. In the original, a single failed check long after the
- * previous check causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
+ * Freezes the controller if an API server was unreachable for longer than the timeout. During an outage, healthy nodes
+ * look unhealthy, and mcm would replace all machines. In the original, a single failed check long after the previous
+ * check causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
  * @param failingSince The start of the outage, or undefined if both servers responded.
  */
 export function stepReachability(

@@ -8,8 +8,8 @@ import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 /** The decision about an unreachable machine in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
   /**
-   * The machine is not replaced, because all machines of the cluster are unreachable but the VM exists, so the network
-   * is the likely cause.
+   * The machine is not replaced: all machines of the cluster are unreachable but the VM exists, so the network is the
+   * likely cause.
    */
   | { readonly held: OpenBreaker; readonly answer: string }
   | { readonly ask: true }
@@ -30,7 +30,7 @@ export interface ConfirmationInput {
 /**
  * Decides from a lookup in the cloud whether mcm replaces an unreachable machine. The result of one lookup is valid as
  * long as the machine is unreachable.
- * - If all machines are unreachable and the cloud does not respond, the lookups continue for one more health timeout.
+ * - If all machines are unreachable and the cloud does not respond, mcm repeats the lookup for one more health timeout.
  *   mcm then replaces the machine.
  * - If other machines are reachable, the machine itself is the likely cause. mcm then replaces the machine after any
  *   result of the lookup.

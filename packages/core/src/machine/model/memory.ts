@@ -39,10 +39,7 @@ export interface MachineMemory {
   missingNode?: { readonly uid: string; readonly at: Date };
   /** The time since which the class or a Secret of the machine lacks the finalizer of mcm. */
   unprotectedSince?: Date;
-  /**
-   * `inputsRead` is true if the API server has the class and the Secrets that the cache lacks, or if the process may not
-   * read them.
-   */
+  /** `inputsRead` is true if the API server has the class and the Secrets, or if the process may not read them. */
   inputsRead?: boolean;
 }
 

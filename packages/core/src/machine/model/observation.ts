@@ -94,8 +94,8 @@ export interface MachineObservation {
    */
   readonly unprotectedSince?: Date | undefined;
   /**
-   * `inputsMissing` is true if the cache lacks the class or a Secret of the machine, and no controller has recorded an
-   * action for the machine.
+   * `inputsMissing` is true if the cache lacks the class or a Secret, and no controller has recorded an action for the
+   * machine.
    */
   readonly inputsMissing?: true | undefined;
   /** Whether mcm knows a target cluster. With `--target-kubeconfig=none`, mcm neither reads Nodes nor drains. */

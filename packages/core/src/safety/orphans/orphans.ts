@@ -74,7 +74,7 @@ interface ClassState {
   firstSeen: ReadonlyMap<string, Date>;
   /** The last reported decision about each VM, by provider ID. */
   reported: ReadonlyMap<string, string>;
-  /** The number of consecutive failures of the listing for which the delay is already set. */
+  /** The number of consecutive listing failures when the delay was last set. */
   failures: number;
   /** The provider IDs that operators had released on any class at the time of the last reconcile. */
   seenReleases?: ReadonlySet<string>;

@@ -25,7 +25,7 @@ export interface OrphanVmInput {
   readonly admitted: boolean;
 }
 
-/** Returns the decision as the text of an event. The function is pure. */
+/** Returns the decision as the text of an event. */
 export function orphanVerdict(input: OrphanVmInput, now: Date): string {
   const { vm, use, view, policy, heldUntil, admitted } = input;
   const stop = isReleased(vm, view) ? undefined : input.stop;

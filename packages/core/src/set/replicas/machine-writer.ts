@@ -100,8 +100,8 @@ export class MachineWriter {
       lost.made(machine, formerLostState(machine));
       if (isNew) made.push(name);
     };
-    // After a change of the set, such as a scale-down, the remaining creations are skipped, because the next reconcile
-    // counts the missing machines again.
+    // After a scale-down or another change of the set, the remaining creations are skipped, because the next reconcile
+    // counts again.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;

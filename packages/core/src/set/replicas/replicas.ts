@@ -81,8 +81,8 @@ function unneeded(
 }
 
 /**
- * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function has no side
- * effects. A plan creates or deletes at most {@link BURST} machines, and never creates more machines than are missing.
+ * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). A plan creates or deletes at
+ * most {@link BURST} machines, and never creates more machines than are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const { set, now, nodeAnnotations } = snapshot;

@@ -37,7 +37,7 @@ const validFor = (now: Date, ms: number): Validity => ({
 
 const ms = (date: Date): number => date.getTime();
 
-/** The function is pure. After all steps of a plan are executed, the next plan has no steps. */
+/** After all steps of a plan are executed, the next plan has no steps. */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
   const keep = have.authorities.filter((authority) => authority.until > now);

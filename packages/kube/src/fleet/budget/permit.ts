@@ -23,7 +23,7 @@ export interface RolloutPermit {
 export interface PermitHold {
   /** The reason of the wait, as a part of a sentence. */
   readonly because: string;
-  /** True for a short time until the budget has answered. The status of an object does not report such a short wait. */
+  /** True for a short time until the budget has answered. The status of an object does not report this short wait. */
   readonly asked: boolean;
 }
 

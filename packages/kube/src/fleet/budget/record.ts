@@ -3,7 +3,9 @@ import { isRecord } from '../../contract/json-values.ts';
 export interface Claim {
   /** The identity of the only run of the controllers that may use the claim, with a number. */
   readonly id: string;
-  /** The start of the claim by the clock of the writing process. Only users read this time. */
+  /**
+   * The time at which the claim started, by the clock of the process that wrote the claim. Only users read this time.
+   */
   readonly since: string;
 }
 

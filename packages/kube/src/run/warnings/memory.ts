@@ -2,8 +2,8 @@ import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
 /**
- * The heap use at which a warning starts. V8 collects garbage after the heap has grown by 10 %, so above 90 % it may
- * abort before the next collection.
+ * The heap use at which a warning starts. V8 collects garbage after the heap has grown by 10 %, so above 90 %, V8 may
+ * abort the process before the next collection.
  */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;

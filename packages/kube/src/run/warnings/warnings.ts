@@ -14,7 +14,7 @@ export type WarningKind =
 
 export interface Warning {
   readonly kind: WarningKind;
-  /** The subject of the warning. A metric has it as a label, so it contains no object names. */
+  /** The subject of the warning. The subject is a label of a metric, so it contains no object names. */
   readonly subject: string;
   /** One sentence with the problem, its consequence and a hint. */
   readonly sentence: string;

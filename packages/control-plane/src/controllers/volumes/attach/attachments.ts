@@ -24,10 +24,7 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 
-/**
- * Returns the fields of a node that decide whether its volumes may be detached. The text is compared with the previous
- * text.
- */
+/** Returns, as a text for comparisons, the fields of a node that decide whether its volumes may be detached. */
 export const detachView = (node: ApiObject | undefined): string => {
   const inUse = strings(look(node, 'status'), 'volumesInUse').join();
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;

@@ -26,7 +26,7 @@ export type Step =
   | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
   | { readonly kind: 'roll back'; readonly revision: bigint }
   | { readonly kind: 'follow size' }
-  /** Scales the old sets to zero. Only then, a Recreate rollout creates the new set. */
+  /** Scales the old sets to zero. A Recreate rollout creates the new set only after this step. */
   | { readonly kind: 'stop old' }
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };

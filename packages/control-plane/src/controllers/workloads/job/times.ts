@@ -5,10 +5,7 @@ import { conditionOf } from '../../runtime/objects.ts';
 const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;
 
-/**
- * The delay of the next pod depends on the number of failures since the last success, and on the time of the last
- * failure.
- */
+/** The delay depends on the number of failures since the last success, and on the time of the last failure. */
 export interface Backoff {
   readonly failures: number;
   readonly lastFailure: number;

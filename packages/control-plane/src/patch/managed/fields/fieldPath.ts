@@ -15,9 +15,7 @@ const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
 
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
 
-/**
- * The default of a list key comes from the published schema, or is the zero value of the Go type for a built-in kind.
- */
+/** The default of a list key comes from the published schema, or for a built-in kind from the Go type. */
 function keyDefault({ items }: SchemaNode, name: string): unknown {
   const key = items?.properties.get(name);
   if (key?.hasDefault === true) return key.default;

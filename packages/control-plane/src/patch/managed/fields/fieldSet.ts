@@ -21,7 +21,7 @@ const NO_CHILDREN: ReadonlyMap<string, FieldSet> = new Map();
 
 export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
 
-/** A set with only the empty path. As a child, this set marks the end of a path. */
+/** A set with only the empty path. In the children of another set, this set marks the end of a path. */
 export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
 
 /** Creates a set. The result without members is always the object `EMPTY_SET`. */

@@ -50,7 +50,7 @@ const META: JsonSchema = {
 /** The type of a field. If the schema of a field is undefined, its value determines the type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether the field belongs to a structure. A key of a map does not. */
+  /** Whether the field belongs to a structure, and not to a map. */
   readonly declared: boolean;
   readonly known: boolean;
 }

@@ -3,7 +3,7 @@ import type { Compiled, Run } from './compiled.ts';
 import { isOfType } from './is-of-type.ts';
 import { noOverload } from './no-overload.ts';
 
-/** The values select the overload. With only one overload, the plan contains no selection. */
+/** The values of the arguments select the overload. With only one overload, the plan contains no selection. */
 export function invocation(overloads: readonly Overload[], args: readonly Compiled[]): Run {
   const runs = args.map((arg) => arg.run);
   const [only] = overloads;

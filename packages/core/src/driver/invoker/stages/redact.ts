@@ -24,8 +24,8 @@ export const redactStage =
   };
 
 /**
- * Sets `unsent` on a permanent error before the call of the driver. The class or its Secrets caused this error, and no
- * VM was created.
+ * Sets `unsent` on a permanent error that occurred before the driver call. The class or its Secrets caused this error,
+ * and no VM was created.
  */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;
