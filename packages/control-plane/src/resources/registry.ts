@@ -2,7 +2,7 @@ import { internal } from '../apimachinery/errors/errors.ts';
 import type { Clock } from '../apimachinery/objects/clock.ts';
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { jsonEquals, renderObject } from '../apimachinery/objects/object-text.ts';
+import { copyJson, jsonEquals, renderObject, tidyMeta } from '../apimachinery/objects/object-text.ts';
 import { randomUid } from '../apimachinery/objects/uid.ts';
 import type { Authorizer } from '../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
@@ -82,6 +82,8 @@ export interface RegistryParts {
   readonly authorize: Authorizer;
 }
 
+const tidy = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
+
 /** The store, the kinds, admission and authorization, for all operations on objects. */
 export class Registry {
   readonly store: Store;
@@ -97,6 +99,8 @@ export class Registry {
 
   /** Stored objects that lack a default (see `lacksDefaults`). */
   readonly #lacking = new WeakSet<StoredRecord>();
+  /** The objects as kube-apiserver stores them, if they lack defaults of the storage version. */
+  readonly #bare = new WeakMap<StoredRecord, ApiObject>();
 
   constructor(parts: RegistryParts) {
     this.store = parts.store;
@@ -121,7 +125,7 @@ export class Registry {
    * @throws StatusError 500 if the object exceeds the limit of the store
    */
   put(served: ServedKind, given: ApiObject): StoredRecord {
-    const { object, gained } = this.#inStorageVersion(served, given);
+    const { object, bare } = this.#inStorageVersion(served, given);
     const { metadata } = object;
     const encode = served.kind.storedAs?.encode;
     const record = this.store.put(served.resource, {
@@ -131,7 +135,9 @@ export class Registry {
       fields: fieldsOf(served.kind, object),
       render: (revision) => limited(renderObject(encode === undefined ? object : encode({ ...object }), revision)),
     });
-    if (gained) this.lacksDefaults(record);
+    if (!jsonEquals(bare, object)) {
+      this.#bare.set(record, { ...bare, metadata: (parseJson(record.json) as ApiObject).metadata });
+    }
     return record;
   }
 
@@ -152,30 +158,37 @@ export class Registry {
    * another version can change the object too.
    */
   isWrittenAnyway(served: ServedKind, record: StoredRecord): boolean {
-    const { storedAs } = served.kind;
+    const { storedAs, stored } = served.kind;
     if (this.#lacking.has(record)) return true;
-    if (served.kind.stored !== undefined) {
-      const { object } = this.#inStorageVersion(served, this.parse(served, record));
-      return !jsonEquals(parseJson(record.json), object);
-    }
+    if (stored === undefined && this.#bare.has(record)) return true;
+    if (stored !== undefined) return !this.storesSame(served, record, this.parse(served, record));
     return storedAs !== undefined && !jsonEquals(parseJson(record.json), storedAs.encode(this.parse(served, record)));
   }
 
   /**
-   * Adds the defaults of the storage version to an object of another version. `gained` is true if the object lacked a
-   * default.
+   * Returns whether a write of an object would store what the record already contains. Fields that the storage version
+   * does not have are not stored.
    */
-  #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly gained: boolean } {
+  storesSame(served: ServedKind, record: StoredRecord, object: ApiObject): boolean {
+    const { bare } = this.#inStorageVersion(served, object);
+    return jsonEquals(tidy(this.#bare.get(record) ?? (parseJson(record.json) as ApiObject)), tidy(bare));
+  }
+
+  /**
+   * Converts an object to the storage version. `object` has the defaults of the storage version. kube-apiserver stores
+   * `bare`, and adds these defaults when it reads the object.
+   */
+  #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly bare: ApiObject } {
     const { group, plural, version, storageVersion = version } = served.kind;
-    if (storageVersion === version) return { object, gained: false };
+    if (storageVersion === version) return { object, bare: object };
     const stored = this.kinds.find(group, storageVersion, plural);
-    if (stored === undefined) return { object, gained: false };
+    if (stored === undefined) return { object, bare: object };
     const converted = parseJson(stringifyJson(object)) as ApiObject;
     converted.apiVersion = stored.apiVersion;
     stored.schema?.prune(converted);
-    const before = stringifyJson(converted);
+    const bare = copyJson(converted);
     stored.schema?.setDefaults(converted);
-    return { object: converted, gained: stringifyJson(converted) !== before };
+    return { object: converted, bare };
   }
 
   /**

@@ -189,3 +189,36 @@ test('a new object has the default status of its schema, and the next write stor
   expect(versions[0]).not.toBe(created.body.metadata?.resourceVersion);
   expect(versions[1]).toBe(versions[0]);
 });
+
+test('a write creates a new version only if it changes the object in the stored version', async () => {
+  const text = { type: 'string' };
+  const version = (name: string, storage: boolean, fields: object) => ({
+    name,
+    served: true,
+    storage,
+    schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: fields } } } },
+  });
+  await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: 'others.x.dev' },
+    spec: {
+      group: 'x.dev',
+      scope: 'Namespaced',
+      names: { plural: 'others', kind: 'Other' },
+      versions: [
+        version('v1', true, { a: text, old: { ...text, default: 'o' } }),
+        version('v2', false, { a: text, recent: text }),
+      ],
+    },
+  });
+  const others = (name: string) => `/apis/x.dev/${name}/namespaces/default/others`;
+  const body = { apiVersion: 'x.dev/v1', kind: 'Other', metadata: { name: 'a' }, spec: {} };
+  const { body: made } = await send('PATCH', `${others('v1')}/a?fieldManager=m`, body, APPLY);
+  const patch = async (spec: object): Promise<string | undefined> =>
+    (await send('PATCH', `${others('v2')}/a`, { spec }, MERGE)).body.metadata.resourceVersion;
+  // The first write through v2 removes the stored field `old`. Later writes have nothing to remove.
+  const first = await patch({});
+  expect(first).not.toBe(made.metadata.resourceVersion);
+  expect(await patch({})).toBe(first);
+  expect(await patch({ a: 'x' })).not.toBe(first);
+  expect((await send('GET', `${others('v1')}/a`)).body).toMatchObject({ spec: { a: 'x', old: 'o' } });
+});

@@ -139,7 +139,8 @@ async function attemptUpdate(
   }
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
   const shown = (each: StoredRecord): string => served.textOf(each, subresource);
-  const isSame = jsonEquals(strip(updated), strip(old));
+  const isSame =
+    kind.stored === undefined ? jsonEquals(strip(updated), strip(old)) : registry.storesSame(served, record, updated);
   if (isSame && (options.dryRun || !(isOdd || registry.isWrittenAnyway(served, record)))) {
     return { text: shown(record), created: false };
   }
