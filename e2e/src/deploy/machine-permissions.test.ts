@@ -25,6 +25,7 @@ const JUSTIFIED: Readonly<Record<string, string>> = {
   'default /configmaps create': EVIDENCE,
   'default /configmaps delete': EVIDENCE,
   'default /configmaps get': EVIDENCE,
+  'default /configmaps patch': 'only with --drain-volume-limit, as in packages/core/src/run/volume-pace.test.ts',
   'default /events patch': 'an event that comes again is counted in the one that is there',
   'default /namespaces get': 'its UID marks the VMs: at the start of the binary, as e2e/src/up.test.ts does',
   'default coordination.k8s.io/leases create': ELECTION,
