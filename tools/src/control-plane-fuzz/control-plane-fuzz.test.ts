@@ -222,6 +222,10 @@ test('a field path with a large integer is excused, another field path is not', 
   const version = '.body.metadata.resourceVersion';
   expect(excuse(version, item('9223372036854775807'))).toBe('large integers in the field paths of a manager');
   expect(excuse(item('9223372036854775807'), item('7'))).toBeUndefined();
+  const keyed = (port: string): string =>
+    `.body.metadata.managedFields[~0].fieldsV1.f:spec.f:ports.k:{"port":${port},"protocol":"TCP"}`;
+  expect(excuse(version, keyed('9007199254740993'))).toBe('large integers in the field paths of a manager');
+  expect(excuse(keyed('9007199254740993'), keyed('80'))).toBeUndefined();
   expect(excuse(version)).toBeUndefined();
 });
 

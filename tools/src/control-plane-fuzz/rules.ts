@@ -17,8 +17,15 @@ const COPIED = /"op":"(copy|move)","from":"\/metadata\/(resourceVersion|uid)"/;
 /** Matches a version or a UID, or its placeholder in a recording. */
 const CHOSEN = /^(\d+|[\da-f-]{36}|<\w+(:\d+)?>)$/;
 
-/** Matches the field path of a set item that is an integer of at least 17 digits. */
-const LARGE_ITEM = /\.managedFields\[.*\.v:-?\d{17,}$/;
+/** Matches the field path of a list item, with the value or the keys of the item. */
+const LIST_ITEM = /\.managedFields\[.*\.(?:v:(-?\d+)|k:(\{.*\}))$/;
+
+/** Returns whether the value or a key of a list item is an integer that a float cannot represent exactly. */
+function isLargeItem(path: string): boolean {
+  const [, value, keys] = LIST_ITEM.exec(path) ?? [];
+  const integers = value === undefined ? (keys?.match(/(?<=:)-?\d+(?=[,}])/g) ?? []) : [value];
+  return integers.some((each) => !Number.isSafeInteger(Number(each)));
+}
 
 /** The largest time difference between the two responses to a request. */
 const CLOCKS_MS = 60_000;
@@ -72,10 +79,10 @@ const rules: readonly Rule[] = [
   {
     name: 'large integers in the field paths of a manager',
     reason:
-      'kube-apiserver reads the value of a set item as a float. Large integers lose digits there, and keep them in the embedded control plane.',
+      'kube-apiserver reads the value or the keys of a list item as floats. Large integers lose digits there, and keep them in the embedded control plane.',
     matches: ({ failure }) =>
-      failure.diffs.some(([path]) => LARGE_ITEM.test(path)) &&
-      failure.diffs.every(([path]) => LARGE_ITEM.test(path) || /\.metadata\.resourceVersion$/.test(path)),
+      failure.diffs.some(([path]) => isLargeItem(path)) &&
+      failure.diffs.every(([path]) => isLargeItem(path) || /\.metadata\.resourceVersion$/.test(path)),
   },
   {
     name: 'the order of rules in a SelfSubjectRulesReview',

@@ -1,6 +1,7 @@
 import { internal } from '../apimachinery/errors/errors.ts';
 import type { Clock } from '../apimachinery/objects/clock.ts';
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
+import type { WrittenPart } from '../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { copyJson, jsonEquals, renderObject, tidyMeta } from '../apimachinery/objects/object-text.ts';
 import { randomUid } from '../apimachinery/objects/uid.ts';
@@ -82,6 +83,20 @@ export interface RegistryParts {
   readonly authorize: Authorizer;
 }
 
+/** The record that a write replaces. */
+export interface Before {
+  readonly record: StoredRecord;
+  readonly part: WrittenPart;
+}
+
+/** Returns the stored form of an object. */
+function encoded({ kind: { storedAs } }: ServedKind, object: ApiObject, before: Before | undefined): ApiObject {
+  if (storedAs === undefined) return object;
+  const form = storedAs.encode({ ...object });
+  if (before === undefined || storedAs.keep === undefined) return form;
+  return storedAs.keep(form, parseJson(before.record.json) as ApiObject, before.part);
+}
+
 const tidy = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
 /** The store, the kinds, admission and authorization, for all operations on objects. */
@@ -121,19 +136,18 @@ export class Registry {
   }
 
   /**
-   * Writes an object.
+   * Writes an object. `before` is absent for a creation.
    * @throws StatusError 500 if the object exceeds the limit of the store
    */
-  put(served: ServedKind, given: ApiObject): StoredRecord {
+  put(served: ServedKind, given: ApiObject, before?: Before): StoredRecord {
     const { object, bare } = this.#inStorageVersion(served, given);
     const { metadata } = object;
-    const encode = served.kind.storedAs?.encode;
     const record = this.store.put(served.resource, {
       namespace: metadata.namespace ?? '',
       name: metadata.name ?? '',
       labels: metadata.labels,
       fields: fieldsOf(served.kind, object),
-      render: (revision) => limited(renderObject(encode === undefined ? object : encode({ ...object }), revision)),
+      render: (revision) => limited(renderObject(encoded(served, object, before), revision)),
     });
     if (!jsonEquals(bare, object)) {
       this.#bare.set(record, { ...bare, metadata: (parseJson(record.json) as ApiObject).metadata });
@@ -157,21 +171,24 @@ export class Registry {
    * A write without changes creates a new version if the write adds defaults to the stored object. A conversion from
    * another version can change the object too.
    */
-  isWrittenAnyway(served: ServedKind, record: StoredRecord): boolean {
+  isWrittenAnyway(served: ServedKind, before: Before): boolean {
+    const { record } = before;
     const { storedAs, stored } = served.kind;
     if (this.#lacking.has(record)) return true;
     if (stored === undefined && this.#bare.has(record)) return true;
-    if (stored !== undefined) return !this.storesSame(served, record, this.parse(served, record));
-    return storedAs !== undefined && !jsonEquals(parseJson(record.json), storedAs.encode(this.parse(served, record)));
+    const isConverted = stored !== undefined || storedAs !== undefined;
+    return isConverted && !this.storesSame(served, before, this.parse(served, record));
   }
 
   /**
    * Returns whether a write of an object would store what the record already contains. Fields that the storage version
    * does not have are not stored.
    */
-  storesSame(served: ServedKind, record: StoredRecord, object: ApiObject): boolean {
+  storesSame(served: ServedKind, before: Before, object: ApiObject): boolean {
+    const { record } = before;
     const { bare } = this.#inStorageVersion(served, object);
-    return jsonEquals(tidy(this.#bare.get(record) ?? (parseJson(record.json) as ApiObject)), tidy(bare));
+    const stored = this.#bare.get(record) ?? (parseJson(record.json) as ApiObject);
+    return jsonEquals(tidy(stored), tidy(encoded(served, bare, before)));
   }
 
   /**

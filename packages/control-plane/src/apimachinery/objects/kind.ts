@@ -57,6 +57,9 @@ export interface StrategyContext {
   readonly newUid: () => string;
 }
 
+/** The part of an object that a write changes in addition to the metadata. A deletion changes only the metadata. */
+export type WrittenPart = 'spec' | 'status' | 'metadata';
+
 /**
  * The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. Built-in
  * kinds have definitions in files, and each version of a CRD is converted to a definition.
@@ -141,6 +144,11 @@ export interface KindDefinition {
     readonly resource: string;
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
+    /**
+     * Returns an encoded object in which the parts outside of `part` are the stored parts, because a conversion can
+     * change these parts.
+     */
+    readonly keep?: (encoded: ApiObject, stored: ApiObject, part: WrittenPart) => ApiObject;
   };
   /** The warning in every response of a deprecated version. */
   readonly deprecationWarning?: string;

@@ -195,8 +195,6 @@ export const csiNodeStrategy = strategy({
   },
 });
 
-const LONGEST_DRIVER = 63;
-
 export const capacityStrategy = strategy({
   causes(object) {
     const findings = new Findings();
@@ -231,8 +229,6 @@ export const csiDriverStrategy = strategy({
   },
   causes(object) {
     const findings = new Findings();
-    const name = object.metadata.name ?? '';
-    if (name.length > LONGEST_DRIVER) findings.tooLong('metadata.name', LONGEST_DRIVER);
     const spec = look(object, 'spec');
     for (const mode of strings(spec, 'volumeLifecycleModes')) {
       findings.oneOf('spec.volumeLifecycleModes', mode, ['Persistent', 'Ephemeral']);

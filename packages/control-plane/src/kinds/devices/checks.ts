@@ -6,6 +6,7 @@ import {
   qualifiedNameProblems,
   subdomainProblems,
 } from '../../apimachinery/errors/names.ts';
+import { stringifyJson } from '../../apimachinery/objects/json.ts';
 import { isNumber } from '../../apimachinery/objects/json-value.ts';
 import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
@@ -118,7 +119,7 @@ export function selectorsFindings(findings: Findings, holder: Plain, at: string)
 /** The data for a driver must be a JSON object of limited size. */
 export function rawFindings(findings: Findings, data: unknown, at: string, isStored = false): void {
   if (data === undefined || data === null) findings.required(at);
-  else if (!isStored && Buffer.byteLength(JSON.stringify(data)) > LONGEST_PARAMETERS)
+  else if (!isStored && Buffer.byteLength(stringifyJson(data)) > LONGEST_PARAMETERS)
     findings.tooLong(at, LONGEST_PARAMETERS);
   else if (!isPlain(data)) findings.invalid(at, '<value omitted>', 'must be a valid JSON object');
 }

@@ -44,8 +44,11 @@ export const deviceClassStrategy: Strategy = {
 
 const ADMIN_LABEL = 'resource.kubernetes.io/admin-access';
 
-/** Requests with access for administrators need a label on their namespace (`AuthorizedForAdmin`). */
-function adminCauses(object: ApiObject, spec: Plain, path: string, { stored }: StrategyContext): StatusCause[] {
+/**
+ * Requests with access for administrators need a label on their namespace (`AuthorizedForAdmin`). As in
+ * kube-apiserver, the path in the error of a template is the path in a claim.
+ */
+function adminCauses(object: ApiObject, spec: Plain, { stored }: StrategyContext): StatusCause[] {
   const requests = items(look(spec, 'devices'), 'requests');
   const index = requests.findIndex((request) => look(request, 'exactly').adminAccess === true);
   if (index < 0) return [];
@@ -53,7 +56,7 @@ function adminCauses(object: ApiObject, spec: Plain, path: string, { stored }: S
   const found = stored?.('/namespaces').find(({ metadata }) => metadata.name === namespace);
   if (found?.metadata.labels?.[ADMIN_LABEL] === 'true') return [];
   const rule = `admin access to devices requires the \`${ADMIN_LABEL}: true\` label on the containing namespace`;
-  return [forbiddenValue(`${path}.devices.requests[${index}].adminAccess`, rule)];
+  return [forbiddenValue(`spec.devices.requests[${index}].adminAccess`, rule)];
 }
 
 const specCauses = (spec: Plain, path: string): StatusCause[] => {
@@ -81,7 +84,7 @@ export const resourceClaimStrategy: Strategy = {
   },
   validate(object, context) {
     const spec = look(object, 'spec');
-    return [...adminCauses(object, spec, 'spec', context), ...specCauses(spec, 'spec')];
+    return [...adminCauses(object, spec, context), ...specCauses(spec, 'spec')];
   },
   validateUpdate: (object, old, { subresource }) =>
     subresource === 'status' ? claimStatusCauses(object, old) : immutable('ResourceClaimSpec', object, old),
@@ -97,7 +100,7 @@ function templateCauses(object: ApiObject): StatusCause[] {
 export const claimTemplateStrategy: Strategy = {
   setDefaults: (object) => defaultRequests(look(object, 'spec', 'spec')),
   validate: (object, context) => [
-    ...adminCauses(object, look(object, 'spec', 'spec'), 'spec.spec', context),
+    ...adminCauses(object, look(object, 'spec', 'spec'), context),
     ...templateCauses(object),
   ],
   validateUpdate: (object, old) => [...templateCauses(object), ...immutable('ResourceClaimTemplateSpec', object, old)],

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../apimachinery/objects/json.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from './form.ts';
 
@@ -137,6 +138,6 @@ function hunk(a: readonly string[], b: readonly string[], group: readonly Change
 
 /** Returns the diff of two internal structures of kube-apiserver, for errors about immutable fields. */
 export function internalDiff(structure: string, before: Plain, after: Plain): string {
-  const shown = (value: Plain): string => JSON.stringify(internalForm(structure, value), null, 1);
+  const shown = (value: Plain): string => stringifyJson(internalForm(structure, value), 1);
   return unifiedDiff(shown(before), shown(after));
 }

@@ -28,6 +28,12 @@ const withAnnotations = (
 const STORED = 'autoscaling/v2';
 
 /**
+ * Statuses that a client sent without the annotation for current metrics. The annotation always contains a value of the
+ * CPU metric, but the stored metric of such a status has no value.
+ */
+const withoutValue = new WeakSet<object>();
+
+/**
  * The only metric of `autoscaling/v1` is the CPU. All other metrics and fields of `autoscaling/v2` are annotations in
  * v1.
  */
@@ -40,7 +46,7 @@ function encode(object: ApiObject): ApiObject {
   const own = target === undefined ? [] : [cpuMetric({ target: { type: 'Utilization', averageUtilization: target } })];
   const metrics = [...others, ...own];
   const ownCurrent = current === undefined ? undefined : [cpuMetric({ current: { averageUtilization: current } })];
-  const shown = currentMetrics ?? ownCurrent;
+  const shown = isPlain(object.status) && withoutValue.has(object.status) ? ownCurrent : (currentMetrics ?? ownCurrent);
   return {
     ...object,
     apiVersion: STORED,
@@ -92,6 +98,12 @@ export const autoscalerStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: 'autoscaling/horizontalpodautoscalers',
   encode,
   decode,
+  keep(encoded, stored, part) {
+    const kept = { ...encoded };
+    if (part !== 'spec') kept.spec = stored.spec;
+    if (part !== 'status') kept.status = stored.status;
+    return kept;
+  },
 };
 
 const SCALE_UP = {
@@ -152,7 +164,9 @@ export const autoscalerV1Strategy = {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
       // The server writes the annotations, so the manager of a field also manages its annotation.
+      const isAnnotated = fieldsIn(object.metadata.annotations).currentMetrics !== undefined;
       Object.assign(object, decode(encode(object)));
+      if (!isAnnotated && isPlain(object.status)) withoutValue.add(object.status);
     },
     // A write of the spec does not change the status, and a write of the status does not change the spec.
     prepareForCreate(object) {

@@ -129,6 +129,9 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   });
 }
 
+/** The start of an error about the version in which a manager applied before. */
+const LAST_VERSION = 'failed to prune fields: failed to convert merged object to last applied version: ';
+
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
 /** Metadata fields without a manager, which stay when no manager applies them any longer. */
@@ -192,14 +195,15 @@ export function serverSideApply(input: ApplyInput): ApiObject {
 
   const { managedFields: _entries, ...metadata } = base.metadata;
   const current: ApiObject = { ...base, metadata };
+  if (live !== undefined) checkVersions(current, owners, input, '');
   let result = mergeValues(current, live === undefined ? made(applied, input) : applied, node, true) as ApiObject;
   if (previous !== undefined) {
+    if (!isEmptySet(previous.set)) checkVersions(result, [previous], input, LAST_VERSION);
     const owned = others.reduce((all, owner) => union(all, owner.set), union(claimed, NAMED));
     result = pruneDropped(result, previous.set, owned, node, true) as ApiObject;
     result.metadata = withSystemFields(result.metadata ?? {}, current.metadata, applied.metadata);
   }
 
-  if (live !== undefined) checkVersions(current, owners, input, '');
   checkVersions(result, others, input, 'failed to convert new object: ');
   const changesIn = changesByVersion(current, result, kind, (of) => scopeOf(of, subresource, kind), input.versionOf);
   const conflicts = conflictsOf(others, changesIn);

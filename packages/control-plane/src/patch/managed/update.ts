@@ -168,8 +168,9 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
     if ((input.subresource !== '' || kind.inVersion !== undefined) && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
-  // As in kube-apiserver, an object that does not match its schema loses its managers.
-  if (!isTyped(updated, node, true)) return [];
+  // As in kube-apiserver, an object that does not match its schema loses its managers. The stored object of a custom
+  // kind may not match the schema of another version, or a schema that has changed since the last write.
+  if (!isTyped(updated, node, true) || (kind.custom && !isTyped(live, node, true))) return [];
   const owners = recordUpdate(before, changesIn, {
     manager: input.manager,
     operation: 'Update',

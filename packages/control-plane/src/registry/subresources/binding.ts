@@ -87,7 +87,7 @@ async function bind(
   await registry.admission.validate({ ...attributes, object });
   const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
   // kube-apiserver sets these fields without field management, so `nodeName` and the condition have no manager.
-  await updateObject(registry, call, target, { next, admitted: true, managed: true }, options);
+  await updateObject(registry, call, target, { next, admitted: true, managed: true, unchecked: true }, options);
 }
 
 function bound(registry: Registry, target: Target, pod: ApiObject, binding: Binding): ApiObject {

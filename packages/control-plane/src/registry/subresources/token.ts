@@ -17,6 +17,7 @@ import type { BoundObject, Registry } from '../../resources/registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { CARRIED_TOKEN_REQUEST, carried } from '../bodies/carried.ts';
 import { decodeObject } from '../bodies/decode.ts';
+import { parseApiVersion } from '../bodies/type-meta.ts';
 import { receive, track } from '../writes/create.ts';
 
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
@@ -120,12 +121,11 @@ function checkExpiration(seconds: number): void {
 function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef: ref }: Spec): BoundObject | undefined {
   if (ref === undefined || ref === null) return undefined;
   const { kind = '', apiVersion = '', name = '', uid = '' } = ref;
-  // As in kube-apiserver, only the group of the apiVersion is checked.
-  const bindable = Object.hasOwn(BINDABLE, kind) && !apiVersion.includes('/') ? BINDABLE[kind] : undefined;
+  // As in kube-apiserver, only the group of the apiVersion is checked. An invalid apiVersion has no group.
+  const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: '' };
+  const bindable = Object.hasOwn(BINDABLE, kind) && group === '' ? BINDABLE[kind] : undefined;
   if (bindable === undefined) {
-    const slash = apiVersion.indexOf('/');
-    const shown = `${apiVersion.slice(0, Math.max(slash, 0))}/${apiVersion.slice(slash + 1)}, Kind=${kind}`;
-    throw badRequest(`cannot bind token to object of type ${shown}`);
+    throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
   }
   const { plural, namespaced } = bindable;
   if (name === '') throw badRequest('Name parameter required.');

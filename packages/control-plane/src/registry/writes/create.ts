@@ -234,7 +234,6 @@ export async function createObject(
   matchNamespace(admitted, target);
   const { subresource } = target;
   const context = strategyContext(registry, call, subresource, options.dryRun);
-  if (kind.custom) checkCustomType(admitted, served, undefined);
   prepareMeta(registry, served, admitted, uid ?? registry.uid());
 
   const { generateName: prefix = '' } = admitted.metadata;
@@ -243,6 +242,7 @@ export async function createObject(
     if (generated) admitted.metadata.name = generateName(prefix, registry.random);
     // The function `prepareForCreate` may use the name, for example for the pod labels of a Job.
     kind.prepareForCreate?.(admitted, context);
+    if (kind.custom) checkCustomType(admitted, served, undefined);
     const causes = causesOf(registry, call, served, admitted, '');
     if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
     for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);

@@ -5,7 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime, jsonEquals, renderObject } from '../../apimachinery/objects/object-text.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { DeleteOptions } from '../../resources/options.ts';
-import type { Call, Registry, Target } from '../../resources/registry.ts';
+import type { Before, Call, Registry, Target } from '../../resources/registry.ts';
 import type { StoredRecord } from '../../store/record.ts';
 import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
 import { hasSpecFinalizers } from './update.ts';
@@ -145,8 +145,9 @@ function finish(
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
-  if (marked && (!isMarkedSo(object, old) || registry.isWrittenAnyway(served, record)))
-    current = registry.put(served, object);
+  const before: Before = { record, part: 'metadata' };
+  if (marked && (!isMarkedSo(object, old) || registry.isWrittenAnyway(served, before)))
+    current = registry.put(served, object, before);
   if (gone) current = registry.remove(served, current);
   // As in kube-apiserver, the response contains a deleted object in its response form, and a marked object in its
   // stored form.

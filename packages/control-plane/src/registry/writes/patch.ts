@@ -368,6 +368,16 @@ function isJsonWithoutRepeats(text: string): boolean {
   }
 }
 
+/**
+ * An apply that changes nothing keeps the live object. As in kube-apiserver, the object does not get the defaults of a
+ * version that is not the storage version.
+ */
+function keepsLive(merged: ApiObject, live: ApiObject | undefined, { kind }: ServedKind): boolean {
+  if (live === undefined || kind.storageVersion === undefined) return false;
+  const body = ({ metadata: { managedFields: _managers, ...metadata }, ...rest }: ApiObject) => ({ ...rest, metadata });
+  return jsonEquals(body(merged), body(live));
+}
+
 function applyObject(
   registry: Registry,
   call: Call,
@@ -404,7 +414,7 @@ function applyObject(
     try {
       convertUntyped(() => {
         checkPatched(merged, served, true);
-        normalize(merged, served, true);
+        if (!keepsLive(merged, live, served)) normalize(merged, served, true);
       });
     } catch (error) {
       if (error instanceof DecodeError) throw unreadableApply(read(), served, error);

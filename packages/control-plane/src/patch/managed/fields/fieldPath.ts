@@ -5,12 +5,12 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** Built-in lists with an optional key. The published schema has no default for this key. */
-const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
-  'io.k8s.api.core.v1.ObjectReference',
-  'io.k8s.api.flowcontrol.v1.FlowSchemaCondition',
-  'io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationCondition',
-  'io.k8s.api.resource.v1.AllocatedDeviceStatus',
+/** Optional keys in the items of built-in lists. The published schema has no defaults for these keys. */
+const OPTIONAL_KEYS: ReadonlySet<string> = new Set([
+  'io.k8s.api.core.v1.ObjectReference.name',
+  'io.k8s.api.flowcontrol.v1.FlowSchemaCondition.type',
+  'io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationCondition.type',
+  'io.k8s.api.resource.v1.AllocatedDeviceStatus.shareID',
 ]);
 
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
@@ -20,7 +20,7 @@ function keyDefault({ items }: SchemaNode, name: string): unknown {
   const key = items?.properties.get(name);
   if (key?.hasDefault === true) return key.default;
   const id = items?.schema.$id;
-  return id === undefined || OPTIONAL_KEYS.has(id) ? undefined : ZEROS[key?.types[0] ?? ''];
+  return id === undefined || OPTIONAL_KEYS.has(`${id}.${name}`) ? undefined : ZEROS[key?.types[0] ?? ''];
 }
 
 /** A missing key gets the default of its schema. */
