@@ -4,12 +4,12 @@ import { amountsOf, showAmount } from '../../apimachinery/objects/amounts.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
-import { allowing, pathOf, type Resource, resourceKey } from '../runtime/api.ts';
+import { allowing, pathOf, type Resource, resourceKey } from '../client/api.ts';
+import { PODS } from '../client/resources.ts';
+import type { ServedResource } from '../discovery/directory.ts';
+import { namespaceOf, phaseOf } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import type { ServedResource } from '../runtime/directory.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { namespaceOf, phaseOf } from '../runtime/objects.ts';
-import { PODS } from '../runtime/resources.ts';
 
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 

@@ -2,8 +2,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, strings, text } from '../../apimachinery/objects/plain.ts';
 import { checkKubeletClient, KUBELET_CLIENT } from '../../certificates/signer.ts';
 import { readSigningRequest, type SigningRequest } from '../../certificates/signing-request.ts';
+import { CERTIFICATE_REQUESTS } from '../client/resources.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { addCondition, hasCondition, isIssued, specOf } from './request.ts';
 
 interface Recognizer {

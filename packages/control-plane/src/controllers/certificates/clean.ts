@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { CERTIFICATE_REQUESTS } from '../client/resources.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;

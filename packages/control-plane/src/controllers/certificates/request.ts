@@ -2,8 +2,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { RequestSpec } from '../../certificates/signer.ts';
-import { type Api, allowing } from '../runtime/api.ts';
-import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
+import { type Api, allowing } from '../client/api.ts';
+import { CERTIFICATE_REQUESTS } from '../client/resources.ts';
 
 export type ConditionType = 'Approved' | 'Denied' | 'Failed';
 

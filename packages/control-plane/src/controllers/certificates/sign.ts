@@ -1,8 +1,8 @@
 import { look } from '../../apimachinery/objects/plain.ts';
 import { RefusedRequest } from '../../certificates/signer.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { CERTIFICATE_REQUESTS } from '../client/resources.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { addCondition, hasCondition, isIssued, specOf } from './request.ts';
 
 function setup({ api, clock, informer, queue, signer }: ControllerContext): void {

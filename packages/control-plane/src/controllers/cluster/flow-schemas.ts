@@ -1,10 +1,10 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { look, type Plain, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { FLOW_SCHEMAS, PRIORITY_LEVELS } from '../client/resources.ts';
+import { conditionOf } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { conditionOf } from '../runtime/objects.ts';
-import { FLOW_SCHEMAS, PRIORITY_LEVELS } from '../runtime/resources.ts';
 
 /** The name by which kube-apiserver manages the status of FlowSchemas (managedFields). */
 const MANAGER = 'api-priority-and-fairness-config-consumer-v1';

@@ -2,9 +2,9 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, look } from '../../apimachinery/objects/plain.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { CLUSTER_ROLES } from '../client/resources.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { CLUSTER_ROLES } from '../runtime/resources.ts';
 
 type SelectorSpec = Parameters<typeof selectorOf>[0];
 

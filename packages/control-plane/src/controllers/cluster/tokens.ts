@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { CONFIG_MAPS, SECRETS } from '../client/resources.ts';
+import { isDying, namespaceOf } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, namespaceOf } from '../runtime/objects.ts';
-import { CONFIG_MAPS, SECRETS } from '../runtime/resources.ts';
 
 const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
 const TOKEN_NAMESPACE = 'kube-system';

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import { isDying, isReady, scaled } from '../runtime/objects.ts';
+import { isDying, isReady, scaled } from '../objects/fields.ts';
 
 /**
  * The maximum time from an eviction until the start of the pod's deletion. Later, the eviction no longer counts as a

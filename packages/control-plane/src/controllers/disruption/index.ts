@@ -1,12 +1,12 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
-import { type Api, allowing } from '../runtime/api.ts';
+import { type Api, allowing } from '../client/api.ts';
+import { BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS } from '../client/resources.ts';
+import type { Recorder } from '../events/events.ts';
+import { isDying, isReady, namespaceOf } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import type { Recorder } from '../runtime/events.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, isReady, namespaceOf } from '../runtime/objects.ts';
-import { BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS } from '../runtime/resources.ts';
 import { type BudgetCount, countBudget, failedPatch, needsScale, statusPatch } from './count.ts';
 import { ScaleFinder, type TotalScale, UncountableBudget } from './scale.ts';
 import { clearAt, clearedConditions } from './stale.ts';

@@ -1,9 +1,9 @@
 import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
 import { look, number } from '../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../runtime/api.ts';
-import type { Directory } from '../runtime/directory.ts';
+import { type Api, allowing } from '../client/api.ts';
+import type { Directory } from '../discovery/directory.ts';
+import { controllerOf, namespaceOf } from '../objects/fields.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { controllerOf, namespaceOf } from '../runtime/objects.ts';
 
 interface Scale {
   readonly uid: string;

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import { conditionOf, isDying, isTerminal, observedOf } from '../runtime/objects.ts';
+import { conditionOf, isDying, isTerminal, observedOf } from '../objects/fields.ts';
 
 const TYPE = 'DisruptionTarget';
 /** The deletion of a pod must start within this time after the disruption condition was set. */

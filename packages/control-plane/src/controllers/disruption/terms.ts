@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
 import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
-import { namespaceOf } from '../runtime/objects.ts';
+import { namespaceOf } from '../objects/fields.ts';
 
 /** Each pod of the budget has the label values of at least one key. */
 export function budgetTerms(budget: ApiObject): string[] {

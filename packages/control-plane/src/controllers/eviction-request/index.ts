@@ -1,11 +1,12 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { LIFECYCLE } from '../../kinds/alpha/index.ts';
-import { type Api, ApiError, allowing, hasCode, pathOf, type Resource } from '../runtime/api.ts';
+import { type Api, ApiError, allowing, hasCode, pathOf, type Resource } from '../client/api.ts';
+import { EVICTION_REQUESTS, EVICTIONS, PODS } from '../client/resources.ts';
+import { isDying, isTerminal, namespaceOf } from '../objects/fields.ts';
+import { splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { type Informer, splitKey } from '../runtime/informer.ts';
-import { isDying, isTerminal, namespaceOf } from '../runtime/objects.ts';
-import { EVICTION_REQUESTS, EVICTIONS, PODS } from '../runtime/resources.ts';
+import type { Informer } from '../runtime/informer.ts';
 import {
   evictionStatus,
   isOver,

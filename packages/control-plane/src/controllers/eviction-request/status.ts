@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
-import { conditionOf, isDying, isTerminal } from '../runtime/objects.ts';
+import { conditionOf, isDying, isTerminal } from '../objects/fields.ts';
 
 /** The default responder calls the subresource `eviction` of the pod. */
 const EVICTOR = 'imperative-eviction.k8s.io/evictor';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { Api } from '../runtime/api.ts';
-import { Directory, type ServedResource } from '../runtime/directory.ts';
+import { Api } from '../client/api.ts';
+import { Directory, type ServedResource } from '../discovery/directory.ts';
 import { TestClock } from '../testing.ts';
 import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';

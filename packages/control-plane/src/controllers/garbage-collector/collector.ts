@@ -1,7 +1,7 @@
 import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { type Api, allowing, hasCode } from '../runtime/api.ts';
-import type { Directory } from '../runtime/directory.ts';
+import { type Api, allowing, hasCode } from '../client/api.ts';
+import type { Directory } from '../discovery/directory.ts';
 import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN, waitsForDependents } from './graph.ts';
 
 interface Owners {

@@ -1,5 +1,5 @@
-import type { ServedResource } from '../runtime/directory.ts';
-import type { Recorder } from '../runtime/events.ts';
+import type { ServedResource } from '../discovery/directory.ts';
+import type { Recorder } from '../events/events.ts';
 import type { Change } from '../runtime/informer.ts';
 import {
   describes,

@@ -1,6 +1,6 @@
 import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
-import type { ServedResource } from '../runtime/directory.ts';
-import type { EventSubject } from '../runtime/events.ts';
+import type { ServedResource } from '../discovery/directory.ts';
+import type { EventSubject } from '../events/events.ts';
 
 export interface GraphNode {
   readonly uid: string;

@@ -1,6 +1,6 @@
-import { resourceKey } from '../runtime/api.ts';
+import { resourceKey } from '../client/api.ts';
+import type { ServedResource } from '../discovery/directory.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import type { ServedResource } from '../runtime/directory.ts';
 import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';

@@ -1,10 +1,10 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { SECRETS, SERVICE_ACCOUNTS } from '../client/resources.ts';
+import { isDying, namespaceOf } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, namespaceOf } from '../runtime/objects.ts';
-import { SECRETS, SERVICE_ACCOUNTS } from '../runtime/resources.ts';
 
 const TYPE = 'kubernetes.io/service-account-token';
 const ACCOUNT_NAME = 'kubernetes.io/service-account.name';

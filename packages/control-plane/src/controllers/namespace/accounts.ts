@@ -1,8 +1,8 @@
 import { look, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS } from '../client/resources.ts';
+import { isDying, namespaceOf } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { isDying, namespaceOf } from '../runtime/objects.ts';
-import { CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS } from '../runtime/resources.ts';
 
 const ACCOUNT = 'default';
 const ROOT_CA = 'kube-root-ca.crt';

@@ -2,10 +2,10 @@ import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { look, strings } from '../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, allowing, pathOf } from '../runtime/api.ts';
-import type { ServedResource } from '../runtime/directory.ts';
-import { isDying } from '../runtime/objects.ts';
-import { NAMESPACES } from '../runtime/resources.ts';
+import { type Api, ApiError, allowing, pathOf } from '../client/api.ts';
+import { NAMESPACES } from '../client/resources.ts';
+import type { ServedResource } from '../discovery/directory.ts';
+import { isDying } from '../objects/fields.ts';
 import { type Content, terminationConditions } from './conditions.ts';
 
 const FINALIZER = 'kubernetes';

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import type { ServedResource } from '../runtime/directory.ts';
+import type { ServedResource } from '../discovery/directory.ts';
 
 export interface Content {
   readonly resource: ServedResource;

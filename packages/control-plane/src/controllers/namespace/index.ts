@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { resourceKey } from '../runtime/api.ts';
+import { resourceKey } from '../client/api.ts';
+import { NAMESPACES } from '../client/resources.ts';
+import type { ServedResource } from '../discovery/directory.ts';
+import { isDying, namespaceOf } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import type { ServedResource } from '../runtime/directory.ts';
-import { isDying, namespaceOf } from '../runtime/objects.ts';
-import { NAMESPACES } from '../runtime/resources.ts';
 import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
 

@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, strings } from '../../apimachinery/objects/plain.ts';
-import { allowing, pathOf } from '../runtime/api.ts';
+import { allowing, pathOf } from '../client/api.ts';
+import { IP_ADDRESSES, SERVICES } from '../client/resources.ts';
+import { isDying, namespaceOf } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { isDying, namespaceOf } from '../runtime/objects.ts';
-import { IP_ADDRESSES, SERVICES } from '../runtime/resources.ts';
 
 export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
 /** The value of the managed-by label on the IPAddress objects of services. */

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { defined, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
-import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
+import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../objects/fields.ts';
 
 /** Returns whether the Service has a selector and is not an ExternalName Service. */
 export const selectsPods = (service: ApiObject): boolean =>

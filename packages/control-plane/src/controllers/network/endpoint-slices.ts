@@ -1,11 +1,11 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { look, type Plain, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { ENDPOINT_SLICES, NODES, PODS, SERVICES } from '../client/resources.ts';
+import { isDying, labelPatch, namespaceOf, ownerReference } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, labelPatch, namespaceOf, ownerReference } from '../runtime/objects.ts';
-import { ENDPOINT_SLICES, NODES, PODS, SERVICES } from '../runtime/resources.ts';
 import {
   addressesOf,
   endpointOf,

@@ -1,11 +1,11 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { defined, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { ENDPOINTS, PODS, SERVICES } from '../client/resources.ts';
+import { isDying, isReady, labelPatch, namespaceOf, nodeNameOf } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, isReady, labelPatch, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
-import { ENDPOINTS, PODS, SERVICES } from '../runtime/resources.ts';
 import {
   addressesOf,
   familiesOf,

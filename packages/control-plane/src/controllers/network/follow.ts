@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
+import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../objects/fields.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { addressesOf, selectsPods } from './backends.ts';
 
 const facts = (pod: ApiObject): unknown => [

@@ -2,10 +2,10 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { look, type Plain, strings } from '../../apimachinery/objects/plain.ts';
 import { holdsRange, parseCidr, type Range } from '../../kinds/base/addresses.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { IP_ADDRESSES, SERVICE_RANGES } from '../client/resources.ts';
+import { conditionOf, isDying } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { conditionOf, isDying } from '../runtime/objects.ts';
-import { IP_ADDRESSES, SERVICE_RANGES } from '../runtime/resources.ts';
 import { ALLOCATOR, MANAGED_BY } from './addresses.ts';
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { transitionOf } from '../runtime/objects.ts';
+import { transitionOf } from '../objects/fields.ts';
 
 /** Monitoring programs compute delays from the time in this annotation. */
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';

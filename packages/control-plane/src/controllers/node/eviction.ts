@@ -1,11 +1,11 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { NODES, PODS } from '../client/resources.ts';
+import { nodeNameOf, observedOf } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { nodeNameOf, observedOf } from '../runtime/objects.ts';
-import { NODES, PODS } from '../runtime/resources.ts';
 import { tolerates } from '../scheduler/node-match.ts';
 
 const expelling = (node: ApiObject | undefined): Plain[] =>

@@ -1,12 +1,12 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { defined, items, look, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { LEASES, NODES, PODS } from '../client/resources.ts';
+import { conditionOf, isReady, namespaceOf, nodeNameOf } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { conditionOf, isReady, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import type { WorkQueue } from '../runtime/queue.ts';
-import { LEASES, NODES, PODS } from '../runtime/resources.ts';
 import { looksAlike, readyOf } from './conditions.ts';
 import { NodeMonitor } from './monitor.ts';
 import { scheduleTaints } from './taints.ts';

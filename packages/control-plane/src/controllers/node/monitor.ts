@@ -1,10 +1,10 @@
 import type { Timer } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { NODES } from '../client/resources.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { NODES } from '../runtime/resources.ts';
 import { lostConditions, readyOf } from './conditions.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { PacedQueue } from './paced-queue.ts';

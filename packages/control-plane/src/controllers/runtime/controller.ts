@@ -2,13 +2,14 @@ import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Signer } from '../../certificates/signer.ts';
 import type { BoundObject } from '../../resources/registry.ts';
-import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
-import { Directory } from './directory.ts';
-import { type Announcer, announcerOf, EventWriter, type Recorder, recorderOf } from './events.ts';
+import { Api, type PlaneClient, type Resource, resourceKey } from '../client/api.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../client/resources.ts';
+import { Directory } from '../discovery/directory.ts';
+import { type Announcer, announcerOf, EventWriter, type Recorder, recorderOf } from '../events/events.ts';
+import { metadataOnly, type Projection, projectionOf } from '../objects/projections.ts';
 import type { EvictionRules } from './eviction-rules.ts';
-import { Informer, metadataOnly, type Projection, slimNode, slimPod, withoutManagedFields } from './informer.ts';
+import { Informer } from './informer.ts';
 import { WorkQueue } from './queue.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
 
 /** A token is valid while its bound object exists. */
 type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
@@ -64,12 +65,6 @@ export interface Controller {
   readonly needs?: string;
   readonly setup: (context: ControllerContext) => void;
 }
-
-/** The fields that the caches store, for kinds with many objects. */
-const PROJECTIONS: ReadonlyMap<Resource, Projection> = new Map([
-  [PODS, slimPod],
-  [NODES, slimNode],
-]);
 
 /** A queue that processes no keys until the queue is opened. */
 class GatedQueue extends WorkQueue {
@@ -128,7 +123,7 @@ export async function runControllers(
       accountToken: environment.accountToken,
       evictionRules: environment.evictionRules,
       signal,
-      informer: (resource) => share(resource, PROJECTIONS.get(resource) ?? withoutManagedFields),
+      informer: (resource) => share(resource, projectionOf(resource)),
       metadataInformer: (resource) => share(resource, metadataOnly),
       drop: (resource) => {
         const key = resourceKey(resource);
@@ -149,7 +144,9 @@ export async function runControllers(
   signal.addEventListener('abort', () => {
     for (const queue of queues) queue.stop();
   });
-  directory.follow(share(CUSTOM_RESOURCE_DEFINITIONS, withoutManagedFields));
+  share(CUSTOM_RESOURCE_DEFINITIONS, projectionOf(CUSTOM_RESOURCE_DEFINITIONS)).onChange(({ type, object, old }) =>
+    directory.definitionChanged(type === 'deleted' ? undefined : object, old),
+  );
   await directory.refresh();
   await Promise.all([...informers.values()].map((informer) => informer.start(signal)));
   started = true;

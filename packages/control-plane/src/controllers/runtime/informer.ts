@@ -2,8 +2,9 @@ import { piecesOf } from '../../apimachinery/http/in-process.ts';
 import { type Clock, sleep } from '../../apimachinery/objects/clock.ts';
 import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { defined } from '../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
+import { type Api, ApiError, pathOf, type Resource, succeeded } from '../client/api.ts';
+import { keyOf } from '../objects/keys.ts';
+import type { Projection } from '../objects/projections.ts';
 
 /** `old` is undefined for a new object. */
 export interface Change {
@@ -13,17 +14,6 @@ export interface Change {
 }
 
 export type ChangeHandler = (change: Change) => void;
-
-/** A key is `namespace/name`, or `name` for a cluster-scoped object. */
-export const keyOf = (object: Pick<ApiObject, 'metadata'>): string => {
-  const { namespace, name = '' } = object.metadata;
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
-};
-
-export function splitKey(key: string): { namespace: string; name: string } {
-  const slash = key.indexOf('/');
-  return slash === -1 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-}
 
 interface ListAnswer {
   readonly apiVersion: string;
@@ -39,50 +29,6 @@ interface WatchEvent {
 
 /** The delay before the retry of a failed list or watch. */
 const RETRY_MS = 1000;
-
-export type Projection = (object: ApiObject) => ApiObject;
-
-/** Metadata is sufficient for the handling of owners and finalizers. */
-export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
-  const { managedFields: _managedFields, annotations: _annotations, labels: _labels, ...rest } = metadata;
-  return { apiVersion, kind, metadata: rest };
-};
-
-export const withoutManagedFields: Projection = (object) => {
-  delete object.metadata.managedFields;
-  return object;
-};
-
-const slimContainer = ({ name, ports, resources, restartPolicy }: Record<string, unknown>): Record<string, unknown> =>
-  defined({
-    name,
-    ports,
-    resources,
-    restartPolicy,
-  });
-
-/**
- * Removes the fields of a pod that only a kubelet needs. The containers are the largest part of a pod, and most objects are
- * pods.
- */
-export const slimPod: Projection = (pod) => {
-  delete pod.metadata.managedFields;
-  const spec = pod['spec'] as Record<string, unknown> | undefined;
-  for (const field of ['containers', 'initContainers']) {
-    const containers = spec?.[field];
-    if (spec !== undefined && Array.isArray(containers)) spec[field] = containers.map(slimContainer);
-  }
-  return pod;
-};
-
-/** Removes the fields of a node that only users need, such as the list of pulled images. */
-export const slimNode: Projection = (node) => {
-  delete node.metadata.managedFields;
-  const status = node['status'] as Record<string, unknown> | undefined;
-  delete status?.['images'];
-  delete status?.['nodeInfo'];
-  return node;
-};
 
 const decoder = new TextDecoder();
 

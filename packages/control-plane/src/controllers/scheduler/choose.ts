@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isDying } from '../runtime/objects.ts';
+import { isDying } from '../objects/fields.ts';
 import { obstacle } from './fit.ts';
 import { nodesNamed } from './node-match.ts';
 import { crowded, final, type Refusal, unschedulableMessage } from './refusal.ts';

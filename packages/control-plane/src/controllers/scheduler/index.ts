@@ -1,12 +1,13 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, look, number, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { allowing } from '../client/api.ts';
+import { CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../client/resources.ts';
+import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../objects/fields.ts';
+import { keyOf } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { type Informer, keyOf } from '../runtime/informer.ts';
-import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
+import type { Informer } from '../runtime/informer.ts';
 import type { WorkQueue } from '../runtime/queue.ts';
-import { CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../runtime/resources.ts';
 import { claimNamesOf } from '../volumes/binder/claims.ts';
 import { SchedulerWriter } from './apply.ts';
 import { chooseNode } from './choose.ts';

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
-import { isDying, namespaceOf } from '../runtime/objects.ts';
+import { isDying, namespaceOf } from '../objects/fields.ts';
 import { isNamed, isTolerated } from './node-match.ts';
 import { crowded, final, type Refusal } from './refusal.ts';
 

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { isDying, namespaceOf, phaseOf } from '../objects/fields.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { isDying, namespaceOf, phaseOf } from '../runtime/objects.ts';
 import { claimNamesOf, SELECTED_NODE } from '../volumes/binder/claims.ts';
 import { classOfClaim, findVolume, hasClaimRef, isFor, requestOf } from '../volumes/binder/match.ts';
 import { matchesNodeSelector } from './node-match.ts';

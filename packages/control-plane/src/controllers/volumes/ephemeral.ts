@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
+import { CLAIMS, PODS } from '../client/resources.ts';
+import { controllerOf, isDying, namespaceOf, ownerReference } from '../objects/fields.ts';
+import { keyOf } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { controllerOf, isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';
-import { CLAIMS, PODS } from '../runtime/resources.ts';
 import { claimNamesOf } from './binder/claims.ts';
 
 const ephemeralOf = (pod: ApiObject) =>

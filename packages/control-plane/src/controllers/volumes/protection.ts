@@ -1,10 +1,10 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
-import { type Api, allowing, type Resource } from '../runtime/api.ts';
+import { type Api, allowing, type Resource } from '../client/api.ts';
+import { CLAIMS, PODS, VOLUME_ATTRIBUTES_CLASSES, VOLUMES } from '../client/resources.ts';
+import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../objects/fields.ts';
+import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../runtime/objects.ts';
-import { CLAIMS, PODS, VOLUME_ATTRIBUTES_CLASSES, VOLUMES } from '../runtime/resources.ts';
 import { claimNamesOf } from './binder/claims.ts';
 
 const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';

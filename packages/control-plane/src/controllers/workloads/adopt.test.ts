@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { Api } from '../runtime/api.ts';
-import { Informer, withoutManagedFields } from '../runtime/informer.ts';
-import { PODS, REPLICA_SETS } from '../runtime/resources.ts';
+import { Api } from '../client/api.ts';
+import { PODS, REPLICA_SETS } from '../client/resources.ts';
+import { projectionOf } from '../objects/projections.ts';
+import { Informer } from '../runtime/informer.ts';
 import { settle, TestClock, TestPlane } from '../testing.ts';
 import { Adoption } from './adopt.ts';
 
@@ -35,7 +36,7 @@ test.each([
       return { status: 200, headers: json, body: JSON.stringify(body) };
     },
   });
-  const pods = new Informer(api, new TestClock(), PODS, withoutManagedFields);
+  const pods = new Informer(api, new TestClock(), PODS, projectionOf(PODS));
   const ended = new AbortController();
   const adoption = new Adoption(api, { owners: REPLICA_SETS, resource: PODS, objects: pods });
   await pods.start(ended.signal);

@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, look } from '../../apimachinery/objects/plain.ts';
 import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
-import { type Api, allowing, type Resource } from '../runtime/api.ts';
+import { type Api, allowing, type Resource } from '../client/api.ts';
+import { controllerOf, isDying, namespaceOf, ownerReference } from '../objects/fields.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { controllerOf, isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';
 
 type SelectorSpec = Parameters<typeof selectorOf>[0];
 

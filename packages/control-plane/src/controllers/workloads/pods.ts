@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { defined, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, allowing } from '../runtime/api.ts';
-import type { Recorder } from '../runtime/events.ts';
-import type { Informer } from '../runtime/informer.ts';
+import { type Api, ApiError, allowing } from '../client/api.ts';
+import { PODS } from '../client/resources.ts';
+import type { Recorder } from '../events/events.ts';
 import {
   controllerOf,
   isActive,
@@ -12,8 +12,8 @@ import {
   ownerReference,
   phaseOf,
   transitionOf,
-} from '../runtime/objects.ts';
-import { PODS } from '../runtime/resources.ts';
+} from '../objects/fields.ts';
+import type { Informer } from '../runtime/informer.ts';
 
 export function podOf(owner: ApiObject, template: Plain): Plain {
   const { labels, annotations, finalizers } = look(template, 'metadata');

@@ -2,11 +2,11 @@ import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { defined, items, labels, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import { type Api, allowing, type Resource } from '../runtime/api.ts';
+import { type Api, allowing, type Resource } from '../client/api.ts';
+import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS } from '../client/resources.ts';
+import { controllerOf, isActive, isDying, isTerminal, namespaceOf } from '../objects/fields.ts';
+import { keyOf } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { controllerOf, isActive, isDying, isTerminal, namespaceOf } from '../runtime/objects.ts';
-import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS } from '../runtime/resources.ts';
 import { Adoption } from './adopt.ts';
 import {
   byWorth,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, strings } from '../../../apimachinery/objects/plain.ts';
-import { conditionOf } from '../../runtime/objects.ts';
+import { conditionOf } from '../../objects/fields.ts';
 
 /** Attachment names consist of `csi-` and a hash, as in kube-controller-manager. */
 export const attachmentName = (handle: string, driver: string, node: string): string =>

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, strings } from '../../../apimachinery/objects/plain.ts';
-import { conditionOf, isDying } from '../../runtime/objects.ts';
+import { conditionOf, isDying } from '../../objects/fields.ts';
 import { isOutOfService, isShared } from './attachments.ts';
 
 export interface Wanted {

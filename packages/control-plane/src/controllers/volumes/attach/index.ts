@@ -1,11 +1,11 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { NODES, VOLUME_ATTACHMENTS } from '../../client/resources.ts';
+import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
-import { keyOf } from '../../runtime/informer.ts';
-import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../../runtime/objects.ts';
 import type { WorkQueue } from '../../runtime/queue.ts';
-import { NODES, VOLUME_ATTACHMENTS } from '../../runtime/resources.ts';
 import { claimNamesOf } from '../binder/claims.ts';
 import { detachView, takenMessage } from './attachments.ts';
 import { decide, type Wanted } from './decide.ts';

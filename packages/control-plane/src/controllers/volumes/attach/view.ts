@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { isPlain, look, text } from '../../../apimachinery/objects/plain.ts';
+import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../../client/resources.ts';
+import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { ControllerContext } from '../../runtime/controller.ts';
-import { type Informer, keyOf } from '../../runtime/informer.ts';
-import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../../runtime/objects.ts';
-import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../../runtime/resources.ts';
+import type { Informer } from '../../runtime/informer.ts';
 import { claimNamesOf } from '../binder/claims.ts';
 import { attachmentName, isOwnAttachment, volumeId } from './attachments.ts';
 import type { NodeView, Wanted } from './decide.ts';

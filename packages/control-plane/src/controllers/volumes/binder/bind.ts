@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { defined, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
-import { namespaceOf, phaseOf } from '../../runtime/objects.ts';
-import { CLAIMS, VOLUMES } from '../../runtime/resources.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { CLAIMS, VOLUMES } from '../../client/resources.ts';
+import { namespaceOf, phaseOf } from '../../objects/fields.ts';
 import { claimRefOf, isFor } from './match.ts';
 
 export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, text } from '../../../apimachinery/objects/plain.ts';
-import { isDying, phaseOf } from '../../runtime/objects.ts';
+import { isDying, phaseOf } from '../../objects/fields.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, hasAnnotation } from './bind.ts';
 import { SELECTED_NODE } from './claims.ts';
 import {

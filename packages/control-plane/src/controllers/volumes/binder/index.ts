@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import type { Recorder } from '../../events/events.ts';
+import { isTerminal, namespaceOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
-import type { Recorder } from '../../runtime/events.ts';
-import { keyOf } from '../../runtime/informer.ts';
-import { isTerminal, namespaceOf } from '../../runtime/objects.ts';
 import type { WorkQueue } from '../../runtime/queue.ts';
 import { BindingWriter } from './bind.ts';
 import { claimNamesOf } from './claims.ts';

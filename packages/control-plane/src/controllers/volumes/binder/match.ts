@@ -2,7 +2,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorOf } from '../../../selectors/label-selector.ts';
-import { isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
+import { isDying, namespaceOf, phaseOf } from '../../objects/fields.ts';
 
 /** The field for the class replaced this old annotation of claims and volumes. */
 const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';

@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { defined, look, type Plain, strings } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { VOLUMES } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
 import type { Informer } from '../../runtime/informer.ts';
-import { VOLUMES } from '../../runtime/resources.ts';
 import { type BindingWriter, BOUND_BY_CONTROLLER, referenceTo } from './bind.ts';
 import { classOfClaim } from './match.ts';
 

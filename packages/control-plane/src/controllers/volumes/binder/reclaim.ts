@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, text } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
-import { phaseOf } from '../../runtime/objects.ts';
-import { VOLUMES } from '../../runtime/resources.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { VOLUMES } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
+import { phaseOf } from '../../objects/fields.ts';
 import type { BindingWriter } from './bind.ts';
 import { DELETION_FINALIZER, HOST_PATH, isExternal, PROVISIONED_BY } from './provision.ts';
 

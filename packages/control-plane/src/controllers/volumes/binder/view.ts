@@ -1,8 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from '../../client/resources.ts';
+import { isTerminal, namespaceOf, nodeNameOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { ControllerContext } from '../../runtime/controller.ts';
-import { type Informer, keyOf } from '../../runtime/informer.ts';
-import { isTerminal, namespaceOf, nodeNameOf } from '../../runtime/objects.ts';
-import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from '../../runtime/resources.ts';
+import type { Informer } from '../../runtime/informer.ts';
 import { claimNamesOf } from './claims.ts';
 import { type ClaimView, isUnbound, volumeNameOf } from './decide.ts';
 import { defaultClass } from './default-class.ts';

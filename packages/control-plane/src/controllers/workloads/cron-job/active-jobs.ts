@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
-import { namespaceOf } from '../../runtime/objects.ts';
-import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { CRON_JOBS, JOBS } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
+import { namespaceOf } from '../../objects/fields.ts';
 import { endOf, referenceTo } from './runs.ts';
 
 /** Reports differences between the status of cron jobs and their jobs. */

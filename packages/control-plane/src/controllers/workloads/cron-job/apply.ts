@@ -1,10 +1,10 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { formatTime, jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, allowing, hasCode } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
-import { controllerOf, namespaceOf } from '../../runtime/objects.ts';
-import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
+import { type Api, ApiError, allowing, hasCode } from '../../client/api.ts';
+import { CRON_JOBS, JOBS } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
+import { controllerOf, namespaceOf } from '../../objects/fields.ts';
 import { isTerminating } from '../pods.ts';
 import { endOf, jobOf, referenceTo } from './runs.ts';
 

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { isTimeZone, parseSchedule, type Schedule, ScheduleError } from '../../../kinds/workloads/cron.ts';
-import { isDying } from '../../runtime/objects.ts';
+import { isDying } from '../../objects/fields.ts';
 import { dueRun, endOf, isStarted, MANY_RUNS, startedAt } from './runs.ts';
 
 interface CronEvent {

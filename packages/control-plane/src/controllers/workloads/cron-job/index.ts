@@ -1,7 +1,7 @@
+import { CRON_JOBS, JOBS } from '../../client/resources.ts';
+import { controllerOf, isDying, namespaceOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
-import { keyOf } from '../../runtime/informer.ts';
-import { controllerOf, isDying, namespaceOf } from '../../runtime/objects.ts';
-import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
 import { ActiveJobs } from './active-jobs.ts';
 import { CronJobWriter } from './apply.ts';
 import { decide, surplusJobs } from './decide.ts';

@@ -2,7 +2,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { formatTime } from '../../../apimachinery/objects/object-text.ts';
 import { defined, items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
-import { conditionOf, ownerReference } from '../../runtime/objects.ts';
+import { conditionOf, ownerReference } from '../../objects/fields.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 /** Above this number of missed runs, the controller computes the latest run directly. */

@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
-import { phaseOf } from '../../runtime/objects.ts';
-import { CONTROLLER_REVISIONS, DAEMON_SETS, PODS } from '../../runtime/resources.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { CONTROLLER_REVISIONS, DAEMON_SETS, PODS } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
+import { phaseOf } from '../../objects/fields.ts';
 import { historyLimit, type RevisionHistory, type Revisions } from '../history.ts';
 import { inBatches, isTerminating, type OwnedPods } from '../pods.ts';
 import type { FailedPods } from './failed-pods.ts';

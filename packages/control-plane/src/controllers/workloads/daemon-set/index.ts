@@ -1,11 +1,12 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { look } from '../../../apimachinery/objects/plain.ts';
+import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../client/resources.ts';
+import { controllerOf, isDying, namespaceOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
-import { type Informer, keyOf } from '../../runtime/informer.ts';
-import { controllerOf, isDying, namespaceOf } from '../../runtime/objects.ts';
+import type { Informer } from '../../runtime/informer.ts';
 import type { WorkQueue } from '../../runtime/queue.ts';
-import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
 import { RevisionHistory } from '../history.ts';
 import { OwnedPods } from '../pods.ts';

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { copyJson } from '../../../apimachinery/objects/object-text.ts';
 import { child, items, look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
-import { nodeNameOf } from '../../runtime/objects.ts';
+import { nodeNameOf } from '../../objects/fields.ts';
 import { isNamed, tolerates } from '../../scheduler/node-match.ts';
 import { podOf } from '../pods.ts';
 

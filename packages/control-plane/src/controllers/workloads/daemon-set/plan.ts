@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look } from '../../../apimachinery/objects/plain.ts';
-import { isDying, isReady, isTerminal, nodeNameOf, phaseOf, scaled } from '../../runtime/objects.ts';
+import { isDying, isReady, isTerminal, nodeNameOf, phaseOf, scaled } from '../../objects/fields.ts';
 import { availability, minReadySecondsOf } from '../pods.ts';
 import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './node.ts';
 

@@ -1,5 +1,5 @@
 import type { Plain } from '../../../apimachinery/objects/plain.ts';
-import { isReady } from '../../runtime/objects.ts';
+import { isReady } from '../../objects/fields.ts';
 import { availability, minReadySecondsOf } from '../pods.ts';
 import { isUpdated } from './node.ts';
 import { byAge, type DaemonView } from './plan.ts';

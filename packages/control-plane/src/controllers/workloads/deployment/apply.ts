@@ -1,10 +1,10 @@
 import type { Clock } from '../../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { defined, items, look, number, type Plain } from '../../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, allowing, hasCode } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
-import { controllerOf, namespaceOf } from '../../runtime/objects.ts';
-import { DEPLOYMENTS, REPLICA_SETS } from '../../runtime/resources.ts';
+import { type Api, ApiError, allowing, hasCode } from '../../client/api.ts';
+import { DEPLOYMENTS, REPLICA_SETS } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
+import { controllerOf, namespaceOf } from '../../objects/fields.ts';
 import { isTerminating, replicasOf } from '../pods.ts';
 import { compareRevisions } from '../revision.ts';
 import { type DeploymentView, type SetChange, type Step, setsOf } from './decide.ts';

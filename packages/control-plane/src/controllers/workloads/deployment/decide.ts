@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, number } from '../../../apimachinery/objects/plain.ts';
-import { isDying } from '../../runtime/objects.ts';
+import { isDying } from '../../objects/fields.ts';
 import { replicasOf } from '../pods.ts';
 import { highest, nextRevision } from '../revision.ts';
 import { missingAnnotations, REVISION, revisionOf } from './replica-sets.ts';

@@ -1,10 +1,11 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, labels, look } from '../../../apimachinery/objects/plain.ts';
+import { DEPLOYMENTS, PODS, REPLICA_SETS } from '../../client/resources.ts';
+import { controllerOf, isDying, isTerminal, namespaceOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
-import { type Informer, keyOf } from '../../runtime/informer.ts';
-import { controllerOf, isDying, isTerminal, namespaceOf } from '../../runtime/objects.ts';
+import type { Informer } from '../../runtime/informer.ts';
 import type { WorkQueue } from '../../runtime/queue.ts';
-import { DEPLOYMENTS, PODS, REPLICA_SETS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
 import { DeploymentWriter } from './apply.ts';
 import { type DeploymentView, decide } from './decide.ts';

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { copyJson, jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { defined, look, type Plain } from '../../../apimachinery/objects/plain.ts';
-import { ownerReference } from '../../runtime/objects.ts';
+import { ownerReference } from '../../objects/fields.ts';
 import { templateHash } from '../hash.ts';
 import { parseRevision } from '../revision.ts';
 import { growNew } from './rollout.ts';

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { isPlain, look, number, text } from '../../../apimachinery/objects/plain.ts';
-import { scaled } from '../../runtime/objects.ts';
+import { scaled } from '../../objects/fields.ts';
 import { replicasOf } from '../pods.ts';
 
 export interface Scaling {

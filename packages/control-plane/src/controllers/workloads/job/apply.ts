@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { look, type Plain } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
-import { JOBS } from '../../runtime/resources.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { JOBS } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
 import { inBatches, isTerminating, type OwnedPods } from '../pods.ts';
 import { isTracked } from './count.ts';
 import type { NewPod } from './plan.ts';

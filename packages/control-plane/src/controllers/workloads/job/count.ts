@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
-import { isActive, isDying, isTerminal, phaseOf } from '../../runtime/objects.ts';
+import { isActive, isDying, isTerminal, phaseOf } from '../../objects/fields.ts';
 import { indexOf, parseIndexes } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 import { finishedAt } from './times.ts';

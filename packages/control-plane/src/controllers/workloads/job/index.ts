@@ -1,10 +1,11 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, text } from '../../../apimachinery/objects/plain.ts';
+import { JOBS, PODS } from '../../client/resources.ts';
+import { controllerOf, isDying, namespaceOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
-import { type Informer, keyOf } from '../../runtime/informer.ts';
-import { controllerOf, isDying, namespaceOf } from '../../runtime/objects.ts';
+import type { Informer } from '../../runtime/informer.ts';
 import type { WorkQueue } from '../../runtime/queue.ts';
-import { JOBS, PODS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
 import { OwnedPods } from '../pods.ts';
 import { JobWriter } from './apply.ts';

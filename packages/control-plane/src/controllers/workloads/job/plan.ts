@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, number } from '../../../apimachinery/objects/plain.ts';
-import { isDying, isTerminal } from '../../runtime/objects.ts';
+import { isDying, isTerminal } from '../../objects/fields.ts';
 import { byState } from '../pods.ts';
 import { isIndexed, type JobCount, perIndexLimit, replacesFailedOnly, triesOf } from './count.ts';
 import { isSuspended } from './end.ts';

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { formatTime } from '../../../apimachinery/objects/object-text.ts';
 import { defined, items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { isDying, isReady, phaseOf } from '../../runtime/objects.ts';
+import { isDying, isReady, phaseOf } from '../../objects/fields.ts';
 import { hasFailed, hasPlace, isIndexed, isTracked, type JobCount, uidOf } from './count.ts';
 import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { conditionOf } from '../../runtime/objects.ts';
+import { conditionOf } from '../../objects/fields.ts';
 
 const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;

@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { PODS } from '../../client/resources.ts';
+import { controllerOf } from '../../objects/fields.ts';
 import type { Informer } from '../../runtime/informer.ts';
-import { controllerOf } from '../../runtime/objects.ts';
-import { PODS } from '../../runtime/resources.ts';
 import { isTracked, type JobCount, TRACKING, uidOf } from './count.ts';
 import { type Backoff, NO_FAILURE, nextBackoff } from './times.ts';
 

@@ -1,9 +1,9 @@
 import { look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { allowing } from '../../runtime/api.ts';
+import { allowing } from '../../client/api.ts';
+import { JOBS } from '../../client/resources.ts';
+import { isDying } from '../../objects/fields.ts';
+import { keyOf, splitKey } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
-import { keyOf, splitKey } from '../../runtime/informer.ts';
-import { isDying } from '../../runtime/objects.ts';
-import { JOBS } from '../../runtime/resources.ts';
 import { isFinished } from './end.ts';
 
 function setupTtl({ api, clock, informer, queue }: ControllerContext): void {

@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
-import { isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
-import { PODS, STATEFUL_SETS } from '../../runtime/resources.ts';
+import { type Api, allowing } from '../../client/api.ts';
+import { PODS, STATEFUL_SETS } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
+import { isDying, namespaceOf, phaseOf } from '../../objects/fields.ts';
 import { historyLimit, type RevisionHistory, type Revisions } from '../history.ts';
 import { isTerminating, type OwnedPods } from '../pods.ts';
 import type { StatefulClaims } from './claims.ts';

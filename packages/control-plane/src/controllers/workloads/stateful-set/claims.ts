@@ -1,11 +1,11 @@
 import type { ApiObject, OwnerReference } from '../../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { look, type Plain } from '../../../apimachinery/objects/plain.ts';
-import { type Api, allowing, hasCode } from '../../runtime/api.ts';
-import type { Recorder } from '../../runtime/events.ts';
+import { type Api, allowing, hasCode } from '../../client/api.ts';
+import { CLAIMS } from '../../client/resources.ts';
+import type { Recorder } from '../../events/events.ts';
+import { controllerOf, isDying, namespaceOf, ownerReference } from '../../objects/fields.ts';
 import type { Informer } from '../../runtime/informer.ts';
-import { controllerOf, isDying, namespaceOf, ownerReference } from '../../runtime/objects.ts';
-import { CLAIMS } from '../../runtime/resources.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
 /** The garbage collector deletes a claim together with its owner, so the retention policy determines the owners. */

@@ -1,8 +1,9 @@
+import { CLAIMS, CONTROLLER_REVISIONS, PODS, STATEFUL_SETS } from '../../client/resources.ts';
+import { controllerOf, isDying, namespaceOf } from '../../objects/fields.ts';
+import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
-import { type Informer, keyOf } from '../../runtime/informer.ts';
-import { controllerOf, isDying, namespaceOf } from '../../runtime/objects.ts';
+import type { Informer } from '../../runtime/informer.ts';
 import type { WorkQueue } from '../../runtime/queue.ts';
-import { CLAIMS, CONTROLLER_REVISIONS, PODS, STATEFUL_SETS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
 import { RevisionHistory } from '../history.ts';
 import { OwnedPods } from '../pods.ts';

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, number } from '../../../apimachinery/objects/plain.ts';
-import { isDying, isReady, isTerminal, phaseOf } from '../../runtime/objects.ts';
+import { isDying, isReady, isTerminal, phaseOf } from '../../objects/fields.ts';
 import { availability, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { firstOrdinal, inRange, ordinalOf, revisionOfPod } from './identity.ts';
 

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { isDying, phaseOf } from '../../runtime/objects.ts';
+import { isDying, phaseOf } from '../../objects/fields.ts';
 import type { Revisions } from '../history.ts';
 import { countPods, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { revisionOfPod } from './identity.ts';

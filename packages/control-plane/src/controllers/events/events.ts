@@ -2,8 +2,8 @@ import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
-import { type Api, allowing } from './api.ts';
-import { EVENTS, NEW_EVENTS } from './resources.ts';
+import { type Api, allowing } from '../client/api.ts';
+import { EVENTS, NEW_EVENTS } from '../client/resources.ts';
 
 export interface EventSubject {
   readonly apiVersion: string;

@@ -1,8 +1,7 @@
 import { textOf } from '../../apimachinery/http/in-process.ts';
 import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { type Api, ApiError, type Resource, succeeded } from './api.ts';
-import type { Informer } from './informer.ts';
+import { type Api, ApiError, type Resource, succeeded } from '../client/api.ts';
 
 export interface ServedResource extends Resource {
   readonly kind: string;
@@ -83,10 +82,9 @@ export class Directory {
     this.#listeners.add(listener);
   }
 
-  follow(definitions: Informer): void {
-    definitions.onChange(({ object, old, type }) => {
-      if (type === 'deleted' || servedNames(object) !== servedNames(old)) void this.refresh();
-    });
+  /** A CRD without a new version is deleted, and a CRD without an old version is new. */
+  definitionChanged(crd: ApiObject | undefined, old: ApiObject | undefined): void {
+    if (servedNames(crd) !== servedNames(old)) void this.refresh();
   }
 
   /** A call during a read starts a second read afterwards. */

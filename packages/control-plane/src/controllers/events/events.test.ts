@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { parseJson } from '../../apimachinery/objects/json.ts';
 import { StillClock, settle } from '../../testing.ts';
-import { Api } from './api.ts';
+import { Api } from '../client/api.ts';
 import { EventWriter } from './events.ts';
 
 interface Written {
