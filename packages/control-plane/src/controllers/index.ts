@@ -1,3 +1,4 @@
+import type { Signer } from '../certificates/signer.ts';
 import { policyStatus } from './admission/policy-status.ts';
 import { resourceQuotaController } from './admission/resource-quota.ts';
 import { certificateApprover } from './certificates/approve.ts';
@@ -9,7 +10,7 @@ import { bootstrapSigner, tokenCleaner } from './cluster/tokens.ts';
 import { disruption } from './disruption/index.ts';
 import { evictionRequests } from './eviction-request/index.ts';
 import { garbageCollector } from './garbage-collector/index.ts';
-import { accountTokens } from './namespace/account-tokens.ts';
+import { type AccountSecretValues, accountTokens } from './namespace/account-tokens.ts';
 import { rootCaPublisher, serviceAccounts } from './namespace/accounts.ts';
 import { namespaceController } from './namespace/index.ts';
 import { serviceAddressObjects } from './network/addresses.ts';
@@ -18,9 +19,10 @@ import { endpointsController } from './network/endpoints.ts';
 import { sliceMirroring } from './network/mirror.ts';
 import { serviceRanges } from './network/service-ranges.ts';
 import { taintEviction } from './node/eviction.ts';
+import type { EvictionRules } from './node/eviction-rules.ts';
 import { nodeLifecycle } from './node/lifecycle.ts';
 import { podGarbageCollector } from './node/pod-gc.ts';
-import { type Controller, type ControllerEnvironment, runControllers } from './runtime/controller.ts';
+import { type Controller, type RuntimeEnvironment, runControllers } from './runtime/controller.ts';
 import { scheduler } from './scheduler/index.ts';
 import { attachDetach } from './volumes/attach/index.ts';
 import { volumeBinder } from './volumes/binder/index.ts';
@@ -34,13 +36,22 @@ import { ttlAfterFinished } from './workloads/job/ttl.ts';
 import { replicaSetController, replicationController } from './workloads/replica-set.ts';
 import { statefulSetController } from './workloads/stateful-set/index.ts';
 
-export type { ControllerEnvironment } from './runtime/controller.ts';
-export type { EvictionRules } from './runtime/eviction-rules.ts';
+export type { EvictionRules } from './node/eviction-rules.ts';
+
+/** Some controllers have settings. */
+interface ControllerSettings extends AccountSecretValues {
+  /** Signs certificates. Without a signer, the controllers sign no certificates. */
+  readonly signer?: Signer | undefined;
+  /** The rules replace the defaults of kube-controller-manager for the eviction from unreachable nodes. */
+  readonly evictionRules?: Partial<EvictionRules> | undefined;
+}
+
+export interface ControllerEnvironment extends RuntimeEnvironment, ControllerSettings {}
 
 /**
  * All controllers. Controllers that read every kind come last, because they share the caches of the other controllers.
  */
-const CONTROLLERS: readonly Controller[] = [
+const allControllers = (settings: ControllerSettings): readonly Controller[] => [
   disruption,
   scheduler,
   replicaSetController,
@@ -60,28 +71,28 @@ const CONTROLLERS: readonly Controller[] = [
   bootstrapSigner,
   roleAggregation,
   flowSchemas,
-  nodeLifecycle,
+  nodeLifecycle(settings.evictionRules),
   taintEviction,
   evictionRequests,
   podGarbageCollector,
   serviceAccounts,
-  accountTokens,
+  accountTokens(settings),
   endpointsController,
   endpointSliceController,
   sliceMirroring,
   serviceAddressObjects,
   serviceRanges,
-  rootCaPublisher,
+  rootCaPublisher(settings.caCertificate),
   policyStatus,
   resourceQuotaController,
   certificateApprover,
-  certificateSigner,
+  certificateSigner(settings.signer),
   certificateCleaner,
   namespaceController,
   garbageCollector,
 ];
 
-export const controllerNames: readonly string[] = CONTROLLERS.map(({ name }) => name);
+export const controllerNames: readonly string[] = allControllers({}).map(({ name }) => name);
 
 /** Older and current names in `--controllers` of kube-controller-manager that differ from the names in this package. */
 const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
@@ -149,7 +160,7 @@ export function builtinControllers(
   if (unknown.length > 0) {
     throw new Error(`no controller is named ${unknown.join(', ')}; there are ${controllerNames.join(', ')}`);
   }
-  const running = CONTROLLERS.filter(
+  const running = allControllers(environment).filter(
     ({ name, needs }) => names.includes(name) && (needs === undefined || alpha.includes(needs)),
   );
   return {

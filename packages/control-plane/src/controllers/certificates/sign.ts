@@ -1,12 +1,11 @@
 import { look } from '../../apimachinery/objects/plain.ts';
-import { RefusedRequest } from '../../certificates/signer.ts';
+import { RefusedRequest, type Signer } from '../../certificates/signer.ts';
 import { allowing } from '../client/api.ts';
 import { CERTIFICATE_REQUESTS } from '../client/resources.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { addCondition, hasCondition, isIssued, specOf } from './request.ts';
 
-function setup({ api, clock, informer, queue, signer }: ControllerContext): void {
-  if (signer === undefined) return;
+function setup({ api, clock, informer, queue }: ControllerContext, signer: Signer): void {
   const requests = informer(CERTIFICATE_REQUESTS);
   const work = queue(async (name) => {
     const request = requests.get(name);
@@ -32,4 +31,9 @@ function setup({ api, clock, informer, queue, signer }: ControllerContext): void
 }
 
 /** @see kubernetes pkg/controller/certificates/signer */
-export const certificateSigner: Controller = { name: 'csrsigning', setup };
+export const certificateSigner = (signer: Signer | undefined): Controller => ({
+  name: 'csrsigning',
+  setup: (context) => {
+    if (signer !== undefined) setup(context, signer);
+  },
+});

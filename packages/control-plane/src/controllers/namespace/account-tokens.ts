@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, text } from '../../apimachinery/objects/plain.ts';
+import type { BoundObject } from '../../resources/registry.ts';
 import { allowing } from '../client/api.ts';
 import { SECRETS, SERVICE_ACCOUNTS } from '../client/resources.ts';
 import { isDying, namespaceOf } from '../objects/fields.ts';
@@ -14,7 +15,18 @@ const isToken = (secret: ApiObject): boolean => secret.type === TYPE;
 const accountOf = ({ metadata: { annotations = {} } }: ApiObject): string => annotations[ACCOUNT_NAME] ?? '';
 const base64 = (value: string): string => Buffer.from(value).toString('base64');
 
-function setup({ api, caCertificate, accountToken, informer, queue }: ControllerContext): void {
+/** The values that the controller writes to Secrets. */
+export interface AccountSecretValues {
+  /** The cluster CA as PEM, which a ConfigMap in every namespace contains. */
+  readonly caCertificate?: string | undefined;
+  /** A token is valid while its bound object exists. Without `accountToken`, Secrets of service accounts get no token. */
+  readonly accountToken?: ((account: ApiObject, bound: BoundObject) => string | undefined) | undefined;
+}
+
+function setup(
+  { api, informer, queue }: ControllerContext,
+  { caCertificate, accountToken }: AccountSecretValues,
+): void {
   const secrets = informer(SECRETS);
   const accounts = informer(SERVICE_ACCOUNTS);
   const tokensOf = secrets.index((secret) => (isToken(secret) ? [`${namespaceOf(secret)}/${accountOf(secret)}`] : []));
@@ -60,4 +72,7 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
  * Writes tokens to the Secrets of service accounts, and deletes these Secrets after the deletion of the account.
  * @see kubernetes pkg/controller/serviceaccount/tokens_controller.go
  */
-export const accountTokens: Controller = { name: 'serviceaccount-token', setup };
+export const accountTokens = (values: AccountSecretValues): Controller => ({
+  name: 'serviceaccount-token',
+  setup: (context) => setup(context, values),
+});

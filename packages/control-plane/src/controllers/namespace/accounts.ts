@@ -29,8 +29,7 @@ function setupAccounts({ api, informer, queue }: ControllerContext): void {
 /** @see kubernetes pkg/controller/serviceaccount */
 export const serviceAccounts: Controller = { name: 'serviceaccount', setup: setupAccounts };
 
-function setupRootCa({ api, caCertificate, informer, queue }: ControllerContext): void {
-  if (caCertificate === undefined) return;
+function setupRootCa({ api, informer, queue }: ControllerContext, caCertificate: string): void {
   const namespaces = informer(NAMESPACES);
   const configMaps = informer(CONFIG_MAPS);
   const data = { 'ca.crt': caCertificate };
@@ -55,4 +54,9 @@ function setupRootCa({ api, caCertificate, informer, queue }: ControllerContext)
 }
 
 /** @see kubernetes pkg/controller/certificates/rootcacertpublisher */
-export const rootCaPublisher: Controller = { name: 'root-ca-certificate-publisher', setup: setupRootCa };
+export const rootCaPublisher = (caCertificate: string | undefined): Controller => ({
+  name: 'root-ca-certificate-publisher',
+  setup: (context) => {
+    if (caCertificate !== undefined) setupRootCa(context, caCertificate);
+  },
+});

@@ -8,8 +8,10 @@ import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import type { WorkQueue } from '../runtime/queue.ts';
 import { looksAlike, readyOf } from './conditions.ts';
+import type { EvictionRules } from './eviction-rules.ts';
 import { NodeMonitor } from './monitor.ts';
 import { scheduleTaints } from './taints.ts';
+import { EVICTION_RULES } from './zones.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
 /** Only a younger node causes an event about a new node. An older node existed before the controller started. */
@@ -36,7 +38,7 @@ function oldLabels({ metadata: { labels = {} } }: ApiObject): Record<string, str
   return missing;
 }
 
-function setup(context: ControllerContext): void {
+function setup(context: ControllerContext, rules: EvictionRules): void {
   const { api, clock, informer, queue, recorder, signal } = context;
   const nodes = informer(NODES);
   const pods = informer(PODS);
@@ -62,7 +64,7 @@ function setup(context: ControllerContext): void {
     else if (pods.get(key) !== undefined) podWork.addAfter(key, RETRY_MS);
   });
 
-  const monitor = new NodeMonitor(context, nodes, {
+  const monitor = new NodeMonitor(context, rules, nodes, {
     onLost: (node) => {
       const { name = '' } = node.metadata;
       tell(
@@ -136,6 +138,10 @@ function follow(
 /**
  * A node without a renewed Lease becomes `Unknown`. Taints cordoned nodes, and nodes with problems in their conditions.
  * Each zone limits the rate of taints that evict pods.
+ * @param rules The rules replace the defaults of kube-controller-manager.
  * @see kubernetes pkg/controller/nodelifecycle
  */
-export const nodeLifecycle: Controller = { name: 'node-lifecycle', setup };
+export const nodeLifecycle = (rules: Partial<EvictionRules> = {}): Controller => ({
+  name: 'node-lifecycle',
+  setup: (context) => setup(context, { ...EVICTION_RULES, ...rules }),
+});

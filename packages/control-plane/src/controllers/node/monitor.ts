@@ -6,10 +6,11 @@ import { NODES } from '../client/resources.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import type { Informer } from '../runtime/informer.ts';
 import { lostConditions, readyOf } from './conditions.ts';
+import type { EvictionRules } from './eviction-rules.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { PacedQueue } from './paced-queue.ts';
 import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
-import { assessZones, countsInZone, EVICTION_RULES, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
+import { assessZones, countsInZone, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
 /** The interval between rounds (`--node-monitor-period`). A round collects the nodes that fail at the same time. */
 const ROUND_MS = 5_000;
@@ -25,7 +26,7 @@ interface Hooks {
   readonly onLost: (node: ApiObject) => void;
 }
 
-type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRules'>;
+type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue'>;
 
 /**
  * Finds unreachable nodes, and taints nodes that are not ready, which evicts the pods of the nodes. The state of a zone
@@ -35,7 +36,7 @@ export class NodeMonitor {
   readonly #context: Context;
   readonly #nodes: Informer;
   readonly #hooks: Hooks;
-  readonly #rules;
+  readonly #rules: EvictionRules;
   readonly #heartbeats = new Heartbeats(ROUND_MS);
   readonly #known = new Map<string, Known>();
   readonly #counts = new Map<string, ZoneCount>();
@@ -47,11 +48,11 @@ export class NodeMonitor {
   readonly #rounds;
   readonly #expulsions;
 
-  constructor(context: Context, nodes: Informer, hooks: Hooks) {
+  constructor(context: Context, rules: EvictionRules, nodes: Informer, hooks: Hooks) {
     this.#context = context;
     this.#nodes = nodes;
     this.#hooks = hooks;
-    this.#rules = { ...EVICTION_RULES, ...context.evictionRules };
+    this.#rules = rules;
     this.#rounds = context.queue(() => this.#round());
     this.#expulsions = context.queue((name) => this.#expel(name));
   }

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import type { EvictionRules } from '../runtime/eviction-rules.ts';
+import type { EvictionRules } from './eviction-rules.ts';
 
 export const EVICTION_RULES: EvictionRules = {
   nodeEvictionRate: 0.1,

@@ -1,33 +1,18 @@
 import type { Clock } from '../../apimachinery/objects/clock.ts';
-import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import type { Signer } from '../../certificates/signer.ts';
-import type { BoundObject } from '../../resources/registry.ts';
 import { Api, type PlaneClient, type Resource, resourceKey } from '../client/api.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../client/resources.ts';
 import { Directory } from '../discovery/directory.ts';
 import { type Announcer, announcerOf, EventWriter, type Recorder, recorderOf } from '../events/events.ts';
 import { metadataOnly, type Projection, projectionOf } from '../objects/projections.ts';
-import type { EvictionRules } from './eviction-rules.ts';
 import { Informer } from './informer.ts';
 import { WorkQueue } from './queue.ts';
 
-/** A token is valid while its bound object exists. */
-type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
-
 /** The environment of the controllers. */
-export interface ControllerEnvironment {
+export interface RuntimeEnvironment {
   readonly client: PlaneClient;
   readonly clock: Clock;
   /** Returns a number in [0, 1), for the names of pods. */
   readonly random: () => number;
-  /** The cluster CA as PEM, which a ConfigMap in every namespace contains. */
-  readonly caCertificate?: string | undefined;
-  /** Signs certificates. Without a signer, the controllers sign no certificates. */
-  readonly signer?: Signer | undefined;
-  /** Without `accountToken`, Secrets of service accounts get no token. */
-  readonly accountToken?: AccountTokenMaker | undefined;
-  /** The rules replace the defaults of kube-controller-manager for the eviction from unreachable nodes. */
-  readonly evictionRules?: Partial<EvictionRules> | undefined;
   /** Reports a failed key, which the queue retries. */
   readonly onError?: ((controller: string, key: string, error: unknown) => void) | undefined;
 }
@@ -37,10 +22,6 @@ export interface ControllerContext {
   readonly api: Api;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly caCertificate: string | undefined;
-  readonly signer: Signer | undefined;
-  readonly accountToken: AccountTokenMaker | undefined;
-  readonly evictionRules: Partial<EvictionRules> | undefined;
   readonly signal: AbortSignal;
   /** The cache starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
@@ -89,7 +70,7 @@ class GatedQueue extends WorkQueue {
  */
 export async function runControllers(
   controllers: readonly Controller[],
-  environment: ControllerEnvironment,
+  environment: RuntimeEnvironment,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock } = environment;
@@ -118,10 +99,6 @@ export async function runControllers(
       api,
       clock,
       random: environment.random,
-      caCertificate: environment.caCertificate,
-      signer: environment.signer,
-      accountToken: environment.accountToken,
-      evictionRules: environment.evictionRules,
       signal,
       informer: (resource) => share(resource, projectionOf(resource)),
       metadataInformer: (resource) => share(resource, metadataOnly),
