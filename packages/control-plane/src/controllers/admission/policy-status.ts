@@ -7,8 +7,8 @@ import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
 import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { DYN, typeOfNode } from '../../schema/cel/types/types.ts';
 import { nodeOf } from '../../schema/model/node.ts';
-import { allowing, type Resource } from '../client/api.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS } from '../client/resources.ts';
+import { allowing } from '../client/api.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, type Resource } from '../client/resources.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 
 const POLICIES: Resource = {

@@ -1,12 +1,12 @@
 import { counts } from '../../admission/quota/scopes.ts';
 import { sumOf, usageOf } from '../../admission/quota/usage.ts';
+import { qualifiedResource } from '../../apimachinery/errors/errors.ts';
 import { amountsOf, showAmount } from '../../apimachinery/objects/amounts.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
-import { allowing, pathOf, type Resource, resourceKey } from '../client/api.ts';
-import { PODS } from '../client/resources.ts';
-import type { ServedResource } from '../discovery/directory.ts';
+import { allowing } from '../client/api.ts';
+import { PODS, pathOf, type Resource } from '../client/resources.ts';
 import { namespaceOf, phaseOf } from '../objects/fields.ts';
 import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
@@ -24,9 +24,6 @@ function countedBy(name: string): string {
   return ['configmaps', 'replicationcontrollers', 'resourcequotas', 'secrets'].includes(name) ? name : 'pods';
 }
 
-const qualified = ({ group, plural }: Pick<ServedResource, 'group' | 'plural'>): string =>
-  group === '' ? plural : `${plural}.${group}`;
-
 function setup({ api, directory, informer, metadataInformer, queue }: ControllerContext): void {
   const quotas = informer(QUOTAS);
   const pods = informer(PODS);
@@ -34,7 +31,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
 
   const use = async (quota: ApiObject, names: readonly string[]): Promise<Record<string, string>> => {
     const counted = new Set(names.map(countedBy));
-    const resources = directory.deletable().filter((resource) => counted.has(qualified(resource)));
+    const resources = directory.deletable().filter((resource) => counted.has(qualifiedResource(resource)));
     const lists = await Promise.all(
       resources.map(async (resource) => {
         const { group, plural } = resource;
@@ -77,10 +74,10 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     if (type === 'updated' && phaseOf(object) !== (old && phaseOf(old))) recount(namespaceOf(object));
   });
   directory.onChange(() => {
-    const served = new Set(directory.deletable().map(resourceKey));
+    const served = new Set(directory.deletable().map(qualifiedResource));
     for (const key of watched) if (!served.has(key)) watched.delete(key);
     for (const resource of directory.deletable()) {
-      const key = resourceKey(resource);
+      const key = qualifiedResource(resource);
       if (!resource.namespaced || watched.has(key) || resource.group === 'events.k8s.io') continue;
       watched.add(key);
       metadataInformer(resource).onChange(({ type, object }) => {

@@ -1,4 +1,24 @@
-import type { Resource } from './api.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+
+export type Resource = Pick<KindDefinition, 'group' | 'version' | 'plural' | 'namespaced'>;
+
+/** The namespace is '' for cluster-scoped objects. */
+export interface Place {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
+}
+
+/** A path has the form `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
+export function pathOf(resource: Resource, { namespace = '', name, subresource }: Place = {}): string {
+  const { group, version, plural } = resource;
+  const segments = [group === '' ? '/api' : `/apis/${group}`, version];
+  if (resource.namespaced && namespace !== '') segments.push('namespaces', namespace);
+  segments.push(plural);
+  if (name !== undefined) segments.push(encodeURIComponent(name));
+  if (subresource !== undefined) segments.push(subresource);
+  return segments.join('/');
+}
 
 const define = (group: string, plural: string, namespaced: boolean, version = 'v1'): Resource => ({
   group,

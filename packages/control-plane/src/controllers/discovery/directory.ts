@@ -1,7 +1,9 @@
+import { qualifiedResource } from '../../apimachinery/errors/errors.ts';
 import { textOf } from '../../apimachinery/http/in-process.ts';
 import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { type Api, ApiError, type Resource, succeeded } from '../client/api.ts';
+import type { Api } from '../client/api.ts';
+import type { Resource } from '../client/resources.ts';
 
 export interface ServedResource extends Resource {
   readonly kind: string;
@@ -71,7 +73,7 @@ export class Directory {
   deletable(): ServedResource[] {
     const seen = new Set<string>();
     return this.#resources.filter(({ group, plural, verbs }) => {
-      const key = `${group}/${plural}`;
+      const key = qualifiedResource({ group, plural });
       if (seen.has(key) || !['list', 'watch', 'delete'].every((verb) => verbs.includes(verb))) return false;
       seen.add(key);
       return true;
@@ -110,8 +112,7 @@ export class Directory {
   async #read(): Promise<void> {
     const found: ServedResource[] = [];
     for (const path of ['/api', '/apis']) {
-      const response = await this.#api.send(path, 'GET', undefined, undefined, undefined, AGGREGATED);
-      if (!succeeded(response)) throw new ApiError(response.status, {});
+      const response = await this.#api.send(path, { headers: { accept: AGGREGATED } });
       found.push(...resourcesOf(JSON.parse(textOf(response)) as Discovered));
     }
     this.#resources = found;

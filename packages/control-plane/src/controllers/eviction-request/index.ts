@@ -1,8 +1,9 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 import { LIFECYCLE } from '../../kinds/alpha/index.ts';
-import { type Api, ApiError, allowing, hasCode, pathOf, type Resource } from '../client/api.ts';
-import { EVICTION_REQUESTS, EVICTIONS, PODS } from '../client/resources.ts';
+import { type Api, allowing, hasCode } from '../client/api.ts';
+import { EVICTION_REQUESTS, EVICTIONS, PODS, pathOf, type Resource } from '../client/resources.ts';
 import { isDying, isTerminal, namespaceOf } from '../objects/fields.ts';
 import { splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
@@ -90,7 +91,7 @@ class EvictionKeeper {
       await this.#api.call(path, 'POST', body);
       return 'The eviction was accepted';
     } catch (error) {
-      if (error instanceof ApiError && !hasCode(error, 404)) return error.message;
+      if (error instanceof StatusError && !hasCode(error, 404)) return error.message;
       if (hasCode(error, 404)) return 'The pod no longer exists';
       throw error;
     }

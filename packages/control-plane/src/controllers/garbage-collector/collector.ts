@@ -40,7 +40,7 @@ export class Collector {
     this.#enqueue = enqueue;
   }
 
-  /** @throws ApiError if the check must be retried */
+  /** @throws StatusError if the check must be retried */
   async look(uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (node === undefined) return;
@@ -175,7 +175,7 @@ export class Collector {
 
   /**
    * Patches the metadata of an object. The result is undefined if the object was deleted or replaced.
-   * @throws ApiError if other clients write the object repeatedly. The queue retries later
+   * @throws StatusError if other clients write the object repeatedly. The queue retries later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {
     for (let attempt = 1; ; attempt++) {
@@ -194,7 +194,7 @@ export class Collector {
   }
 
   /**
-   * @throws ApiError 409 if the owners have changed since the decision to delete the object
+   * @throws StatusError 409 if the owners have changed since the decision to delete the object
    */
   async #delete(node: GraphNode, assessed: ApiObject, propagationPolicy: Propagation): Promise<void> {
     const { resourceVersion = '', ownerReferences } = assessed.metadata;

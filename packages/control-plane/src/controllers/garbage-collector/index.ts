@@ -1,4 +1,4 @@
-import { resourceKey } from '../client/api.ts';
+import { qualifiedResource } from '../../apimachinery/errors/errors.ts';
 import type { ServedResource } from '../discovery/directory.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { Collector } from './collector.ts';
@@ -6,7 +6,7 @@ import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';
 
 /** The garbage collector ignores resources with many changes and no owners, as in Kubernetes. */
-const IGNORED = new Set(['/events', 'events.k8s.io/events']);
+const IGNORED = new Set(['events', 'events.events.k8s.io']);
 
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {
   const graph = new Graph();
@@ -19,7 +19,7 @@ function setup({ api, directory, metadataInformer, drop, queue, recorder }: Cont
     const served = new Map(
       directory
         .deletable()
-        .map((resource) => [resourceKey(resource), resource] as const)
+        .map((resource) => [qualifiedResource(resource), resource] as const)
         .filter(([key]) => !IGNORED.has(key)),
     );
     for (const [key, { resource, stop }] of watched) {

@@ -2,8 +2,9 @@ import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { look, strings } from '../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, allowing, pathOf } from '../client/api.ts';
-import { NAMESPACES } from '../client/resources.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import { type Api, allowing } from '../client/api.ts';
+import { NAMESPACES, pathOf } from '../client/resources.ts';
 import type { ServedResource } from '../discovery/directory.ts';
 import { isDying } from '../objects/fields.ts';
 import { type Content, terminationConditions } from './conditions.ts';
@@ -57,8 +58,8 @@ export class NamespaceWriter {
   }
 
   /** Returns the errors of the failed delete requests. */
-  async #deleteContent(name: string, content: readonly Content[]): Promise<ApiError[]> {
-    const failures: ApiError[] = [];
+  async #deleteContent(name: string, content: readonly Content[]): Promise<StatusError[]> {
+    const failures: StatusError[] = [];
     for (const { resource, objects } of firstOf(content)) {
       for (const object of objects) {
         if (isDying(object)) continue;
@@ -66,7 +67,7 @@ export class NamespaceWriter {
         try {
           await allowing(this.#api.delete(resource, place, { propagationPolicy: 'Background' }), 404, 409);
         } catch (error) {
-          if (!(error instanceof ApiError)) throw error;
+          if (!(error instanceof StatusError)) throw error;
           failures.push(error);
           break;
         }

@@ -1,5 +1,6 @@
+import { qualifiedResource } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { resourceKey } from '../client/api.ts';
+
 import { NAMESPACES } from '../client/resources.ts';
 import type { ServedResource } from '../discovery/directory.ts';
 import { isDying, namespaceOf } from '../objects/fields.ts';
@@ -12,7 +13,7 @@ import type { Content } from './conditions.ts';
  * for all API servers, but this control plane has only one.
  */
 const FIRST_LOOK_MS = 300;
-const IGNORED = new Set(['events.k8s.io/events']);
+const IGNORED = new Set(['events.events.k8s.io']);
 
 function setup({ api, clock, directory, informer, metadataInformer, queue }: ControllerContext): void {
   const namespaces = informer(NAMESPACES);
@@ -40,8 +41,8 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     const served = new Map(
       directory
         .deletable()
-        .filter((resource) => resource.namespaced && !IGNORED.has(resourceKey(resource)))
-        .map((resource) => [resourceKey(resource), resource]),
+        .filter((resource) => resource.namespaced && !IGNORED.has(qualifiedResource(resource)))
+        .map((resource) => [qualifiedResource(resource), resource]),
     );
     for (const key of caches.keys()) if (!served.has(key)) caches.delete(key);
     for (const [key, resource] of served) {

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, strings } from '../../apimachinery/objects/plain.ts';
-import { allowing, pathOf } from '../client/api.ts';
-import { IP_ADDRESSES, SERVICES } from '../client/resources.ts';
+import { allowing } from '../client/api.ts';
+import { IP_ADDRESSES, pathOf, SERVICES } from '../client/resources.ts';
 import { isDying, namespaceOf } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 

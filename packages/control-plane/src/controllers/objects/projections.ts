@@ -1,7 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { defined } from '../../apimachinery/objects/plain.ts';
-import type { Resource } from '../client/api.ts';
-import { NODES, PODS } from '../client/resources.ts';
+import { NODES, PODS, type Resource } from '../client/resources.ts';
 
 export type Projection = (object: ApiObject) => ApiObject;
 
@@ -11,7 +10,7 @@ export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
   return { apiVersion, kind, metadata: rest };
 };
 
-export const withoutManagedFields: Projection = (object) => {
+const withoutManagedFields: Projection = (object) => {
   delete object.metadata.managedFields;
   return object;
 };

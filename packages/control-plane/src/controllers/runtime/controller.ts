@@ -1,6 +1,7 @@
+import { qualifiedResource } from '../../apimachinery/errors/errors.ts';
 import type { Clock } from '../../apimachinery/objects/clock.ts';
-import { Api, type PlaneClient, type Resource, resourceKey } from '../client/api.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS } from '../client/resources.ts';
+import { Api, type PlaneClient } from '../client/api.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, type Resource } from '../client/resources.ts';
 import { Directory } from '../discovery/directory.ts';
 import { type Announcer, announcerOf, EventWriter, type Recorder, recorderOf } from '../events/events.ts';
 import { metadataOnly, type Projection, projectionOf } from '../objects/projections.ts';
@@ -18,14 +19,11 @@ export interface RuntimeEnvironment {
 }
 
 /** The API, caches and queues of a controller stop with the control plane. */
-export interface ControllerContext {
+export interface ControllerContext extends Pick<RuntimeEnvironment, 'clock' | 'random'> {
   readonly api: Api;
-  readonly clock: Clock;
-  readonly random: () => number;
   readonly signal: AbortSignal;
-  /** The cache starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
-  /** A cache of metadata only. Controllers may request a cache of metadata even after the setup. */
+  /** A cache of metadata only. The result contains full objects if another controller has requested a full cache before. */
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Stops the shared cache of a resource that the server no longer serves. */
   readonly drop: (resource: Resource) => void;
@@ -47,87 +45,60 @@ export interface Controller {
   readonly setup: (context: ControllerContext) => void;
 }
 
-/** A queue that processes no keys until the queue is opened. */
-class GatedQueue extends WorkQueue {
-  #open = false;
-  readonly #held = new Set<string>();
-
-  override add(key: string): void {
-    if (this.#open) super.add(key);
-    else this.#held.add(key);
-  }
-
-  open(): void {
-    this.#open = true;
-    for (const key of this.#held) super.add(key);
-    this.#held.clear();
-  }
-}
-
 /**
  * The controllers share one set of caches, and run until the signal aborts. The promise resolves when all caches are
  * filled.
  */
 export async function runControllers(
   controllers: readonly Controller[],
-  environment: RuntimeEnvironment,
+  { client, clock, random, onError }: RuntimeEnvironment,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clock } = environment;
   const api = new Api(client);
+  const directory = new Directory(api, clock);
   const informers = new Map<string, Informer>();
-  const queues: GatedQueue[] = [];
-  let started = false;
-
+  const queues: WorkQueue[] = [];
   const share = (resource: Resource, project: Projection): Informer => {
-    const key = resourceKey(resource);
-    let informer = informers.get(key);
-    if (informer === undefined) {
-      informer = new Informer(api, clock, resource, project);
-      informers.set(key, informer);
-      if (started) void informer.start(signal);
-    }
+    const key = qualifiedResource(resource);
+    const informer = informers.get(key) ?? new Informer(api, clock, resource, project, signal);
+    informers.set(key, informer);
     return informer;
   };
-
-  const directory = new Directory(api, clock);
+  const informerOf = (resource: Resource): Informer => share(resource, projectionOf(resource));
   const eventsOf = (own: Api): EventWriter =>
-    new EventWriter(own, clock, (key, error) => environment.onError?.('events', key, error));
+    new EventWriter(own, clock, (key, error) => onError?.('events', key, error));
   const events = eventsOf(api);
+
   for (const { name, setup } of controllers) {
     setup({
       api,
       clock,
-      random: environment.random,
+      random,
       signal,
-      informer: (resource) => share(resource, projectionOf(resource)),
+      directory,
+      informer: informerOf,
       metadataInformer: (resource) => share(resource, metadataOnly),
       drop: (resource) => {
-        const key = resourceKey(resource);
+        const key = qualifiedResource(resource);
         informers.get(key)?.stop();
         informers.delete(key);
       },
-      directory,
-      recorder: (component) => recorderOf(events, component),
-      announcer: (component, userAgent) => announcerOf(eventsOf(api.as(userAgent)), component),
       queue: (work) => {
-        const queue = new GatedQueue(clock, work, (key, error) => environment.onError?.(name, key, error));
+        const queue = new WorkQueue(clock, work, (key, error) => onError?.(name, key, error));
         queues.push(queue);
-        if (started) queue.open();
         return queue;
       },
+      recorder: (component) => recorderOf(events, component),
+      announcer: (component, userAgent) => announcerOf(eventsOf(api.as(userAgent)), component),
     });
   }
   signal.addEventListener('abort', () => {
     for (const queue of queues) queue.stop();
   });
-  share(CUSTOM_RESOURCE_DEFINITIONS, projectionOf(CUSTOM_RESOURCE_DEFINITIONS)).onChange(({ type, object, old }) =>
+  informerOf(CUSTOM_RESOURCE_DEFINITIONS).onChange(({ type, object, old }) =>
     directory.definitionChanged(type === 'deleted' ? undefined : object, old),
   );
   await directory.refresh();
-  await Promise.all([...informers.values()].map((informer) => informer.start(signal)));
-  started = true;
-  // Starts the caches that controllers requested during the setup.
-  for (const informer of informers.values()) void informer.start(signal);
+  await Promise.all([...informers.values()].map(({ synced }) => synced));
   for (const queue of queues) queue.open();
 }

@@ -2,7 +2,9 @@ import { piecesOf } from '../../apimachinery/http/in-process.ts';
 import { type Clock, sleep } from '../../apimachinery/objects/clock.ts';
 import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { type Api, ApiError, pathOf, type Resource, succeeded } from '../client/api.ts';
+import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
+import { type Api, hasCode } from '../client/api.ts';
+import { pathOf, type Resource } from '../client/resources.ts';
 import { keyOf } from '../objects/keys.ts';
 import type { Projection } from '../objects/projections.ts';
 
@@ -15,21 +17,14 @@ export interface Change {
 
 export type ChangeHandler = (change: Change) => void;
 
-interface ListAnswer {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly resourceVersion?: string };
-  readonly items: ApiObject[];
-}
+type List = Pick<ApiObject, 'apiVersion' | 'kind' | 'metadata'> & { readonly items: readonly ApiObject[] };
 
-interface WatchEvent {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: ApiObject & { readonly code?: number };
-}
+type WatchEvent =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: ApiObject }
+  | { readonly type: 'ERROR'; readonly object: Status };
 
 /** The delay before the retry of a failed list or watch. */
 const RETRY_MS = 1000;
-
 const decoder = new TextDecoder();
 
 /**
@@ -37,21 +32,26 @@ const decoder = new TextDecoder();
  * change.
  */
 export class Informer {
-  readonly resource: Resource;
+  /** The promise resolves when the first list is in the cache. */
+  readonly synced: Promise<void>;
   readonly #api: Api;
   readonly #clock: Clock;
-  readonly #objects = new Map<string, ApiObject>();
-  readonly #handlers = new Set<ChangeHandler>();
-  readonly #indexes: Index[] = [];
+  readonly #path: string;
   readonly #project: Projection;
-  #synced: Promise<void> | undefined;
+  readonly #objects = new Map<string, ApiObject>();
+  /** The indexes come before the handlers, because the handlers read the indexes. */
+  readonly #indexes = new Set<ChangeHandler>();
+  readonly #handlers = new Set<ChangeHandler>();
   readonly #stopped = new AbortController();
 
-  constructor(api: Api, clock: Clock, resource: Resource, project: Projection) {
+  constructor(api: Api, clock: Clock, resource: Resource, project: Projection, signal: AbortSignal) {
     this.#api = api;
     this.#clock = clock;
-    this.resource = resource;
+    this.#path = pathOf(resource);
     this.#project = project;
+    this.synced = new Promise((resolve) => {
+      void this.#run(AbortSignal.any([signal, this.#stopped.signal]), resolve);
+    });
   }
 
   get(key: string): ApiObject | undefined {
@@ -68,8 +68,7 @@ export class Informer {
 
   /** Calls `handler` for all existing objects and for every later change. Returns a function that ends the calls. */
   onChange(handler: ChangeHandler): () => void {
-    this.#handlers.add(handler);
-    for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
+    this.#join(this.#handlers, handler);
     return () => this.#handlers.delete(handler);
   }
 
@@ -78,25 +77,18 @@ export class Informer {
    * its pods.
    */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
-    const index = { of, keys: new Map<string, Set<string>>() };
-    for (const object of this.#objects.values()) enter(index, object);
-    this.#indexes.push(index);
-    return (word) => {
-      const found: ApiObject[] = [];
-      for (const key of index.keys.get(word) ?? []) {
-        const object = this.#objects.get(key);
-        if (object !== undefined) found.push(object);
+    const found = new Map<string, Map<string, ApiObject>>();
+    this.#join(this.#indexes, ({ type, object, old }) => {
+      const key = keyOf(object);
+      for (const word of old === undefined ? [] : of(old)) {
+        found.get(word)?.delete(key);
+        if (found.get(word)?.size === 0) found.delete(word);
       }
-      return found;
-    };
-  }
-
-  /** The promise resolves when the first list is in the cache. */
-  start(signal: AbortSignal): Promise<void> {
-    this.#synced ??= new Promise((resolve) => {
-      void this.#run(AbortSignal.any([signal, this.#stopped.signal]), resolve);
+      for (const word of type === 'deleted' ? [] : of(object)) {
+        found.set(word, (found.get(word) ?? new Map<string, ApiObject>()).set(key, object));
+      }
     });
-    return this.#synced;
+    return (word) => [...(found.get(word)?.values() ?? [])];
   }
 
   /** Ends the watch permanently, for a resource that is no longer served. */
@@ -112,87 +104,62 @@ export class Informer {
         ready();
         version = await this.#watch(version, signal);
       } catch (error) {
-        if (signal.aborted) break;
         // The code 410 means that the resourceVersion is too old. A new list is correct after any other error too.
         version = undefined;
-        if (!(error instanceof ApiError && error.code === 410)) await sleep(this.#clock, RETRY_MS, signal);
+        if (!hasCode(error, 410)) await sleep(this.#clock, RETRY_MS, signal);
       }
     }
     ready();
   }
 
   async #list(): Promise<string> {
-    const answer = await this.#api.call<ListAnswer>(pathOf(this.resource));
-    const seen = new Set<string>();
-    const { apiVersion } = answer;
-    const kind = answer.kind.replace(/List$/, '');
-    for (const listed of answer.items) {
-      const item = { ...listed, apiVersion, kind };
-      seen.add(keyOf(item));
-      this.#put(item);
-    }
-    for (const [key, object] of this.#objects) if (!seen.has(key)) this.#remove(key, object);
-    return answer.metadata.resourceVersion ?? '0';
+    const { apiVersion, kind, metadata, items } = await this.#api.call<List>(this.#path);
+    for (const item of items) this.#put({ ...item, apiVersion, kind: kind.replace(/List$/, '') });
+    const listed = new Set(items.map(keyOf));
+    for (const [key, object] of this.#objects) if (!listed.has(key)) this.#remove(object);
+    return metadata.resourceVersion ?? '0';
   }
 
   /** Returns the resourceVersion at which the next watch starts. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
     // Bookmarks would wake about sixty watches every minute, so the watch requests no bookmarks. A watch without
     // bookmarks may need a new list, which is cheap within one process.
-    const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;
-    const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
-    if (!succeeded(response)) throw new ApiError(response.status, {});
+    const response = await this.#api.send(`${this.#path}?watch=true&resourceVersion=${from}`, { signal });
     let version = from;
     for await (const piece of piecesOf(response, signal)) {
       const event = parseJson(decoder.decode(piece)) as WatchEvent;
-      if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, event.object as object);
+      if (event.type === 'ERROR') throw new StatusError({ code: 500, ...event.object });
       version = event.object.metadata.resourceVersion ?? version;
-      if (event.type === 'DELETED') this.#remove(keyOf(event.object), event.object);
-      else if (event.type !== 'BOOKMARK') this.#put(event.object);
+      if (event.type === 'DELETED') this.#remove(this.#project(event.object));
+      else this.#put(event.object);
     }
     return version;
   }
 
   #put(item: ApiObject): void {
-    const key = keyOf(item);
-    const old = this.#objects.get(key);
-    if (old !== undefined && old.metadata.resourceVersion === item.metadata.resourceVersion) return;
+    const known = this.#objects.get(keyOf(item));
+    if (known !== undefined && known.metadata.resourceVersion === item.metadata.resourceVersion) return;
+    const isReplaced = known !== undefined && known.metadata.uid !== item.metadata.uid;
+    if (isReplaced) this.#remove(known);
+    const old = isReplaced ? undefined : known;
     const object = this.#project(item);
-    if (old !== undefined && old.metadata.uid !== object.metadata.uid) this.#remove(key, old);
-    const before = this.#objects.get(key);
-    if (before !== undefined) for (const index of this.#indexes) leave(index, before);
-    this.#objects.set(key, object);
-    for (const index of this.#indexes) enter(index, object);
-    this.#tell({ type: before === undefined ? 'added' : 'updated', object, old: before });
+    this.#objects.set(keyOf(object), object);
+    this.#tell({ type: old === undefined ? 'added' : 'updated', object, old });
   }
 
-  #remove(key: string, last: ApiObject): void {
-    const old = this.#objects.get(key);
+  #remove(object: ApiObject): void {
+    const old = this.#objects.get(keyOf(object));
     if (old === undefined) return;
-    for (const index of this.#indexes) leave(index, old);
-    this.#objects.delete(key);
-    this.#tell({ type: 'deleted', object: last === old ? old : this.#project(last), old });
+    this.#objects.delete(keyOf(object));
+    this.#tell({ type: 'deleted', object, old });
+  }
+
+  #join(handlers: Set<ChangeHandler>, handler: ChangeHandler): void {
+    handlers.add(handler);
+    for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
   }
 
   #tell(change: Change): void {
-    for (const handler of [...this.#handlers]) handler(change);
-  }
-}
-
-type Index = { readonly of: (object: ApiObject) => readonly string[]; readonly keys: Map<string, Set<string>> };
-
-function enter(index: Index, object: ApiObject): void {
-  for (const word of index.of(object)) {
-    const keys = index.keys.get(word);
-    if (keys === undefined) index.keys.set(word, new Set([keyOf(object)]));
-    else keys.add(keyOf(object));
-  }
-}
-
-function leave(index: Index, object: ApiObject): void {
-  for (const word of index.of(object)) {
-    const keys = index.keys.get(word);
-    keys?.delete(keyOf(object));
-    if (keys?.size === 0) index.keys.delete(word);
+    for (const handler of [...this.#indexes, ...this.#handlers]) handler(change);
   }
 }

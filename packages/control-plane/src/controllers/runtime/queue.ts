@@ -8,7 +8,7 @@ const WORKERS = 16;
 
 /**
  * A queue of keys. The queue contains a key at most once, and only one worker at a time processes the key. The queue
- * retries a failed key with a growing delay.
+ * retries a failed key with a growing delay. The work starts when the queue is opened.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -18,48 +18,47 @@ export class WorkQueue {
   readonly #active = new Set<string>();
   readonly #timers = new Map<string, { readonly at: number; readonly timer: Timer }>();
   readonly #failures = new Map<string, number>();
-  #stopped = false;
+  #state: 'closed' | 'open' | 'stopped' = 'closed';
   #scheduled = false;
 
-  constructor(
-    clock: Clock,
-    work: (key: string) => Promise<void>,
-    onError: (key: string, error: unknown) => void = () => undefined,
-  ) {
+  constructor(clock: Clock, work: (key: string) => Promise<void>, onError: (key: string, error: unknown) => void) {
     this.#clock = clock;
     this.#work = work;
     this.#onError = onError;
   }
 
   add(key: string): void {
-    if (this.#stopped) return;
+    if (this.#state === 'stopped') return;
     this.#waiting.add(key);
     this.#schedule();
   }
 
   /** Adds the key at this time, unless an earlier timer will add the key. */
   addAt(key: string, at: Date): void {
-    if (this.#stopped) return;
+    if (this.#state === 'stopped') return;
     const time = at.getTime();
     const known = this.#timers.get(key);
     if (known !== undefined && known.at <= time) return;
     known?.timer.cancel();
-    const timer = this.#clock.setTimeout(
-      () => {
-        this.#timers.delete(key);
-        this.add(key);
-      },
-      Math.min(Math.max(0, time - this.#clock.now().getTime()), LONGEST_TIMER_MS),
-    );
-    this.#timers.set(key, { at: time, timer });
+    const add = (): void => {
+      this.#timers.delete(key);
+      this.add(key);
+    };
+    const delay = Math.max(0, time - this.#clock.now().getTime());
+    this.#timers.set(key, { at: time, timer: this.#clock.setTimeout(add, Math.min(delay, LONGEST_TIMER_MS)) });
   }
 
   addAfter(key: string, ms: number): void {
     this.addAt(key, new Date(this.#clock.now().getTime() + ms));
   }
 
+  open(): void {
+    if (this.#state === 'closed') this.#state = 'open';
+    this.#schedule();
+  }
+
   stop(): void {
-    this.#stopped = true;
+    this.#state = 'stopped';
     this.#waiting.clear();
     for (const { timer } of this.#timers.values()) timer.cancel();
     this.#timers.clear();
@@ -67,7 +66,7 @@ export class WorkQueue {
 
   /** The work starts after the current turn of the event loop, because one turn may change several objects. */
   #schedule(): void {
-    if (this.#scheduled) return;
+    if (this.#scheduled || this.#state !== 'open' || this.#waiting.size === 0) return;
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
@@ -92,11 +91,11 @@ export class WorkQueue {
     } catch (error) {
       const failures = this.#failures.get(key) ?? 0;
       this.#failures.set(key, failures + 1);
-      if (!this.#stopped) this.#onError(key, error);
+      if (this.#state !== 'stopped') this.#onError(key, error);
       this.addAfter(key, Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS));
     } finally {
       this.#active.delete(key);
-      if (this.#waiting.size > 0) this.#schedule();
+      this.#schedule();
     }
   }
 }

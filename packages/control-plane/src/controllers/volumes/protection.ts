@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
-import { type Api, allowing, type Resource } from '../client/api.ts';
-import { CLAIMS, PODS, VOLUME_ATTRIBUTES_CLASSES, VOLUMES } from '../client/resources.ts';
+import { type Api, allowing } from '../client/api.ts';
+import { CLAIMS, PODS, type Resource, VOLUME_ATTRIBUTES_CLASSES, VOLUMES } from '../client/resources.ts';
 import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../objects/fields.ts';
 import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';

@@ -36,10 +36,10 @@ test.each([
       return { status: 200, headers: json, body: JSON.stringify(body) };
     },
   });
-  const pods = new Informer(api, new TestClock(), PODS, projectionOf(PODS));
   const ended = new AbortController();
+  const pods = new Informer(api, new TestClock(), PODS, projectionOf(PODS), ended.signal);
   const adoption = new Adoption(api, { owners: REPLICA_SETS, resource: PODS, objects: pods });
-  await pods.start(ended.signal);
+  await pods.synced;
   ended.abort();
   await expect(adoption.claim(owner)).rejects.toThrow(message);
   await settle();

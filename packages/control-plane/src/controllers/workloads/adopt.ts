@@ -1,7 +1,8 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, look } from '../../apimachinery/objects/plain.ts';
 import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
-import { type Api, allowing, type Resource } from '../client/api.ts';
+import { type Api, allowing } from '../client/api.ts';
+import type { Resource } from '../client/resources.ts';
 import { controllerOf, isDying, namespaceOf, ownerReference } from '../objects/fields.ts';
 import type { Informer } from '../runtime/informer.ts';
 
@@ -54,7 +55,7 @@ export class Adoption {
   /**
    * Returns the objects of the owner after adoptions and releases.
    * @param mayAdopt Whether the owner may adopt this orphan
-   * @throws ApiError, or Error if an orphan could not be adopted; the caller retries
+   * @throws StatusError, or Error if an orphan could not be adopted; the caller retries
    */
   async claim(owner: ApiObject, mayAdopt: (object: ApiObject) => boolean = () => true): Promise<ApiObject[]> {
     const claimed: ApiObject[] = [];

@@ -2,8 +2,8 @@ import { exactInteger } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { look, number, type Plain } from '../../apimachinery/objects/plain.ts';
-import { type Api, allowing, hasCode, type Resource } from '../client/api.ts';
-import { CONTROLLER_REVISIONS } from '../client/resources.ts';
+import { type Api, allowing, hasCode } from '../client/api.ts';
+import { CONTROLLER_REVISIONS, type Resource } from '../client/resources.ts';
 import { ownerReference } from '../objects/fields.ts';
 import type { Informer } from '../runtime/informer.ts';
 import { Adoption } from './adopt.ts';
@@ -62,7 +62,7 @@ export class RevisionHistory {
   /**
    * If the set returns to a former template, the revision of this template gets the next number. The set adopts a
    * matching revision without an owner.
-   * @throws ApiError if another object has the name. The collision is counted in the set before the error, so the next
+   * @throws StatusError if another object has the name. The collision is counted in the set before the error, so the next
    * attempt uses another name
    */
   async keep(set: ApiObject): Promise<Revisions> {

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { defined, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, allowing } from '../client/api.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import { type Api, allowing } from '../client/api.ts';
 import { PODS } from '../client/resources.ts';
 import type { Recorder } from '../events/events.ts';
 import {
@@ -198,11 +199,11 @@ export class OwnedPods {
     this.#made.set(owner, known.set(uid, pod));
   }
 
-  /** @throws ApiError */
+  /** @throws StatusError */
   async create(owner: ApiObject, pod: Plain): Promise<ApiObject> {
     const { uid = '', namespace = '' } = owner.metadata;
     const made = await this.#api.create(PODS, pod, { namespace }).catch((error: unknown) => {
-      if (error instanceof ApiError && !isTerminating(error)) {
+      if (error instanceof StatusError && !isTerminating(error)) {
         this.#tell?.(owner, 'Warning', 'FailedCreate', `Error creating: ${error.message}`);
       }
       throw error;
@@ -217,7 +218,7 @@ export class OwnedPods {
   /**
    * Deletes a pod, unless another client has deleted or replaced the pod.
    * @param owner the subject of the event
-   * @throws ApiError
+   * @throws StatusError
    */
   async delete(pod: ApiObject, owner?: ApiObject): Promise<void> {
     const { uid = '', namespace, name } = pod.metadata;
@@ -230,7 +231,7 @@ export class OwnedPods {
       }
     } catch (error) {
       this.#deleted.delete(uid);
-      if (owner !== undefined && error instanceof ApiError) {
+      if (owner !== undefined && error instanceof StatusError) {
         this.#tell?.(owner, 'Warning', 'FailedDelete', `Error deleting: ${error.message}`);
       }
       throw error;
@@ -245,7 +246,7 @@ export class OwnedPods {
 }
 
 export const isTerminating = (error: unknown): boolean =>
-  error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
+  error instanceof StatusError && error.status.code === 403 && error.message.includes('because it is being terminated');
 
 const FIRST_BATCH = 1;
 const BURST = 500;

@@ -1,7 +1,8 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { formatTime, jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, allowing, hasCode } from '../../client/api.ts';
+import { StatusError } from '../../../apimachinery/objects/status.ts';
+import { type Api, allowing, hasCode } from '../../client/api.ts';
 import { CRON_JOBS, JOBS } from '../../client/resources.ts';
 import type { Recorder } from '../../events/events.ts';
 import { controllerOf, namespaceOf } from '../../objects/fields.ts';
@@ -23,7 +24,7 @@ export class CronJobWriter {
     try {
       await this.#api.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background', preconditions: { uid } });
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!(error instanceof StatusError)) throw error;
       this.#tell(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${error.message}`);
       return false;
     }

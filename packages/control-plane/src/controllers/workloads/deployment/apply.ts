@@ -1,7 +1,8 @@
 import type { Clock } from '../../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { defined, items, look, number, type Plain } from '../../../apimachinery/objects/plain.ts';
-import { type Api, ApiError, allowing, hasCode } from '../../client/api.ts';
+import { StatusError } from '../../../apimachinery/objects/status.ts';
+import { type Api, allowing, hasCode } from '../../client/api.ts';
 import { DEPLOYMENTS, REPLICA_SETS } from '../../client/resources.ts';
 import type { Recorder } from '../../events/events.ts';
 import { controllerOf, namespaceOf } from '../../objects/fields.ts';
@@ -99,7 +100,7 @@ export class DeploymentWriter {
       await this.#api.create(REPLICA_SETS, set, { namespace: namespaceOf(deployment) });
     } catch (error) {
       if (hasCode(error, 409)) return this.#collide(deployment, set);
-      if (!(error instanceof ApiError) || isTerminating(error)) throw error;
+      if (!(error instanceof StatusError) || isTerminating(error)) throw error;
       const message = `Failed to create new replica set "${name}": ${error.message}`;
       this.#tell(deployment, 'Warning', 'ReplicaSetCreateError', message);
       if (deadlineOf(deployment) !== undefined) {
