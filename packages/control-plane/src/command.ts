@@ -1,7 +1,7 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
 import { Command, InvalidArgumentError } from 'commander';
+import { limitHeap } from './heap-limits.ts';
 import { alphaVersions } from './kinds/alpha/index.ts';
 import { type ControlPlane, startControlPlane } from './plane.ts';
 import { requestLogFile } from './server/request-log.ts';
@@ -166,10 +166,7 @@ const plane = await start().catch((error: unknown) =>
   fail(error instanceof StoreError ? `${error.message}; use another --data-dir` : error),
 );
 
-// The V8 flags limit the young generation to 16 MB, and the heap to 1.5 times its live size. With the defaults of V8,
-// many writes permanently enlarge the young generation to 48 MB, and the heap to twice its live size.
-setFlagsFromString('--semi-space-growth-factor=1');
-setFlagsFromString('--heap-growing-percent=50');
+limitHeap();
 
 let stopping = false;
 async function stop(): Promise<void> {

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { peakRssMb, rssMb } from '../../harness/process-usage.ts';
+import { cpuMs, peakRssMb, rssMb } from '../../harness/process-usage.ts';
 import { atMost, type Figure, reported } from '../machines/figure.ts';
 import type { Latencies, LoadOrder, LoadPlan, LoadReport } from './load.ts';
 import { type PlaneProcess, startPlane } from './plane-process.ts';
@@ -46,8 +46,10 @@ const told = ({ p50, p99, p999, max }: Latencies): string =>
 export async function* largeFigures(): AsyncGenerator<Figure> {
   const plane = await startPlane('sqlite');
   try {
+    let filledCpuMs = 0;
     for await (const report of reports(plane)) {
       if (report.filled) {
+        filledCpuMs = cpuMs(plane.pid);
         const { nodes, pods } = PLAN;
         yield reported(`${nodes} nodes and ${pods} pods created`, report.seconds, 's');
         yield reported('  RSS of the control plane', rssMb(plane.pid), 'MB');
@@ -55,6 +57,8 @@ export async function* largeFigures(): AsyncGenerator<Figure> {
       }
       const rate = report.all.count / report.seconds;
       yield reported('writes a second', rate, 'a second', `${report.all.count} in ${report.seconds.toFixed(0)} s`);
+      const cpu = (cpuMs(plane.pid) - filledCpuMs) / report.all.count;
+      yield reported('  CPU of the control plane per write, all threads', cpu, 'ms');
       yield atMost('  p99 of all writes', report.all.p99, P99_MS, 'ms', `p50 ${report.all.p50.toFixed(1)} ms`);
       yield atMost('  p99.9 of all writes', report.all.p999, P999_MS, 'ms', `max ${report.all.max.toFixed(0)} ms`);
       for (const [kind, latencies] of Object.entries(report.byKind)) {
