@@ -40,7 +40,7 @@ const flags = {
     'disruption-policy': textFlag({
       placeholder: '<file>',
       default: '',
-      help: 'YAML file with actions that replace drain and reboot after certain changes; default: built-in actions',
+      help: 'YAML file with the actions for certain changes, instead of a drain and a reboot; default: built-in actions',
     }),
     'reboot-command': textFlag({
       placeholder: '<command>',
@@ -61,7 +61,7 @@ const flags = {
     'metadata-endpoint': textFlag({
       placeholder: '<url>',
       default: 'http://169.254.169.254',
-      help: 'address of the metadata service of the cloud, which --interruptions reads',
+      help: 'address of the cloud metadata service for --interruptions',
     }),
   }),
 } as const;

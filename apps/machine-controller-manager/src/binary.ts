@@ -45,12 +45,12 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'number of machines above replicas plus surge at which the manager freezes a MachineSet',
+      help: 'the manager freezes a MachineSet with this number of machines above replicas plus surge',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'number of machines below the limit of --safety-up at which the manager ends the freeze of a MachineSet',
+      help: 'the manager ends the freeze of a MachineSet with this number of machines below the limit of --safety-up',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,
@@ -70,7 +70,7 @@ const flags = {
     }),
     'capacity-buffers': booleanFlag({
       default: DEFAULT_SETTINGS.capacityBuffers,
-      help: 'warm machines of a MachineDeployment follow the CapacityBuffer in its annotation',
+      help: 'the CapacityBuffer in the annotation of a MachineDeployment determines the number of its warm machines',
     }),
     'disruption-report': booleanFlag({
       default: DEFAULT_SETTINGS.disruptionReport,
@@ -120,7 +120,7 @@ const flags = {
     'autoscaler-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: 'directory with tls.crt and tls.key for the autoscaler port, and with ca.crt, the authority of the autoscaler certificate',
+      help: 'directory with tls.crt and tls.key of the autoscaler port, and with ca.crt, the CA of its client certificates',
     }),
   }),
   ...flagGroup('Fleet mode', {

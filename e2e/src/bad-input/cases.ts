@@ -48,7 +48,7 @@ const AWS: readonly Case[] = [
     says: /providerSecretAccessKey.*; correct the value in Secret default\/odd/,
   },
   {
-    what: 'a secret key of spaces',
+    what: 'a secret key that contains only spaces',
     secret: aws.secret({ providerSecretAccessKey: '   ' }),
     event: /^CredentialsRefused: .*correct the credentials in Secret default\/odd \(data\.providerAccessKeyId/,
     says: /correct the credentials in Secret default\/odd/,
@@ -186,7 +186,7 @@ const AZURE: readonly Case[] = [
     says: /cloudConfiguration\.name/,
   },
   {
-    what: 'a zone and an availability set',
+    what: 'a class with a zone and an availability set',
     spec: azure.spec({ properties: { ...azureProperties, availabilitySet: { id: '/a' } } }),
     event: /^InvalidClass: .*zone\|\.availabilitySet\|\.virtualMachineScaleSet: Forbidden: Only one of/,
     says: /Only one of Zone, AvailabilitySet and VirtualMachineScaleSet can be set/,

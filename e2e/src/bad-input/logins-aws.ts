@@ -14,7 +14,7 @@ type Row = readonly [what: string, files: NonNullable<Case['files']>, event: Reg
 const expired = `e30.${Buffer.from(JSON.stringify({ exp: 1 })).toString('base64url')}.s`;
 const WEB_IDENTITY: readonly Row[] = [
   [
-    'a workload identity of another issuer',
+    'a workload identity from an issuer that AWS does not trust',
     { '/tokens/aws': 'token-of-a-stranger' },
     /InvalidIdentityToken: No OpenIDConnect provider found/,
   ],
@@ -57,7 +57,7 @@ const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<strin
 ];
 export const AWS_LOGINS: readonly Case[] = [
   {
-    what: 'a clock that is fast',
+    what: 'a controller whose clock is ahead',
     secret: aws.secret({ providerAccessKeyId: LATE_KEY }),
     event: /^CredentialsRefused: .*RequestExpired.*clock of this controller is 20 min ahead of AWS: correct the clock/,
     says: /clock of this controller is 20 min ahead of AWS: correct the clock/,

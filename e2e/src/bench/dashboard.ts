@@ -74,7 +74,7 @@ export async function* dashboardFigures(): AsyncGenerator<Figure> {
     const seconds = (realClock.monotonic() - began) / 1_000;
     const note = `${MACHINES} machines, ${(changes / seconds).toFixed(1)} changes/s`;
     yield atMost(
-      'dashboard, main thread of the page',
+      'CPU of the main thread of the dashboard page',
       (((await tasks()) - workedS) / seconds) * 100,
       PAGE_PERCENT,
       '% of a core',

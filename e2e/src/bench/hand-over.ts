@@ -130,14 +130,14 @@ export async function* handOverFigures(): AsyncGenerator<Figure> {
       for (let time = 0; time < times; time += 1) passed.push(await relay.pass(signal));
       const [held, worked] = [passed.map((each) => each.held), passed.map((each) => each.worked)];
       yield atMost(
-        `hand-over after ${signal}: another replica is the leader`,
+        `time from ${signal} until another replica is the leader`,
         Math.max(...held),
         goal,
         's',
         spread(held),
       );
       yield atMost(
-        `hand-over after ${signal}: the new leader has created a machine of ${FLEET}`,
+        `time from ${signal} until the new leader has created one of ${FLEET} machines`,
         Math.max(...worked),
         signal === 'SIGTERM' ? goal : goal + 3,
         's',
@@ -145,7 +145,7 @@ export async function* handOverFigures(): AsyncGenerator<Figure> {
       );
     }
     yield atMost(
-      'time from SIGTERM to the end of the process, with a cloud call in progress',
+      'time from SIGTERM to the end of the process during a call to the cloud',
       await stopDuringCall(stack),
       10,
       's',

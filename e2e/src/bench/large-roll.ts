@@ -77,11 +77,16 @@ class LargeRoll {
   }
 
   async *run(): AsyncGenerator<Figure> {
-    const beside = `${this.#machines} machines in ${DEPLOYMENTS} deployments`;
-    yield reported(`${beside}: all machines run`, await this.#create(), 's', 'with the blocked machines');
-    yield reported(`${this.#blocked} drains are blocked`, await this.#block(), 's');
-    yield* this.#roll(`${beside}, rolled next to ${this.#blocked} blocked drains`);
-    yield* this.#restart(beside);
+    const size = `${this.#machines} machines in ${DEPLOYMENTS} deployments`;
+    yield reported(
+      `${size}: time until all machines run`,
+      await this.#create(),
+      's',
+      'including the machines with blocked drains',
+    );
+    yield reported(`time until ${this.#blocked} drains are blocked`, await this.#block(), 's');
+    yield* this.#roll(`rollout of ${size} during ${this.#blocked} blocked drains`);
+    yield* this.#restart(size);
   }
 
   async #create(): Promise<number> {
@@ -169,7 +174,7 @@ class LargeRoll {
     return (performance.now() - start) / 1_000;
   }
 
-  async *#roll(beside: string): AsyncGenerator<Figure> {
+  async *#roll(size: string): AsyncGenerator<Figure> {
     const { client, requests, manager, machineController } = this.#stack;
     await sleep(realClock, SETTLE_MS);
     requests.read();
@@ -189,29 +194,31 @@ class LargeRoll {
     await sleep(realClock, 3_000);
     const { writes, by } = count(requests.read());
     const top = [...by].slice(0, 6).map(([what, times]) => `${(times / this.#machines).toFixed(2)} ${what}`);
-    yield atMost(beside, seconds, 600, 's');
+    yield atMost(size, seconds, 600, 's');
     yield atMost(
-      `${beside}: writes of both controllers`,
+      `${size}: write requests of both controllers`,
       writes / this.#machines,
       12,
       'writes a machine',
       top.join(', '),
     );
     for (const [at, [name, { pid = 0 }]] of Object.entries(programs).entries()) {
-      yield reported(
-        `${beside}: CPU of the ${name}`,
-        (cpuMs(pid) - (before[at] ?? 0)) / this.#machines,
-        'ms a machine',
-      );
-      yield reported(`${beside}: RSS of the ${name}`, rssMb(pid), 'MB');
+      yield reported(`${size}: CPU of the ${name}`, (cpuMs(pid) - (before[at] ?? 0)) / this.#machines, 'ms a machine');
+      yield reported(`${size}: memory (RSS) of the ${name}`, rssMb(pid), 'MB');
     }
     const p99 = (values: readonly number[]): readonly [number, string] => [
       percentile(values, 0.99),
       `p99 of ${values.length}`,
     ];
     const [[vm, vmNote], [set, setNote]] = [p99(vms), p99(sets)];
-    yield atMost(`${beside}: time from a new machine to its VM`, vm, 1, 's', vmNote);
-    yield atMost(`${beside}: time from a new deployment to its machine`, set, 1, 's', setNote);
+    yield atMost(`${size}: time from the creation of a Machine to the creation of its VM`, vm, 1, 's', vmNote);
+    yield atMost(
+      `${size}: time from the creation of a MachineDeployment to the creation of its Machine`,
+      set,
+      1,
+      's',
+      setNote,
+    );
   }
 
   /**
@@ -245,7 +252,7 @@ class LargeRoll {
   }
 
   /** Restarts both programs. A machine is created while they are stopped. */
-  async *#restart(beside: string): AsyncGenerator<Figure> {
+  async *#restart(size: string): AsyncGenerator<Figure> {
     const { client, requests, manager, machineController } = this.#stack;
     await sleep(realClock, SETTLE_MS);
     await Promise.all([manager.stop(), machineController.stop()]);
@@ -267,8 +274,20 @@ class LargeRoll {
       ({ userAgent, name, resource: kind }) =>
         /^machine-controller/.test(userAgent) && !['late', ''].includes(name) && !['events', 'secrets'].includes(kind),
     );
-    yield atMost(`${beside}: first VM after a restart`, seconds, 10, 's', 'from the start of the processes');
-    yield atMost(`${beside}: writes after a restart`, writes, 0, 'writes', [...by.keys()].slice(0, 3).join(', '));
+    yield atMost(
+      `${size}: time from a restart of the controllers to the creation of a VM`,
+      seconds,
+      10,
+      's',
+      'measured from the start of the processes',
+    );
+    yield atMost(
+      `${size}: unnecessary write requests after a restart of the controllers`,
+      writes,
+      0,
+      'writes',
+      [...by.keys()].slice(0, 3).join(', '),
+    );
   }
 }
 

@@ -96,14 +96,20 @@ function* rendering(): Generator<Figure> {
     return { cpuMs: (user + system) / 1000, wallMs: performance.now() - began };
   };
   const figureOf = (what: string, { cpuMs, wallMs }: Spent): Figure =>
-    atMost(`Render 50 MachineConfigs of 200 files: ${what}`, cpuMs, 100, 'ms', `CPU; ${wallMs.toFixed(0)} ms passed`);
+    atMost(
+      `Render 50 MachineConfigs of 200 files: ${what}`,
+      cpuMs,
+      100,
+      'ms',
+      `CPU time; the render took ${wallMs.toFixed(0)} ms`,
+    );
   const best = (runs: readonly Spent[]): Spent => runs.reduce((one, other) => (other.cpuMs < one.cpuMs ? other : one));
   yield figureOf('first decision', measured(inputs()));
-  yield figureOf('new objects, best of 5 runs', best([1, 2, 3, 4, 5].map(() => measured(inputs()))));
+  yield figureOf('all objects are new; fastest of 5 runs', best([1, 2, 3, 4, 5].map(() => measured(inputs()))));
   const known = inputs();
   measured(known);
   yield figureOf(
-    'one changed object, best of 5 runs',
+    'one object has changed; fastest of 5 runs',
     best([1, 2, 3, 4, 5].map(() => measured([...known.slice(1), ...inputs().slice(0, 1)]))),
   );
 }
@@ -260,7 +266,8 @@ class Bench {
   async until(reached: () => Promise<boolean>): Promise<void> {
     const began = realClock.monotonic();
     while (!(await reached())) {
-      if (realClock.monotonic() - began > LIMIT_MS) throw new Error('bench: timeout before the expected state');
+      if (realClock.monotonic() - began > LIMIT_MS)
+        throw new Error('bench: the expected state was not reached before the timeout');
       await sleep(realClock, 100);
     }
   }
@@ -287,10 +294,15 @@ async function* rollout(): AsyncGenerator<Figure> {
       return target !== before && status?.configuration?.name === target;
     });
     const seconds = (realClock.monotonic() - began) / 1_000;
-    yield atMost(`A file changed on ${POOL} nodes, maxUnavailable 10 %`, seconds, 60, 's');
-    yield atMost('  writes of the controllers a node, drain included', bench.controllers.writes / POOL, 6, 'writes');
+    yield atMost(`Time to change a file on ${POOL} nodes with maxUnavailable 10 %`, seconds, 60, 's');
     yield atMost(
-      '  including the writes of the daemons',
+      '  write requests of the controllers per node, including the drain',
+      bench.controllers.writes / POOL,
+      6,
+      'writes',
+    );
+    yield atMost(
+      '  write requests per node, including the daemons',
       (bench.controllers.writes + bench.daemons.writes) / POOL,
       12,
       'writes',
@@ -309,9 +321,14 @@ async function* idle(): AsyncGenerator<Figure> {
     const cpu = process.cpuUsage();
     await sleep(realClock, IDLE_MS);
     const { user, system } = process.cpuUsage(cpu);
-    yield atMost(`${IDLE} nodes, idle for a minute`, bench.controllers.writes + bench.daemons.writes, 0, 'writes');
+    yield atMost(
+      `Write requests for ${IDLE} idle nodes in a minute`,
+      bench.controllers.writes + bench.daemons.writes,
+      0,
+      'writes',
+    );
     yield atMost('  CPU, including the API server and the daemons', ((user + system) / 1_000 / IDLE_MS) * 100, 2, '%');
-    yield reported('  memory of the process', process.memoryUsage().rss / 2 ** 20, 'MB', 'with the API server');
+    yield reported('  memory of the process', process.memoryUsage().rss / 2 ** 20, 'MB', 'including the API server');
   } finally {
     await bench.stop();
   }

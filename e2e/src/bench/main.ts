@@ -53,8 +53,8 @@ function report(measured: Measured): void {
   const goal = GOALS[measured.work];
   const idle = measured.work.includes('nothing to do');
   const figures = idle
-    ? `${measured.counts.writes} writes, ${measured.counts.reads} reads in all; ${(measured.cpuMs / 1000).toFixed(2)} s CPU`
-    : `${measured.seconds.toFixed(1)} s; ${per(measured.counts.writes)} writes, ${per(measured.counts.reads)} reads a machine; ${per(measured.cpuMs)} ms CPU a machine`;
+    ? `${measured.counts.writes} writes, ${measured.counts.reads} reads in total; ${(measured.cpuMs / 1000).toFixed(2)} s CPU`
+    : `${measured.seconds.toFixed(1)} s; ${per(measured.counts.writes)} writes, ${per(measured.counts.reads)} reads per machine; ${per(measured.cpuMs)} ms CPU per machine`;
   say(`\n${measured.work}`);
   say(`  here      ${figures}`);
   if (goal) {
@@ -123,19 +123,19 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'sizing-1000': () => sizing(1_000, 3_000),
   'sizing-10000': () => sizing(10_000, 10_000),
   deployments: async () => {
-    say('\nA reconcile of one deployment of 10 machines, by number of other deployments');
+    say('\nCPU time to reconcile a deployment of 10 machines, by the number of other deployments');
     for await (const { deployments, cpuMsEach, latencyMs, rssMb } of deploymentCosts([1, 100, 1_000])) {
       say(
         `  ${String(deployments).padStart(5)} deployments  ${cpuMsEach.toFixed(2)} ms CPU, done after ${latencyMs.toFixed(1)} ms, RSS ${rssMb.toFixed(0)} MB`,
       );
     }
-    say('  goal      < 5 ms each, flat within 2×');
+    say('  goal      < 5 ms per reconcile; with more deployments, at most twice the time');
   },
   'large-roll': () => verify(largeRollFigures(machinesOf(process.argv))),
   'roll-1000': () => fleet(1_000, { roll: true, idle: false }),
   pods: async () => {
     const { podCount, rssMb, peakNote } = await podMemory(20_000);
-    say(`\nmachine controller's RSS with ${podCount} pods watched`);
+    say(`\nmemory (RSS) of a machine controller that watches ${podCount} pods`);
     say(`  here      ${rssMb.toFixed(0)} MB (${peakNote})`);
     say('  goal      < 200 MB');
     say('  original  577 MB');
@@ -158,11 +158,13 @@ const asked = process.argv
   .filter((name) => name !== '');
 const unknown = asked.filter((name) => !(name in all));
 if (unknown.length > 0) {
-  process.stderr.write(`bench: unknown ${unknown.join(', ')}; known works: ${Object.keys(all).join(', ')}\n`);
+  process.stderr.write(
+    `bench: unknown benchmark ${unknown.join(', ')}; known benchmarks: ${Object.keys(all).join(', ')}\n`,
+  );
   process.exit(2);
 }
 say(
-  'Embedded plane over HTTPS in memory, local cloud without latency, simulated kubelets with ready credentials, both controllers as processes. Writes and reads come from the request log of the server.',
+  'The control plane runs in memory and uses HTTPS. The local cloud has no latency, and the kubelets are simulated. Each controller is a process. The numbers of writes and reads come from the request log of the server.',
 );
 for (const name of asked.length > 0 ? asked : Object.keys(WORKS)) await all[name]?.();
 process.exit(0);

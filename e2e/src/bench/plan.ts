@@ -81,7 +81,7 @@ export function* planFigures(): Generator<Figure> {
   const before = process.cpuUsage();
   const { steps, complete } = simulateRollout(input);
   const { user, system } = process.cpuUsage(before);
-  if (!complete) throw new Error('the rollout in the plan does not complete');
-  const work = `a plan of ${MACHINES} machines, maxSurge 1: CPU`;
+  if (!complete) throw new Error('the planned rollout does not complete');
+  const work = `CPU time of a plan for ${MACHINES} machines with maxSurge 1`;
   yield atMost(work, (user + system) / 1_000_000, 20, 's', `${steps.length} steps`);
 }

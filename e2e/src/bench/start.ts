@@ -160,13 +160,13 @@ export async function* startFigures(): AsyncGenerator<Figure> {
   const plane = await start([fileOf('control-plane'), '--memory', '--port=0', `--kubeconfig=${kubeconfig}`]);
   try {
     for (const [name, flags] of Object.entries(readyFlags(kubeconfig, folder))) {
-      yield await command(`${name}: says its --help`, [fileOf(name), '--help']);
+      yield await command(`${name} prints its --help`, [fileOf(name), '--help']);
       const served = await medians(() => untilReady([fileOf(name), ...flags]));
       yield atMost(`${name}: ready`, served.ms, READY_MS, 'ms', note(served));
     }
     for (const args of COMMANDS) yield await command(`mcm ${args.join(' ')}`, [fileOf('mcm'), ...args]);
     const conformance = ['--conditions=source', join(ROOT, 'packages/conformance/src/main.ts'), '--help'];
-    yield await command('mcm-conformance, from its sources: says its --help', conformance);
+    yield await command('mcm-conformance, started from its sources, prints its --help', conformance);
     yield* dailyFigures(fileOf('mcm'), tells, folder);
   } finally {
     await plane.stop();

@@ -95,7 +95,7 @@ async function scrape(dir: string, plane: ControlPlane): Promise<Outcome[]> {
     return [
       { name: 'Prometheus discovers and reads the API server', passed: await soon(() => hasResult(port, 'up == 1')) },
       {
-        name: 'the rate of requests is known',
+        name: 'Prometheus computes the rate of requests',
         passed: await soon(() => hasResult(port, 'sum(rate(apiserver_request_total[10s])) > 0')),
       },
     ];

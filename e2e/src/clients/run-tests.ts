@@ -37,13 +37,13 @@ export async function runTests(folder: string, files: readonly string[]): Promis
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
     const args = [vitest, 'run', '--root', ROOT, ...files, '--reporter=json', `--outputFile=${report}`];
     const env = { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH ?? ''}` };
-    const said = await new Promise<string>((resolve) => {
+    const printed = await new Promise<string>((resolve) => {
       execFile(process.execPath, args, { env, maxBuffer: 1e8 }, (_error, stdout, stderr) =>
         resolve(`${stdout}${stderr}`),
       );
     });
     if (existsSync(report)) return readVitest(readFileSync(report, 'utf8'));
-    return [{ name: `the tests did not run: ${said.trim().split('\n').slice(-3).join(' | ')}`, passed: false }];
+    return [{ name: `the tests did not run: ${printed.trim().split('\n').slice(-3).join(' | ')}`, passed: false }];
   } finally {
     rmSync(output, { recursive: true });
   }

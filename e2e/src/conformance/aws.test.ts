@@ -53,8 +53,8 @@ test.each(SCENARIOS.map(({ name }) => name))('the AWS driver conforms: %s', (nam
 test.each([
   'creation',
   'a crash between any two requests of a creation',
-  'lost answers of a creation',
-  'many machines at once',
+  'lost responses to the requests of a creation',
+  'simultaneous creation of many machines',
 ])('the AWS driver conforms although new VMs are visible only after a delay: %s', (name) =>
   expectScenarioToPass(target(4_000), name),
 );
@@ -71,17 +71,17 @@ describe.skipIf(!server)('on moto', () => {
           // moto ignores client tokens, so a repeated launch creates a second VM.
           'repeated creation finds the same VM',
           'a crash between any two requests of a creation',
-          'lost answers of a creation',
+          'lost responses to the requests of a creation',
           // moto refuses to terminate an instance again, because its network interface is already deleted.
-          'deletion of a deleted VM',
+          'deletion of a VM that no longer exists',
           'deletion of an orphan',
-          'lost answers of a deletion',
+          'lost responses to the requests of a deletion',
           // moto uses only the last of several filters with one name. A listing has two `tag-key` filters, for the
           // cluster and for the role.
           'the listing excludes VMs of other clusters',
         ],
         // A listing of moto has only one page.
-        skipped: ['listing over all pages'],
+        skipped: ['the listing contains the VMs of all pages'],
       },
     );
   });

@@ -44,7 +44,7 @@ test.each<[what: string, defect: Defect, seed: number, violation: RegExp]>([
     'that reacts to harmless notices',
     believesAll,
     3,
-    /^machine .* has an interruption of the kind (Rebalance|Freeze)$/,
+    /^machine .* reports an interruption of the wrong kind (Rebalance|Freeze)$/,
   ],
 ])('a machine controller %s is reported in a random history', async (_, defect, seed, violation) => {
   const { violations } = await play('interruptions', { seed, ...defect });

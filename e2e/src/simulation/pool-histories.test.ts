@@ -112,7 +112,7 @@ test.runIf(isThorough)(
       await world.admin.resource(machines, NAMESPACE).delete(old?.metadata.name ?? '');
       await world.clock.advance(100);
       expect(world.violations).toEqual([
-        expect.stringMatching(/is removed for a new machine, while \S+ of 2 others are ready/),
+        expect.stringMatching(/although only \S+ are ready and 2 ready machines are required/),
       ]);
     } finally {
       stop.abort();

@@ -29,7 +29,7 @@ const alternatives: AlternativeRules<Spec> = {
   fields: ['machineType'],
   apply: (spec, { machineType }) => ({ ...spec, size: sizeOf(machineType) ?? spec.size }),
   problem: (_, { machineType }) =>
-    sizeOf(machineType) ? undefined : `machineType: ${machineType} is not a size; write small or large`,
+    sizeOf(machineType) ? undefined : `machineType: ${machineType} is not a machine type; write small or large`,
   offering: ({ size }) => ({ region: '', zone: '', subnet: '', machineType: size, market: '' }),
 };
 
@@ -75,9 +75,13 @@ async function send<T>(
   const refused = Refusal.safeParse(answer).data?.error;
   const code = CODES[refused?.code ?? ''] ?? 'Unavailable';
   const seconds = Number(response.headers.get('retry-after') ?? 0);
-  throw new MachineError(code, refused?.message ?? `an invalid answer: ${response.status}`, {
-    retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
-  });
+  throw new MachineError(
+    code,
+    refused?.message ?? `the cloud returned an invalid response with status ${response.status}`,
+    {
+      retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
+    },
+  );
 }
 
 async function setPower(
@@ -165,7 +169,8 @@ export function createDriver({ clock, connect }: DriverContext) {
 
     status: async (request) => {
       const server = await find(request);
-      if (!server) throw new MachineError('NotFound', `no server of machine ${request.machine.metadata.name}`);
+      if (!server)
+        throw new MachineError('NotFound', `the cloud has no server for machine ${request.machine.metadata.name}`);
       return server.stopped ? { ...instanceIds(server), ending: 'stopped' } : instanceIds(server);
     },
 

@@ -38,8 +38,11 @@ function flagsOf(command: Command): ConformanceFlags {
 export function parseFlags(args: readonly string[], write: (text: string) => void): ConformanceFlags | number {
   const command = reportRefusals(new Command('mcm-conformance'))
     .description('Verifies that a driver creates no second VM, deletes all resources and reports errors correctly.')
-    .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
-    .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
+    .option(
+      '--driver <file>',
+      'module that exports createDriver(context), and openCloud() if the cloud runs in this process',
+    )
+    .option('--config <file>', 'YAML file with machineClass, secret, dialect, volumes and other fields')
     .option('--junit <file>', 'also write the report as JUnit XML')
     .option('--only <text>', 'run only the scenarios whose name contains the given text')
     .option('--seed <number>', 'seed for the random names of machines, and of the first history', wholeNumber, 1)

@@ -126,7 +126,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     },
   ],
   [
-    'lost answers of a creation',
+    'lost responses to the requests of a creation',
     'a token of its own for each call',
     (context) => createDriver(asking(context, (body) => ({ ...body, token: fresh() }))),
   ],
@@ -252,7 +252,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
   ],
   ['deletion', 'nothing is deleted', spoilt(() => ({ delete: async () => undefined }))],
   [
-    'deletion of a deleted VM',
+    'deletion of a VM that no longer exists',
     'what is gone is an error',
     spoilt((toy) => ({
       delete: async (r: never) => {
@@ -273,7 +273,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'lost answers of a deletion',
+    'lost responses to the requests of a deletion',
     'what is gone is an error',
     spoilt((toy) => ({
       delete: async (r: never) => {

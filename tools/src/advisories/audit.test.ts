@@ -45,7 +45,7 @@ test('pnpm audits the published packages: a vulnerability fails with package, ve
 
 test('a result without vulnerabilities contains the number of audited packages', () => {
   const printed = JSON.stringify({ advisories: {}, metadata: { totalDependencies: 191 } });
-  expect(verdict(readAudit(printed, ''), true)).toEqual({ text: 'no advisory exists for the 191 packages', code: 0 });
+  expect(verdict(readAudit(printed, ''), true)).toEqual({ text: 'none of the 191 packages has an advisory', code: 0 });
 });
 
 test('an invalid report does not pass', () => {

@@ -68,7 +68,7 @@ export function audit(more: readonly string[] = []): Promise<Audit> {
  * `strict`, the exit code is also 1 if the audit has no result.
  */
 export function verdict(audit: Audit, strict: boolean): { readonly text: string; readonly code: 0 | 1 } {
-  if (audit.outcome === 'clean') return { text: `no advisory exists for the ${audit.packages} packages`, code: 0 };
+  if (audit.outcome === 'clean') return { text: `none of the ${audit.packages} packages has an advisory`, code: 0 };
   if (audit.outcome === 'unanswered') {
     const instead = 'scan the bills of materials (pnpm bundle) with another scanner that has the advisories';
     return { text: `not audited: ${audit.because}\n${instead}`, code: strict ? 1 : 0 };

@@ -68,10 +68,10 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
   const keeper = `--import=data:text/javascript,${encodeURIComponent(KEEPER)}`;
   const options = { cwd, env: { PATH: process.env.PATH, MCM_KEEP_COMPILED: kept }, maxBuffer: 1 << 24 };
   // The exit code is ignored, because the run of a controller always ends with an error.
-  const said = await new Promise<string>((done) =>
+  const output = await new Promise<string>((done) =>
     execFile(process.execPath, [keeper, ...args], options, (_error, _out, log) => done(log)),
   );
-  if (!existsSync(kept)) throw new Error(`${args.join(' ')}: V8 compiled nothing: ${said}`);
+  if (!existsSync(kept)) throw new Error(`${args.join(' ')}: V8 wrote no compile cache: ${output}`);
   return readFile(kept);
 }
 

@@ -102,7 +102,8 @@ export function createPlayer(
       // Returns true if the connection broke before the first response of a case. If no case has a response, the server
       // has stopped.
       const isSilent = (each: Case): boolean => each.broken !== undefined && each.steps.length === 0;
-      if (cut.length > 1 && cut.every(isSilent)) throw new Error(`the server answers no case: ${cut[0]?.broken}`);
+      if (cut.length > 1 && cut.every(isSilent))
+        throw new Error(`the server answers none of the cases: ${cut[0]?.broken}`);
       return cut;
     },
     compare: async (cases) => {

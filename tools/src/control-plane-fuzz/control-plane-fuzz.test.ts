@@ -298,7 +298,7 @@ test('a difference that does not occur in each replay is listed on its own', asy
     mayDiffer.left = 1;
     const once = await playSeed(run);
     expect([once.found.length, once.unsteady.length]).toEqual([0, 1]);
-    expect(reportLines(1, once, false).at(-1)).toMatch(/0 differences of 0 classes, 1 that did not repeat$/);
+    expect(reportLines(1, once, false).at(-1)).toMatch(/0 differences of 0 classes, 1 without repetition$/);
     mayDiffer.left = 2;
     const twice = await playSeed(run);
     expect([twice.found.length, twice.unsteady.length]).toEqual([0, 1]);
@@ -324,5 +324,5 @@ test('a case without an answer is broken, and a server without any answer ends t
     [0, 'socket hang up'],
     [1, undefined],
   ]);
-  await expect(playWithout(['a', 'b'])).rejects.toThrow('the server answers no case: socket hang up');
+  await expect(playWithout(['a', 'b'])).rejects.toThrow('the server answers none of the cases: socket hang up');
 });

@@ -45,7 +45,7 @@ export function reportLines(seed: number, outcome: Outcome, details: boolean): r
     ),
     ...unsteady.map((each) => `       did not repeat: ${each.class}   (case ${numberOf(each)})`),
     ...[...excused].map(([name, count]) => `${String(count).padStart(5)}  by the rule "${name}"`),
-    `seed ${seed}: ${requests} requests up to case ${next - 1}, ${compared} compared, ${found.length} differences of ${classes.length} classes, ${unsteady.length} that did not repeat`,
+    `seed ${seed}: ${requests} requests up to case ${next - 1}, ${compared} compared, ${found.length} differences of ${classes.length} classes, ${unsteady.length} without repetition`,
   ];
 }
 

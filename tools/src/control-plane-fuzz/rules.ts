@@ -51,7 +51,7 @@ const rules: readonly Rule[] = [
       ),
   },
   {
-    name: 'values of the server that a JSON patch copies',
+    name: 'values from the server that a JSON patch copies',
     reason: 'Both servers choose UIDs and versions. The battery hides them in the metadata, but not in other fields.',
     matches: ({ case: { steps }, step, failure }) =>
       steps.slice(0, step + 1).some(({ body }) => COPIED.test(JSON.stringify(body ?? null))) &&

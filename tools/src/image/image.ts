@@ -45,7 +45,7 @@ async function baseLayers(folder: string, architecture: string, into: Layout): P
       }),
     );
   }
-  throw new Error(`the base in ${folder} has no image for ${architecture}`);
+  throw new Error(`the base image in ${folder} has no variant for ${architecture}`);
 }
 
 /** The layers below the program: the base image and Node.js. */

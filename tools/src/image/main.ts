@@ -22,7 +22,7 @@ const bundles: Bundle[] = [];
 for (const binary of chosen) bundles.push(await bundle(binary, join(ROOT, 'dist/bundles')));
 if (values.root !== undefined) {
   const [only, ...others] = bundles;
-  if (only === undefined || others.length > 0) throw new Error('--root must be used with one program');
+  if (only === undefined || others.length > 0) throw new Error('--root requires exactly one program');
   await writeRoot(only, values.root, values.node[0] ?? PINNED_NODE);
 } else {
   await print();

@@ -265,6 +265,30 @@ describe('texts', () => {
     ]);
   });
 
+  test('the summary of an alert can have several lines, and escaped braces of a chart', () => {
+    const yaml = [
+      'description: "Machines for Kubernetes: sets, and the',
+      '  controller of one provider"',
+      'type: application',
+    ];
+    expect(textsOfYaml(yaml.join('\n'))).toEqual([
+      { kind: 'message', line: 1, text: 'Machines for Kubernetes: sets, and the controller of one provider' },
+    ]);
+    expect(textsOfYaml('summary: Machine {{ `{{` }} $x {{ `}}` }} has failed twice.')).toEqual([
+      { kind: 'message', line: 1, text: 'Machine CODE has failed twice.', code: ['$x'] },
+    ]);
+  });
+
+  test.each([
+    'kubectl get machines --all-namespaces --watch',
+    'type(self) == int ? int(self) >= 0 : string(self) == "0"',
+    '^the call of the driver was canceled$',
+    '<Response><Error>AWS was not able to validate the credentials</Error></Response>',
+  ])('code is no message: %s', (code) => {
+    const source = `export const text = ${JSON.stringify(code)};`;
+    expect(textsOf(parseSource('a.ts', source))).toEqual([]);
+  });
+
   test('a sentence can end after code', () => {
     const [text] = textsOfPage('It reads `spec`. `spec` is an object.');
     expect(sentencesOf(text?.text ?? '')).toEqual(['It reads CODE.', 'CODE is an object.']);

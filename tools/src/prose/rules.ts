@@ -67,7 +67,9 @@ export function check(whole: Text, phrases: Phrases): Violation[] {
 
 function checkStart({ kind, line, text, headings: [column = ''] = [] }: Text): Violation[] {
   if (kind === 'message' && FRAGMENT.test(text) && text.split(' ').length >= MIN_FRAGMENT)
-    return [{ rule: 'fragment', line, message: `a message without its start: "${text.slice(0, 60)}…"` }];
+    return [
+      { rule: 'fragment', line, message: `a message that is only the end of a sentence: "${text.slice(0, 60)}…"` },
+    ];
   if (kind === 'cell' && ORIGINAL_OR_REASON.test(column) && !/^(?:[^.;]*\boriginal\b|reason: )/.test(text))
     return [{ rule: 'cause', line, message: `write "the original" or "reason: ": "${text.slice(0, 60)}…"` }];
   return [];
@@ -102,7 +104,11 @@ function checkSentences({ kind, line, text, shown = text.length, code = [] }: Te
     const before = condition;
     condition = CONDITION.exec(shownText.replace(CODES, (placeholder) => codes.shift() ?? placeholder))?.[0];
     if (kind === 'doc' && condition !== undefined && condition === before)
-      add('repeat', sentence.position?.start.offset, `the condition of the sentence before: "${condition}"`);
+      add(
+        'repeat',
+        sentence.position?.start.offset,
+        `the sentence repeats the condition of the previous sentence: "${condition}"`,
+      );
     const offset = sentence.position?.start.offset;
     if (start?.test(shownStart)) add('pronoun', offset, `a sentence without its own subject: "${shownStart}…"`);
     const words = wordsOf(sentence).length;

@@ -42,7 +42,10 @@ export function textsOf(source: Source): Text[] {
 export function textsOfYaml(yaml: string): Text[] {
   const found: Text[] = [];
   let inComment = false;
-  for (const [index, line] of yaml.split('\n').entries()) {
+  let inSummary = false;
+  // A chart escapes the braces of an alert.
+  const lines = yaml.replace(/\{\{ *`(\{\{|\}\})` *\}\}/g, '$1').split('\n');
+  for (const [index, line] of lines.entries()) {
     const comment = /^\s*#\s?(.*)$/.exec(line)?.[1];
     const last = found.at(-1);
     if (comment !== undefined && inComment && last !== undefined) last.text += `\n${comment}`;
@@ -50,6 +53,9 @@ export function textsOfYaml(yaml: string): Text[] {
     inComment = comment !== undefined;
     const summary = /^\s*(?:summary|description): ["']?(.*?)["']?$/.exec(line)?.[1];
     if (summary !== undefined) found.push({ kind: 'message', line: index + 1, text: summary });
+    const end = /^\s+(?!-)([^:#]*)$/.exec(line)?.[1];
+    if (inSummary && end !== undefined && last !== undefined) last.text += ` ${end.replace(/["']$/, '')}`;
+    inSummary = summary !== undefined || (inSummary && end !== undefined);
   }
   return found.map((text) => ({ ...text, ...withoutCode(text.text) })).filter(({ text }) => isProse(text));
 }
@@ -249,18 +255,21 @@ function plainWords(name: string): string {
 }
 
 const TAGS = /(?:<\/?[a-z][^<>]*>\s*)+/g;
-/** Matches lines of scripts, style sheets, JSON, YAML and Markdown tables. */
+/** Matches lines of scripts, style sheets, JSON, YAML and Markdown tables, and lines with a shell command. */
 const CODE_LINE =
-  /^.*(?:[{}();,[\]\\>]|; do|; then|\bdone|\besac)$|^.*(?:=["$]|;;).*$|^[ \t]*(?:[|}:]|case ).*$|^[ \t]*(?:- )?["\w.-]+:(?: \S+){0,3}$/gm;
+  /^[ \t]*(?:curl|helm|kubectl|npx|openssl) .*$|^.*(?:[{}();,[\]\\>]|; do|; then|\bdone|\besac)$|^.*(?:=["$]|;;).*$|^[ \t]*(?:[|}:]|case ).*$|^[ \t]*(?:- )?["\w.-]+:(?: \S+){0,3}$/gm;
 
 /** Returns the prose of a generated file: lines that are not code, and the text between HTML tags. */
 function withoutCodeLines(text: string): string {
   return text.replace(TAGS, (tags) => `. ${tags.replace(/[^\n]/g, '')}`).replace(CODE_LINE, '');
 }
 
-/** Matches strings that contain code: TypeScript, Go templates, Markdown tables, shell commands, SQL or PromQL. */
+/**
+ * Matches strings that contain code: TypeScript, CEL, Go templates, Markdown tables, XML, regular expressions, shell
+ * commands, SQL or PromQL.
+ */
 const CODE_STRING =
-  /^mcm (?:cloud|completion|config|dashboard|debug|down|drain|events|explain|fleet|install|journal|logs|plan|provider|replay|rollout|status|tree|up|zone)\b|^#+ |^#cloud-config|^#!|^<html|\$@|": \{"|&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
+  /^\^|^<[A-Z]\w*>|^text\/plain;|^(?:kubectl|set) -|^kubectl (?:annotate|create|delete|describe|get|label|patch) |^exports?[. ]\S+ (?:=|as|from)|@__PURE__|\btype\(self\)|\.matches\('|\bgroup_left\b|^\[ "|^mcm (?:cloud|completion|config|dashboard|debug|down|drain|events|explain|fleet|install|journal|logs|plan|provider|replay|rollout|status|tree|up|zone)\b|^#+ |^#cloud-config|^#!|^<html|\$@|": \{"|&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
 /** Returns true if most words are names of code, such as `maxPods`. Such a text is a list of names. */
 function isNames(text: string): boolean {

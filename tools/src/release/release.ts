@@ -162,5 +162,5 @@ async function wrongProvenance(
   const { subject } = JSON.parse(body.toString()) as Statement;
   const same =
     subject.length === signed.size && subject.every(({ name, digest }) => signed.get(name) === digest.sha256);
-  return same ? [] : [`${file} describes other files than ${RELEASE_FILES.sums}`];
+  return same ? [] : [`${file} and ${RELEASE_FILES.sums} describe different files`];
 }

@@ -44,7 +44,7 @@ export function measuresOf(sources: readonly Source[]): Measure[] {
     },
     {
       id: 'literal-spreads',
-      title: 'Spreads of object literals (write plain members instead)',
+      title: 'Object literals that spread another object literal (write plain members instead)',
       found: linesOf(product, spreadsOf),
     },
   ];

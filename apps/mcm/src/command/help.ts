@@ -14,7 +14,7 @@ const HELP: Readonly<Record<string, Help>> = {
     examples: [
       [
         'mcm up',
-        'starts a cluster with three machines; Ctrl-C stops this cluster, and the next "mcm up" starts the same cluster',
+        'starts a cluster with three machines; Ctrl-C stops the cluster, and the next "mcm up" starts the cluster again',
       ],
       ['mcm up --provider aws --machines 5', 'starts five machines on an emulator of EC2'],
       ['mcm up --exit-when-ready', 'exits when all machines are ready'],
@@ -96,7 +96,10 @@ const HELP: Readonly<Record<string, Help>> = {
   'fleet undrain': { examples: [['mcm fleet undrain 0 -n mcm', 'gives replica 0 its share of the clusters again']] },
   'fleet weight': {
     examples: [
-      ['mcm fleet weight 1 1 -n mcm', 'gives replica 1 about 1 % of the clusters next to a replica of weight 100'],
+      [
+        'mcm fleet weight 1 1 -n mcm',
+        'gives replica 1 about 1 % of the clusters, if the other replica has the weight 100',
+      ],
     ],
   },
   'fleet move': {

@@ -193,10 +193,10 @@ const base = (name: ControllerName, state: ControllerHealth['state'], reason: st
 function withLease(name: ControllerName, lease: Lease, found: LeaseAge, unprocessed: Unprocessed): ControllerHealth {
   const holder = lease.spec?.holderIdentity ?? '';
   if (found.at === undefined) return base(name, 'unknown', 'the Lease of the controller has no valid renewTime');
-  const where = `Lease ${lease.metadata.namespace ?? ''}/${lease.metadata.name}`;
-  if (holder === '' && found.ms > HAND_OVER_MS) return base(name, 'stopped', `no process holds ${where}`, found.at);
+  const leaseName = `Lease ${lease.metadata.namespace ?? ''}/${lease.metadata.name}`;
+  if (holder === '' && found.ms > HAND_OVER_MS) return base(name, 'stopped', `no process holds ${leaseName}`, found.at);
   if (holder !== '' && found.ms > found.durationMs)
-    return { ...base(name, 'stopped', `the leader ${holder} does not renew ${where}`, found.at), holder };
+    return { ...base(name, 'stopped', `the leader ${holder} does not renew ${leaseName}`, found.at), holder };
   const known = holder === '' ? {} : { holder };
   if (unprocessed.names.length > 0)
     return {

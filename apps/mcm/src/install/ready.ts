@@ -96,8 +96,8 @@ async function reasonsOf(client: KubeClient, workload: Workload, signal: AbortSi
   const { kind, metadata, spec, status } = workload;
   const selector = Object.entries(spec.selector.matchLabels).map(([key, value]) => `${key}=${value}`);
   const path = `/api/v1/namespaces/${metadata.namespace}/pods?labelSelector=${encodeURIComponent(selector.join(','))}`;
-  const what = `${kind.toLowerCase()}/${metadata.name}`;
-  const head = `${what}: ${availableOf(workload)} of ${wantedOf(workload)} pods are available`;
+  const workloadName = `${kind.toLowerCase()}/${metadata.name}`;
+  const head = `${workloadName}: ${availableOf(workload)} of ${wantedOf(workload)} pods are available`;
   const refused = status?.conditions?.filter((one) => one.type === 'ReplicaFailure' && one.status === 'True') ?? [];
   try {
     const { items } = await client.request<{ items: readonly Pod[] }>('GET', path, { signal });

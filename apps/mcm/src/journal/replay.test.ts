@@ -43,7 +43,7 @@ test('a replay with another decision prints its object, time, field and both val
       'overshoot decision about machineset/web-1 at 2026-01-01T00:00:01.000Z differs in verdict',
       '  recorded reason: 4 machines',
       '  recorded by mcm 1.2.3: "leave"',
-      '  this is mcm 0.1.0: "freeze"',
+      '  repeated by mcm 0.1.0: "freeze"',
       '3 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0, 2 differ',
     ],
     code: 1,

@@ -341,7 +341,9 @@ describe('mcm plan', () => {
     reads.length = 0;
     const [half] = await plan(file('large', 3), undefined, unread);
     expect(half).toMatchObject({ blockers: [], complete: true, lasts: '15m0s' });
-    expect(half?.assumes).toContain('the simulation assumes no blockers for 3 drains that have no preview');
+    expect(half?.assumes).toContain(
+      '3 drains have no preview; the simulation assumes that nothing blocks these drains',
+    );
     expect([...unread]).toEqual([expect.stringContaining('no /api/v1/pods')]);
     expect(reads.filter((path) => path.endsWith('/poddisruptionbudgets'))).toHaveLength(1);
     await expect(plan(file('large', 3))).rejects.toThrow('no /api/v1/pods');

@@ -247,7 +247,9 @@ function assumptions(source: PlanSource, unseen: number): string[] {
         ]
       : []),
     ...(nodes ? [] : ['no permission to read nodes, so the simulation does not know drains and in-place updates']),
-    ...(unseen > 0 ? [`the simulation assumes no blockers for ${unseen} drains that have no preview`] : []),
+    ...(unseen > 0
+      ? [`${unseen} drains have no preview; the simulation assumes that nothing blocks these drains`]
+      : []),
     ...((spec.minReadySeconds ?? 0) > 0
       ? [`the duration does not contain spec.minReadySeconds (${spec.minReadySeconds}), because mcm ignores this field`]
       : []),

@@ -160,9 +160,9 @@ export function undo(target: Target, revision: number): Promise<Done> {
     const set = [...old, ...(current ? [current] : [])].find((candidate) => revisionOf(candidate) === wanted);
     if (wanted === 0 || set === undefined) {
       const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
-      const what = revision === 0 ? 'no previous revision' : `no revision ${revision}`;
+      const missing = revision === 0 ? 'no previous revision' : `no revision ${revision}`;
       throw new UserError(
-        `machinedeployment ${target.name} has ${what}; existing revisions: ${known.join(', ') || 'none'}`,
+        `machinedeployment ${target.name} has ${missing}; existing revisions: ${known.join(', ') || 'none'}`,
       );
     }
     if (sameTemplate(set.spec.template, deployment.spec.template)) {
@@ -180,9 +180,9 @@ export function undo(target: Target, revision: number): Promise<Done> {
   });
 }
 
-function refusePaused({ metadata, spec }: MachineDeployment, what: string): void {
+function refusePaused({ metadata, spec }: MachineDeployment, action: string): void {
   if (!spec.paused) return;
   throw new UserError(
-    `machinedeployment ${metadata.name} is paused and cannot ${what}; first: mcm rollout resume ${metadata.name}`,
+    `machinedeployment ${metadata.name} is paused and cannot ${action}; first: mcm rollout resume ${metadata.name}`,
   );
 }

@@ -45,9 +45,9 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   }
   if (isComplete(deployment, status)) return { kind: 'complete', text: `${name} successfully rolled out` };
   const paused = spec.paused ? ' (paused)' : '';
-  const wait = (what: string, why = failing(status)): RolloutState => ({
+  const wait = (progress: string, cause = failing(status)): RolloutState => ({
     kind: 'under way',
-    text: `Waiting for ${name} rollout to finish: ${what}${paused}${why === '' ? '' : `; ${why}`}...`,
+    text: `Waiting for ${name} rollout to finish: ${progress}${paused}${cause === '' ? '' : `; ${cause}`}...`,
   });
   const blocked = status.conditions?.find(({ type, status: is }) => BLOCKING.includes(type) && is === 'True');
   const inPlace = spec.strategy?.type === 'InPlaceUpdate';

@@ -83,7 +83,9 @@ async function change(
   }
   if (known.has(zone) || changes.length > 0) return changes;
   const hint =
-    known.size > 0 ? `the zones are ${[...known].join(', ')}` : `none has the annotation ${Annotations.Zones}`;
+    known.size > 0
+      ? `the zones are ${[...known].join(', ')}`
+      : `no MachineDeployment has the annotation ${Annotations.Zones}`;
   throw new UserError(`no MachineDeployment of ${placeOf(target)} has the zone ${zone}; ${hint}`);
 }
 

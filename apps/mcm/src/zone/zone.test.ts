@@ -68,7 +68,9 @@ test('a deployment without another zone, or with an error, is reported and the o
 });
 
 test('an unknown zone is refused with the known ones', async () => {
-  await expect(evacuate(target, 'a')).rejects.toThrow(`has the zone a; none has the annotation ${Annotations.Zones}`);
+  await expect(evacuate(target, 'a')).rejects.toThrow(
+    `has the zone a; no MachineDeployment has the annotation ${Annotations.Zones}`,
+  );
   await create('web', zones('a', 'b'));
   await expect(evacuate(target, 'x')).rejects.toThrow('has the zone x; the zones are a, b');
 });

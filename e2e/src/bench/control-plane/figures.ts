@@ -37,8 +37,8 @@ async function readyFigure(): Promise<Figure> {
   times.sort((a, b) => a - b);
   const [best = 0] = times;
   const median = times[STARTS >> 1] ?? 0;
-  const here = `${median.toFixed(0)} ms (median of ${STARTS}, best ${best.toFixed(0)} ms)`;
-  return { work: 'ready after start, empty', here, goal: '< 300 ms', reached: median < 300 };
+  const here = `${median.toFixed(0)} ms (median of ${STARTS} starts; the fastest start took ${best.toFixed(0)} ms)`;
+  return { work: 'time until an empty control plane is ready', here, goal: '< 300 ms', reached: median < 300 };
 }
 
 async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<Figure> {
@@ -55,7 +55,7 @@ async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<
       return {
         work: `${work}, ${store} store`,
         here: perSecond(OBJECTS, seconds),
-        goal: `≥ ${aim} a second`,
+        goal: `at least ${aim} per second`,
         reached: OBJECTS / seconds >= aim,
       };
     };
@@ -131,8 +131,8 @@ async function watchFigure(): Promise<Figure> {
   try {
     const { changes, seconds, lost, misplaced, p50, p99 } = await watchFanOut(plane);
     return {
-      work: `100 watchers, ${perSecond(changes, seconds)} changed`,
-      here: `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms; ${lost} lost, ${misplaced} out of order`,
+      work: `100 watchers receive ${perSecond(changes, seconds)} changed objects`,
+      here: `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms; ${lost} events lost, ${misplaced} events out of order`,
       goal: '1000 a second, p99 < 250 ms, 0 lost, 0 out of order',
       // The changes are sent at a fixed rate. Rounding can lower the measured rate, so 990 changes per second reach the
       // goal.

@@ -52,21 +52,33 @@ export async function* largeFigures(): AsyncGenerator<Figure> {
         filledCpuMs = cpuMs(plane.pid);
         const { nodes, pods } = PLAN;
         yield reported(`${nodes} nodes and ${pods} pods created`, report.seconds, 's');
-        yield reported('  RSS of the control plane', rssMb(plane.pid), 'MB');
+        yield reported('  memory (RSS) of the control plane', rssMb(plane.pid), 'MB');
         continue;
       }
       const rate = report.all.count / report.seconds;
       yield reported('writes a second', rate, 'a second', `${report.all.count} in ${report.seconds.toFixed(0)} s`);
       const cpu = (cpuMs(plane.pid) - filledCpuMs) / report.all.count;
       yield reported('  CPU of the control plane per write, all threads', cpu, 'ms');
-      yield atMost('  p99 of all writes', report.all.p99, P99_MS, 'ms', `p50 ${report.all.p50.toFixed(1)} ms`);
-      yield atMost('  p99.9 of all writes', report.all.p999, P999_MS, 'ms', `max ${report.all.max.toFixed(0)} ms`);
+      yield atMost(
+        '  99th percentile of the duration of writes',
+        report.all.p99,
+        P99_MS,
+        'ms',
+        `p50 ${report.all.p50.toFixed(1)} ms`,
+      );
+      yield atMost(
+        '  99.9th percentile of the duration of writes',
+        report.all.p999,
+        P999_MS,
+        'ms',
+        `max ${report.all.max.toFixed(0)} ms`,
+      );
       for (const [kind, latencies] of Object.entries(report.byKind)) {
         const here = `${(latencies.count / report.seconds).toFixed(0)} a second; ${told(latencies)}`;
         yield { work: `  ${kind}`, here, goal: 'no goal', reached: undefined };
       }
       yield reported(
-        '  RSS of the control plane',
+        '  memory (RSS) of the control plane',
         rssMb(plane.pid),
         'MB',
         `peak ${peakRssMb(plane.pid).toFixed(0)} MB`,

@@ -26,7 +26,7 @@ interface Kubeconfig {
 
 async function createOwner(connection: LoadConnection): Promise<string> {
   const status = await connection.send({ method: 'POST', path: MACHINE_SETS, body: machineSet });
-  if (status !== 201) throw new Error(`the creation of a MachineSet was answered with status ${status}`);
+  if (status !== 201) throw new Error(`the control plane answered the creation of a MachineSet with status ${status}`);
   return (JSON.parse(connection.text) as { metadata: { uid: string } }).metadata.uid;
 }
 
@@ -60,7 +60,7 @@ export async function startPlane(store: 'memory' | 'sqlite'): Promise<PlaneProce
   for (const crd of crds) {
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const status = await connection?.send({ method: 'POST', path, body: JSON.stringify(crd) });
-    if (status !== 201) throw new Error(`the creation of a CRD was answered with status ${status}`);
+    if (status !== 201) throw new Error(`the control plane answered the creation of a CRD with status ${status}`);
   }
   const owner = connection === undefined ? '' : await createOwner(connection);
   connection?.close();

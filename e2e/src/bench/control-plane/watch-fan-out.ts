@@ -68,7 +68,8 @@ function numberAt(bytes: Buffer, mark: Buffer, start: number): number {
 function openWatch(options: RequestOptions, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     get(options, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`a watch was answered with status ${answer.statusCode}`));
+      if (answer.statusCode !== 200)
+        reject(new Error(`the control plane answered a watch request with status ${answer.statusCode}`));
       answer.on('data', take);
       // The control plane ends while the watches are open, so errors are ignored.
       answer.on('error', () => undefined);
@@ -137,7 +138,7 @@ async function change(connections: readonly LoadConnection[], sent: number[]): P
         body: JSON.stringify({ metadata: { annotations: { change: String(index) } } }),
         contentType: 'application/merge-patch+json',
       });
-      if (status !== 200) throw new Error(`a change was answered with status ${status}`);
+      if (status !== 200) throw new Error(`the control plane answered an update with status ${status}`);
     }
   };
   await Promise.all(connections.map(writer));

@@ -46,26 +46,31 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
     await fleet.untilRunning(2);
     return minus(fleet.counts(), before);
   });
-  yield atMost('AWS: writes from creation to deletion of a machine', sum(life, AWS_WRITES) / machines, 4, 'calls');
   yield atMost(
-    `AWS: read requests for one machine from creation to deletion, with ${machines} machines`,
+    'AWS: write requests from the creation to the deletion of a machine',
+    sum(life, AWS_WRITES) / machines,
+    4,
+    'calls',
+  );
+  yield atMost(
+    `AWS: read requests from the creation to the deletion of each of ${machines} machines`,
     sum(life, AWS_READS) / machines,
     1,
     'calls',
   );
   yield atMost(
-    'AWS: reads of a single machine creation',
+    'AWS: read requests during the creation of one machine',
     sum(one, AWS_READS),
     2,
     'calls',
-    'one read looks for a VM with the name of the machine',
+    'one request searches for a VM with the name of the machine',
   );
   yield atMost(
-    `AWS: calls of ${machines} machines in an hour without changes`,
+    `AWS: requests for ${machines} machines in an hour without changes`,
     sum(idle, /./),
     4,
     'calls',
-    'one listing every 15 min',
+    'the controller lists the VMs every 15 min',
   );
   for (const [name, provider] of [
     ['Azure', azure()],
@@ -79,13 +84,13 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
       const rested = minus(fleet.counts(), born);
       return { born: sum(born, /./) / 20, rested: sum(rested, /./) };
     });
-    yield reported(`${name}: calls for the creation of a machine`, calls.born, 'calls');
+    yield reported(`${name}: requests during the creation of one machine`, calls.born, 'calls');
     yield atMost(
-      `${name}: calls of 20 machines in an hour without changes`,
+      `${name}: requests for 20 machines in an hour without changes`,
       calls.rested,
       4,
       'calls',
-      'one listing every 15 min',
+      'the controller lists the VMs every 15 min',
     );
   }
 }
@@ -122,7 +127,7 @@ async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
     const pages = pagesOf(machines);
     const note = pages > 1 ? `${pages} pages` : '';
     yield atMost(
-      `${name}: calls of ${machines} idle machines in an orphan period`,
+      `${name}: requests for ${machines} idle machines in one orphan period`,
       sum(calls, /./) / pages,
       1,
       'listings',
@@ -145,7 +150,7 @@ async function* throttled(machines: number): AsyncGenerator<Figure> {
   // Each machine needs one launch request. Every additional request worsens the result.
   const limit = machines / PER_SECOND;
   yield atMost(
-    `AWS: ${machines} machines at ${PER_SECOND} calls a second`,
+    `AWS: time to create ${machines} machines with a limit of ${PER_SECOND} requests per second`,
     ms / 1_000 / limit,
     1.5,
     '× the limit’s own time',
@@ -168,8 +173,8 @@ async function* exhausted(machines: number): AsyncGenerator<Figure> {
     await fleet.clock.advance(60 * 60_000);
     return { first: before, hour: launches() - before };
   });
-  yield atMost(`AWS: launches of ${machines} machines in a zone without capacity`, first, 1, 'calls');
-  yield atMost('AWS: probes of that zone in an hour', hour, 6, 'calls');
+  yield atMost(`AWS: create requests for ${machines} machines in a zone without capacity`, first, 1, 'calls');
+  yield atMost('AWS: create requests per hour in the zone without capacity', hour, 6, 'calls');
 }
 
 /**
@@ -185,7 +190,7 @@ async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
       return { ms: took, calls: sum(fleet.counts(), /./), refused: fleet.cloud.faults.list()[0]?.met ?? 0 };
     });
     yield atMost(
-      `${name}: ${machines} machines at ${PER_SECOND} calls a second`,
+      `${name}: time to create ${machines} machines with a limit of ${PER_SECOND} requests per second`,
       ms / 1_000 / (calls / PER_SECOND),
       1.5,
       '× the limit’s own time',
@@ -212,8 +217,14 @@ async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
       await fleet.clock.advance(60 * 60_000);
       return { first: before, hour: launches() - before, left: fleet.cloud.resources().length };
     });
-    yield atMost(`${name}: launches of ${machines} machines in a zone without capacity`, first, 1, 'calls');
-    yield atMost(`${name}: probes of that zone in an hour`, hour, 6, 'calls', `${left} resources left in the cloud`);
+    yield atMost(`${name}: create requests for ${machines} machines in a zone without capacity`, first, 1, 'calls');
+    yield atMost(
+      `${name}: create requests per hour in the zone without capacity`,
+      hour,
+      6,
+      'calls',
+      `${left} resources remain in the cloud`,
+    );
   }
 }
 

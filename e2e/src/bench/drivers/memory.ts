@@ -38,7 +38,7 @@ async function memoryOf(program: string, provider: string, machines: number, lim
   try {
     await run.line(/^ready: /);
     const pid = childrenOf(run.child.pid ?? 0).find((each) => isMachineController(each, provider));
-    const work = `${provider}: RSS of its machine controller with ${machines} machines`;
+    const work = `${provider}: memory (RSS) of the machine controller with ${machines} machines`;
     return atMost(work, rssMb(pid ?? 0), limit, 'MB');
   } finally {
     run.child.kill('SIGTERM');

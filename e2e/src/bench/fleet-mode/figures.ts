@@ -154,7 +154,7 @@ class FleetOfClusters {
       const waits = states.flatMap(({ clusters }) => clusters).filter(({ state }) => state !== 'serving').length;
       const known = states.every(({ clusters }) => clusters.length === this.#count);
       if (known && waits === 0) return (performance.now() - start) / 1000;
-      if (performance.now() - start > START_LIMIT_MS) throw new Error(`${waits} clusters are not served`);
+      if (performance.now() - start > START_LIMIT_MS) throw new Error(`no replica serves ${waits} of the clusters`);
       await sleep(realClock, 500);
     }
   }
@@ -191,40 +191,61 @@ class FleetOfClusters {
   }
 }
 
-async function* idleFigures(fleet: FleetOfClusters, beside: string): AsyncGenerator<Figure> {
+async function* idleFigures(fleet: FleetOfClusters, size: string): AsyncGenerator<Figure> {
   await fleet.counts();
   const before = new Map([...fleet.pids].map(([name, pid]) => [name, cpuMs(pid)]));
   await sleep(realClock, IDLE_MS);
   const counts = await fleet.counts();
   for (const [name, pid] of fleet.pids) {
     const share = ((cpuMs(pid) - (before.get(name) ?? 0)) / IDLE_MS) * 100;
-    yield atMost(`${beside}: RSS of ${name}`, rssMb(pid), 1_500, 'MB', `${connectionsOf(pid)} sockets`);
-    yield atMost(`${beside}: idle CPU of ${name}`, share, 5, '% of a core');
+    yield atMost(`${size}: RSS of ${name}`, rssMb(pid), 1_500, 'MB', `${connectionsOf(pid)} sockets`);
+    yield atMost(`${size}: CPU of the idle ${name}`, share, 5, '% of a core');
   }
   const writes = [...counts].filter(([what]) => /^machine-controller\S* (create|update|patch|delete)/.test(what));
   const others = writes.filter(([what]) => !what.endsWith(' leases'));
   const total = (some: readonly (readonly [string, number])[]): number => some.reduce((sum, [, n]) => sum + n, 0);
-  yield atMost(`${beside}: idle writes except Leases`, total(others), 0, 'writes', others.slice(0, 3).join('; '));
-  yield reported(`${beside}: renewals of Leases`, total(writes) - total(others), 'a minute');
+  yield atMost(
+    `${size}: write requests of idle clusters, except Leases`,
+    total(others),
+    0,
+    'writes',
+    others.slice(0, 3).join('; '),
+  );
+  yield reported(`${size}: renewed Leases`, total(writes) - total(others), 'a minute');
   const reads = [...counts].filter(([what]) => /^machine-controller\S* (get|list)/.test(what));
-  yield reported(`${beside}: reads of the seed`, total(reads), 'a minute', reads.slice(0, 4).join('; '));
+  yield reported(`${size}: read requests to the seed`, total(reads), 'a minute', reads.slice(0, 4).join('; '));
 }
 
 /** Measures one pair of processes that serves many clusters. */
 export async function* fleetModeFigures(count: number, machinesEach: number, flags: readonly string[]) {
   const fleet = new FleetOfClusters(count, machinesEach, flags);
-  const beside = `${count} clusters × ${machinesEach} machines`;
+  const size = `${count} clusters × ${machinesEach} machines`;
   try {
     await fleet.start();
-    yield reported(`${beside}: all clusters served`, await fleet.served(), 's', 'after the start of the processes');
+    yield reported(
+      `${size}: time until replicas serve all clusters`,
+      await fleet.served(),
+      's',
+      'after the start of the processes',
+    );
     await sleep(realClock, SETTLE_MS);
-    yield* idleFigures(fleet, beside);
+    yield* idleFigures(fleet, size);
     const alone = await fleet.wakes('alone');
-    yield atMost(`${beside}: first VM after waking, p99`, alone / 1000, 2, 's');
+    yield atMost(
+      `${size}: time until the first VM of a hibernated cluster exists, 99th percentile`,
+      alone / 1000,
+      2,
+      's',
+    );
     await fleet.stick(true);
     await sleep(realClock, 10_000);
     const stuck = await fleet.wakes('beside');
-    yield atMost(`${beside}: first VM, p99 next to a stuck cluster`, (stuck / alone - 1) * 100, 10, '% more');
+    yield atMost(
+      `${size}: additional time until the first VM exists while another cluster is stuck`,
+      (stuck / alone - 1) * 100,
+      10,
+      '% more',
+    );
     await fleet.stick(false);
   } finally {
     await fleet.stop();

@@ -64,12 +64,17 @@ export class BlockedDrains {
   async *#run(): AsyncGenerator<Figure> {
     await this.#furnish();
     const storm = await this.#beginDrains();
-    yield reported(`time until a creation starts while ${DRAINS} drains start`, storm, 's', 'the slowest of 10');
+    yield reported(
+      `time until the creation of a machine starts while ${DRAINS} drains start`,
+      storm,
+      's',
+      'slowest of 10 machines',
+    );
     await sleep(realClock, 5_000);
     const starts: number[] = [];
     for (let i = 0; i < CREATIONS; i += 1) starts.push(await this.#create(`new-${i}`));
     yield atMost(
-      `time until a creation starts with ${DRAINS} blocked drains`,
+      `time until the creation of a machine starts during ${DRAINS} blocked drains`,
       percentile(starts, 0.99),
       1,
       's',
@@ -77,7 +82,7 @@ export class BlockedDrains {
     );
     await this.#running(DRAINS + CREATIONS);
     yield atMost(
-      `time until an empty machine is deleted with ${DRAINS} blocked drains`,
+      `time to delete a machine without pods during ${DRAINS} blocked drains`,
       await this.#delete('new-0'),
       3,
       's',
@@ -85,13 +90,18 @@ export class BlockedDrains {
     yield* this.#quiet();
     const { drained, gone, cpu } = await this.#unblock();
     yield atMost(
-      `${DRAINS} drains unblocked: time until all pods are deleted`,
+      `time from the end of the budgets of ${DRAINS} drains to the deletion of all pods`,
       drained,
       GRACE_SECONDS + 10,
       's',
       `grace ${GRACE_SECONDS} s`,
     );
-    yield reported(`${DRAINS} drains unblocked: time until all machines are deleted`, gone, 's', cpu);
+    yield reported(
+      `time from the end of the budgets of ${DRAINS} drains to the deletion of all machines`,
+      gone,
+      's',
+      cpu,
+    );
   }
 
   /** Creates running machines with one pod each, and for each pod a budget that forbids its eviction. */
@@ -174,7 +184,7 @@ export class BlockedDrains {
 
   async #delete(name: string): Promise<number> {
     await this.#stack.client.resource<Machine>(machines, NAMESPACE).delete(name);
-    return this.#machines.until('an empty machine is deleted', (known) => !known.has(name), LONG_MS);
+    return this.#machines.until('the machine without pods is deleted', (known) => !known.has(name), LONG_MS);
   }
 
   async *#quiet(): AsyncGenerator<Figure> {
@@ -186,9 +196,15 @@ export class BlockedDrains {
     await sleep(realClock, QUIET_MS);
     const share = ((cpuMs(pid) - before) / QUIET_MS) * 100;
     const { writes, reads } = count(this.#stack.requests.read());
-    yield atMost(`${DRAINS} blocked drains without changes: CPU`, share, 5, '% of a core', `${QUIET_MS / 1_000} s`);
-    yield atMost(`${DRAINS} blocked drains without changes: requests`, writes + reads, 0, 'requests');
-    yield atMost(`${DRAINS} blocked drains: RSS`, rssMb(pid), 300, 'MB');
+    yield atMost(
+      `CPU during ${DRAINS} blocked drains without changes`,
+      share,
+      5,
+      '% of a core',
+      `${QUIET_MS / 1_000} s`,
+    );
+    yield atMost(`requests during ${DRAINS} blocked drains without changes`, writes + reads, 0, 'requests');
+    yield atMost(`memory (RSS) during ${DRAINS} blocked drains`, rssMb(pid), 300, 'MB');
   }
 
   /** Returns the CPU seconds of each process since its start. */

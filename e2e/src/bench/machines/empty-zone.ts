@@ -49,12 +49,12 @@ export async function* emptyZoneFigures(): AsyncGenerator<Figure> {
   const ample = await open(false);
   const short = await open(true);
   try {
-    const name = `${MACHINES} machines, one of three zones is empty`;
+    const name = `${MACHINES} machines while one of three zones has no capacity`;
     const allowed = await filled(ample.fleet);
     const seconds = await filled(short.fleet);
     yield atMost(`${name}: refused calls`, short.refused(), 1, 'calls');
-    const note = `${seconds.toFixed(0)} s, and ${allowed.toFixed(0)} s without a shortage`;
-    yield atMost(`${name}: time compared with the other zones`, seconds / allowed, 1.2, '×', note);
+    const note = `${seconds.toFixed(0)} s, compared with ${allowed.toFixed(0)} s if all zones have capacity`;
+    yield atMost(`${name}: creation time, compared with capacity in all zones`, seconds / allowed, 1.2, '×', note);
     for (let round = 1; round <= ROUNDS; round += 1) {
       await short.fleet.make(3, `round-${round}`);
       await short.fleet.untilRunning(MACHINES + 3 * round);

@@ -35,11 +35,11 @@ export class Follower<T extends KubeObject> {
   }
 
   /** Resolves with the elapsed seconds when the predicate is true. */
-  async until(what: string, holds: (objects: ReadonlyMap<string, T>) => boolean, timeoutMs: number): Promise<number> {
+  async until(state: string, holds: (objects: ReadonlyMap<string, T>) => boolean, timeoutMs: number): Promise<number> {
     const start = performance.now();
     while (!holds(this.objects)) {
       const left = timeoutMs - (performance.now() - start);
-      if (left <= 0) throw new Error(`timeout after ${timeoutMs} ms: ${what}`);
+      if (left <= 0) throw new Error(`timeout after ${timeoutMs} ms while waiting for this state: ${state}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#waiting.push(() => {

@@ -125,11 +125,11 @@ export class IdleFleet {
       await stack.machineController.stop();
       await stack.startControllers();
       await fleet.#quiet(20_000);
-      const beside = `${MACHINES} machines, ${PODS} pods`;
+      const size = `${MACHINES} machines, ${PODS} pods`;
       const note = `a pod is about ${POD_BYTES} bytes of JSON`;
-      yield atMost(`${beside}: RSS of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
+      yield atMost(`${size}: memory (RSS) of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
       // For this number of pods, the original was not measured.
-      yield reported(`${beside}: RSS of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
+      yield reported(`${size}: memory (RSS) of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
     } finally {
       await stack.stop();
     }
@@ -152,7 +152,7 @@ export class IdleFleet {
 
   async *#size(podCount: number): AsyncGenerator<Figure> {
     const controllers = { 'machine controller': this.#pid, 'deployment controller': this.#managerPid };
-    const beside = `${this.#machines} machines, ${podCount} pods`;
+    const size = `${this.#machines} machines, ${podCount} pods`;
     const heartbeats = new AbortController();
     const beating = this.#heartbeats(heartbeats.signal);
     await sleep(realClock, 10_000);
@@ -162,12 +162,12 @@ export class IdleFleet {
     const used = Object.values(controllers).map((pid, at) => cpuMs(pid) - (before[at] ?? 0));
     const { writes, reads } = count(this.#stack.requests.read());
     heartbeats.abort();
-    const beats = `${(await beating).toFixed(1)} heartbeats a second`;
+    const beats = `${(await beating).toFixed(1)} heartbeats per second`;
     for (const [at, [name, pid]] of Object.entries(controllers).entries()) {
-      yield reported(`${beside}: RSS of the ${name}`, rssMb(pid), 'MB');
-      yield reported(`${beside}: CPU of the ${name}`, ((used[at] ?? 0) / IDLE_MS) * 100, '% of a core', beats);
+      yield reported(`${size}: memory (RSS) of the ${name}`, rssMb(pid), 'MB');
+      yield reported(`${size}: CPU of the ${name}`, ((used[at] ?? 0) / IDLE_MS) * 100, '% of a core', beats);
     }
-    yield reported(`${beside}: requests in ${IDLE_MS / 1_000} s`, writes + reads, 'requests', 'without the Leases');
+    yield reported(`${size}: requests in ${IDLE_MS / 1_000} s`, writes + reads, 'requests', 'except Leases');
   }
 
   async #furnish(): Promise<void> {
@@ -254,22 +254,22 @@ export class IdleFleet {
     const heartbeats = new AbortController();
     const beating = this.#heartbeats(heartbeats.signal);
     await sleep(realClock, 10_000);
-    yield* this.#cpu(`${this.#heartbeatsPerSecond.toFixed(0)} heartbeats a second`, ORIGINAL_HEARTBEATS_PERCENT);
+    yield* this.#cpu(`${this.#heartbeatsPerSecond.toFixed(0)} heartbeats per second`, ORIGINAL_HEARTBEATS_PERCENT);
     heartbeats.abort();
     const beats = await beating;
     const { writes, reads } = count(this.#stack.requests.read());
-    const note = `${reads} reads; ${beats.toFixed(0)} heartbeats a second`;
-    yield atMost(`${this.#machines} Running machines: writes`, writes, 0, 'writes', note);
-    yield atMost(`${this.#machines} Running machines: RSS`, rssMb(this.#pid), 400, 'MB');
+    const note = `${reads} read requests; ${beats.toFixed(0)} heartbeats per second`;
+    yield atMost(`${this.#machines} Running machines: write requests`, writes, 0, 'writes', note);
+    yield atMost(`${this.#machines} Running machines: memory (RSS)`, rssMb(this.#pid), 400, 'MB');
   }
 
-  async *#cpu(beside: string, limit: number): AsyncGenerator<Figure> {
+  async *#cpu(size: string, limit: number): AsyncGenerator<Figure> {
     const controllers = { 'machine controller': this.#pid, 'deployment controller': this.#managerPid };
     const before = Object.entries(controllers).map(([name, pid]) => ({ name, pid, used: cpuMs(pid) }));
     await sleep(realClock, IDLE_MS);
     const shares = before.map(({ name, pid, used }) => ({ name, share: ((cpuMs(pid) - used) / IDLE_MS) * 100 }));
     for (const { name, share } of shares)
-      yield atMost(`${this.#machines} Running machines: CPU of the ${name}`, share, limit, '% of a core', beside);
+      yield atMost(`${this.#machines} Running machines: CPU of the ${name}`, share, limit, '% of a core', size);
   }
 
   /** Sends heartbeats of kubelets without changes. `#heartbeats` returns the reached number per second. */
@@ -317,19 +317,19 @@ export class IdleFleet {
       })
       .map(({ verb, resource, name }) => `${verb} ${resource}/${name}`);
     yield atMost(
-      `restart with ${this.#machines} machines: first VM requested`,
+      `time from a restart with ${this.#machines} machines to the first request for a VM`,
       seconds,
       10,
       's',
-      'from the start of the process',
+      'measured from the start of the process',
     );
     yield atMost(
-      `restart with ${this.#machines} machines: unnecessary writes`,
+      `unnecessary write requests after a restart with ${this.#machines} machines`,
       needless.length,
       0,
       'writes',
       needless.slice(0, 3).join(', '),
     );
-    yield atMost(`restart with ${this.#machines} machines: RSS`, rssMb(this.#pid), 400, 'MB');
+    yield atMost(`memory (RSS) after a restart with ${this.#machines} machines`, rssMb(this.#pid), 400, 'MB');
   }
 }

@@ -14,7 +14,7 @@ import { warmFigures } from './warm.ts';
 export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* BlockedDrains.figures();
   const { podCount, rssMb } = await podMemory(20_000);
-  yield atMost(`${podCount} pods watched: RSS`, rssMb, 200, 'MB');
+  yield atMost(`memory (RSS) of a machine controller that watches ${podCount} pods`, rssMb, 200, 'MB');
   yield* emptyZoneFigures();
   yield* interruptionFigures();
   yield* warmFigures();
@@ -24,8 +24,8 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
     const dies = work.endsWith('→ 0');
     // The finalizer and the first event of the class are written once for the fleet, and not once for each machine.
     const name = dies
-      ? 'deletion of a machine: writes of both controllers'
-      : 'creation of a machine: writes of both controllers';
+      ? 'write requests of both controllers during the deletion of a machine'
+      : 'write requests of both controllers during the creation of a machine';
     yield atMost(name, counts.writes / machines, 8, 'writes', dies ? '' : '6, and 2 for the bootstrap token');
   }
 }

@@ -52,17 +52,23 @@ export async function* interruptionFigures(): AsyncGenerator<Figure> {
   const end = new AbortController();
   try {
     const { ready, gone, moved } = await measure(world, end.signal);
-    const name = `${MACHINES} notices of ${NOTICE_MS / 1_000} s at once`;
+    const name = `${MACHINES} simultaneous interruption notices of ${NOTICE_MS / 1_000} s`;
     const p50 = (times: readonly number[]): string => `p50 ${percentile(times, 0.5).toFixed(1)} s`;
-    yield atMost(`${name}: successor Running, p99`, percentile(ready, 0.99), JOIN_MS / 1_000 + 10, 's', p50(ready));
     yield atMost(
-      `${name}: node drained and VM deleted, p99`,
+      `${name}: time until the replacement is Running, 99th percentile`,
+      percentile(ready, 0.99),
+      JOIN_MS / 1_000 + 10,
+      's',
+      p50(ready),
+    );
+    yield atMost(
+      `${name}: time until the node is drained and the VM deleted, 99th percentile`,
       percentile(gone, 0.99),
       NOTICE_MS / 1_000,
       's',
       p50(gone),
     );
-    yield atMost(`${name}: all ${PODS} pods ready on other nodes`, moved, NOTICE_MS / 1_000, 's');
+    yield atMost(`${name}: time until all ${PODS} pods are ready on other nodes`, moved, NOTICE_MS / 1_000, 's');
   } finally {
     end.abort(new Error('closed'));
     await world.close();

@@ -36,10 +36,10 @@ export async function* laneFigures(): AsyncGenerator<Figure> {
   const alone = await deleted(0);
   const together = await deleted(CREATIONS);
   yield atMost(
-    `${DELETIONS} deletions next to ${CREATIONS} creations at ${PER_SECOND} calls/s: time compared with deletions alone`,
+    `time of ${DELETIONS} deletions during ${CREATIONS} creations at ${PER_SECOND} calls per second, compared with deletions alone`,
     together / alone,
     1.2,
     '×',
-    `${together.toFixed(0)} s, and ${alone.toFixed(0)} s alone`,
+    `${together.toFixed(0)} s during creations, ${alone.toFixed(0)} s without creations`,
   );
 }

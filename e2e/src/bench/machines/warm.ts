@@ -36,7 +36,7 @@ export async function* warmFigures(): AsyncGenerator<Figure> {
   const cold = await scaledUp(0);
   const warm = await scaledUp(MACHINES);
   yield atMost(
-    `scale-up of ${MACHINES} warm machines until all are Running`,
+    `time of a scale-up until ${MACHINES} warm machines are Running`,
     warm,
     20,
     's',

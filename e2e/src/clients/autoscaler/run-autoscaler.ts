@@ -46,15 +46,17 @@ async function followLoad(
   const slowest = times.at(-1) ?? 0;
   const median = times[Math.floor(times.length / 2)] ?? 0;
   process.stdout.write(`${suite}: ${unnamed.length} unnamed deletions\n`);
-  process.stdout.write(`${suite}: ${unasked} machines without a request, ${needless} needless machines\n`);
   process.stdout.write(
-    `${suite}: ${times.length} deletions, ${Math.round(median)} ms (median) and ${Math.round(slowest)} ms (slowest) after the decision\n`,
+    `${suite}: ${unasked} machines that the autoscaler did not request, ${needless} unnecessary machines\n`,
+  );
+  process.stdout.write(
+    `${suite}: ${times.length} deletions, ${Math.round(median)} ms after the decision (median), ${Math.round(slowest)} ms for the slowest deletion\n`,
   );
   return [
     { name: 'each scale-up and scale-in is complete within 5 minutes', passed: isComplete },
-    { name: 'only named machines are deleted', passed: unnamed.length === 0 },
+    { name: 'only machines that the autoscaler names are deleted', passed: unnamed.length === 0 },
     { name: 'no machine is created without a request of the autoscaler', passed: unasked <= 0 },
-    { name: 'no needless machine is created', passed: needless <= 0 },
+    { name: 'no unnecessary machine is created', passed: needless <= 0 },
     { name: 'each machine is deleted within 5 s of the decision', passed: times.length > 0 && slowest < DELETION_MS },
   ];
 }

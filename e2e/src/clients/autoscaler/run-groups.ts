@@ -37,9 +37,9 @@ async function knownGroups({ client }: Stack): Promise<number> {
   }
 }
 
-function report(what: string, started: number): void {
+function report(event: string, started: number): void {
   const seconds = ((realClock.monotonic() - started) / 1000).toFixed(1);
-  process.stdout.write(`cluster-autoscaler-groups: ${what} after ${seconds} s\n`);
+  process.stdout.write(`cluster-autoscaler-groups: ${event} after ${seconds} s\n`);
 }
 
 async function soon(done: () => Promise<boolean>, ended: () => boolean): Promise<boolean> {

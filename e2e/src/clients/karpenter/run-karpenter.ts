@@ -61,7 +61,9 @@ async function followLoad({ client, ended }: KarpenterRun): Promise<Check[]> {
     }
     const seconds = Math.round((realClock.monotonic() - started) / 1000);
     const [from, to] = [nodesFor(before), nodesFor(count)];
-    process.stdout.write(`karpenter: ${before} to ${count} pods, ${from} to ${to} nodes after ${seconds} s\n`);
+    process.stdout.write(
+      `karpenter: from ${before} to ${count} pods, the number of nodes changed from ${from} to ${to} in ${seconds} s\n`,
+    );
     outcomes.push({ name: `step ${step + 1}: ${before} to ${count} pods, ${from} to ${to} nodes`, passed });
     before = count;
   }

@@ -71,7 +71,7 @@ function runOf(at: string, text: string, info: string, notes: readonly string[])
     else if (word === 'not run') {
       const [, lines, because = ''] = /^(?: \(([^)]*)\))?: (.*)$/.exec(rest) ?? [];
       if (because.split(' ').length < 3)
-        throw new Error(`${at}: write a sentence with the reason why the block does not run: "${note}"`);
+        throw new Error(`${at}: the note must be a sentence with the reason why the block does not run: "${note}"`);
       if (lines === undefined) return { by: 'nobody', because };
       script = without(at, script, lines.split(', '));
     } else throw new Error(`${at}: "${note}" is not a valid note for a block`);

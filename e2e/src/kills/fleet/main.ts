@@ -80,7 +80,7 @@ function report({ record, takeovers }: KilledFleet, kills: number): number {
   const times = takeovers.done.map(({ ms }) => ms / 1_000);
   const shown = [0.5, 0.99, 1].map((part) => (times.length === 0 ? '-' : percentile(times, part).toFixed(1)));
   say(`${kills} kills; ${times.length} Leases taken over: p50 ${shown[0]} s, p99 ${shown[1]} s, max ${shown[2]} s`);
-  say(`${record.verified} VM deletions watched, ${violations.length} violations`);
+  say(`${record.verified} deletions of VMs verified, ${violations.length} violations`);
   return violations.length > 0 ? 1 : 0;
 }
 
@@ -104,7 +104,8 @@ async function play(flags: Readonly<Record<Name, number>>): Promise<number> {
       await watch(fleet, next);
     }
     const last = await rest(fleet);
-    if (last === undefined) fleet.record.violations.push(`not idle ${REST_MS / 1_000} s after the last kill`);
+    if (last === undefined)
+      fleet.record.violations.push(`the processes were not idle ${REST_MS / 1_000} s after the last kill`);
     else await fleet.verifyRest();
     return report(fleet, kills);
   } finally {

@@ -134,7 +134,7 @@ async function change({ stack, random, machines }: Run, acts: number): Promise<s
 /** Kills programs during one change of the deployment, and waits until the change is complete. */
 async function act(run: Run, acts: number, most: number): Promise<void> {
   const { random, stack } = run;
-  const what = await change(run, acts);
+  const changeName = await change(run, acts);
   const names: string[] = [];
   while (names.length < most && Date.now() < run.until) {
     await sleep(realClock, LEAST_PAUSE_MS + Math.floor(random.next() * PAUSE_MS));
@@ -145,14 +145,16 @@ async function act(run: Run, acts: number, most: number): Promise<void> {
   const end = Date.now() + REST_MS;
   while (!(await isAtRest(run).catch(() => false))) {
     if (Date.now() > end) {
-      stack.record.violations.push(`${what}: not idle ${REST_MS / 1_000} s after the last kill`);
+      stack.record.violations.push(
+        `${changeName}: the programs were not idle ${REST_MS / 1_000} s after the last kill`,
+      );
       break;
     }
     await sleep(realClock, LOOK_MS);
   }
   await untilSuccess(() => stack.verifyRest());
   say(
-    `${what}, killed ${names.join(', ') || 'none'}: ${stack.record.verified} VM deletions, ${total(run.killed)} kills`,
+    `${changeName}, killed ${names.join(', ') || 'none'}: ${stack.record.verified} VM deletions, ${total(run.killed)} kills`,
   );
 }
 
@@ -181,7 +183,7 @@ async function play(): Promise<number> {
   for (const text of violations) say(`VIOLATION: ${text}`);
   const each = PROGRAM_NAMES.map((name) => `${name} ${run.killed.get(name) ?? 0}`).join(', ');
   say(`${total(run.killed)} kills (${each}) during ${acts} rolls and scalings`);
-  say(`${stack.record.verified} VM deletions watched, ${violations.length} violations`);
+  say(`${stack.record.verified} deletions of VMs verified, ${violations.length} violations`);
   return violations.length > 0 ? 1 : 0;
 }
 

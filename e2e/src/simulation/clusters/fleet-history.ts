@@ -209,7 +209,7 @@ class FleetHistory {
   #freeze(): void {
     const ms = this.#dice.pause(MAX_FREEZE_MS);
     this.#onProgram((program) => {
-      this.#world.reporter.note('act', `${program.identity} is frozen for ${ms} ms`);
+      this.#world.reporter.note('act', `process ${program.identity} is suspended for ${ms} ms`);
       program.freeze(ms);
     });
   }
@@ -331,7 +331,7 @@ class FleetHistory {
   /** Removes all faults. After the faults, each cluster must reach its desired state. */
   async #calm(): Promise<void> {
     this.#kills.calm();
-    this.#world.reporter.note('act', 'no more faults start');
+    this.#world.reporter.note('act', 'the simulation starts no further faults');
     await this.#world.clock.advance(hasMore(this.#seed) ? 2 * MAX_FAULT_MS : MAX_FAULT_MS);
     await this.#settle();
     if (hasMore(this.#seed)) await this.#wakeAll();

@@ -311,7 +311,7 @@ export class FleetWorld {
 
   /** Makes the kubeconfig of a cluster lead to a wrong cluster, or to its own cluster again. */
   async mislead(cluster: string, other: string | undefined): Promise<void> {
-    this.reporter.note('act', `the kubeconfig of ${cluster} leads to ${other ?? cluster}`);
+    this.reporter.note('act', `the kubeconfig of cluster ${cluster} points to cluster ${other ?? cluster}`);
     if (other === undefined) this.misled.delete(cluster);
     else this.misled.add(cluster);
     this.served.connectionsChanged();
@@ -365,9 +365,12 @@ export class FleetWorld {
     );
     if (other !== undefined) return `${other.metadata.name} is ${other.status?.currentStatus?.phase}`;
     const names = all.map(({ metadata }) => metadata.name).sort();
-    if (String(names) !== String(cluster.vms())) return `VMs ${cluster.vms()} are not the machines ${names}`;
+    if (String(names) !== String(cluster.vms()))
+      return `the cluster has the VMs ${cluster.vms()}, but the machines ${names}`;
     const known = (await cluster.admin.resource(nodes).list()).items.map(({ metadata }) => metadata.name).sort();
-    return String(names) === String(known) ? undefined : `nodes ${known} are not the machines ${names}`;
+    return String(names) === String(known)
+      ? undefined
+      : `the cluster has the nodes ${known}, but the machines ${names}`;
   }
 
   /** The namespace must end too: no finalizer of a Lease or of a Secret may remain. */
@@ -375,9 +378,9 @@ export class FleetWorld {
     const left = await this.machines(name);
     const vms = this.#clusters.get(name)?.vms() ?? [];
     if (left.length + vms.length > 0)
-      return `VMs ${vms} and machines ${left.map(({ metadata }) => metadata.name)} of the deleted namespace are left`;
+      return `VMs ${vms} and machines ${left.map(({ metadata }) => metadata.name)} of the deleted namespace remain`;
     const namespace = await ignoreNotFound(this.seedAdmin.resource(namespaces).get(name));
-    return namespace && `the deleted namespace is left: ${JSON.stringify(namespace)}`;
+    return namespace && `the deleted namespace still exists: ${JSON.stringify(namespace)}`;
   }
 
   /** Stops the kubelets of a cluster. */

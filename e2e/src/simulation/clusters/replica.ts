@@ -200,7 +200,9 @@ export function controllerOf(writer: Writer, clock: Clock, { fences, defect, clo
     const sent: Transport = (request) => {
       const { authorization } = request.headers ?? {};
       if (authorization !== `Bearer ${cloudTokenOf(cluster)}`)
-        reporter.violate(`${writer.identity} sends ${authorization} to the cloud of ${cluster}`);
+        reporter.violate(
+          `${writer.identity} sends the wrong credentials ${authorization} to the cloud of cluster ${cluster}`,
+        );
       fences.verify(writer, cluster, request);
       return transport(request);
     };

@@ -63,16 +63,18 @@ export class RolloutVerifier {
     const before = this.#record;
     this.#record = next;
     const names = Object.keys(next.claims);
-    reporter.note('state', `claims of the rollout budget: ${names.join(', ') || 'none'}`);
+    reporter.note('state', `clusters with a claim of the rollout budget: ${names.join(', ') || 'none'}`);
     if (names.length > Math.max(budget.maxClusters, Object.keys(before.claims).length))
-      reporter.violate(`${names.length} clusters have a claim: ${names}; the limit is ${budget.maxClusters}`);
+      reporter.violate(
+        `${names.length} clusters have a claim (${names}), more than the limit of ${budget.maxClusters}`,
+      );
     const added = names.filter((name) => before.claims[name] === undefined && !isCanary(name));
     const rolling = [
       ...names.filter(isCanary),
       ...Object.entries(next.canaries).flatMap(([name, { state }]) => (state === 'done' ? [] : [name])),
     ];
     if (added.length > 0 && rolling.length > 0)
-      reporter.violate(`${added} get a claim while the canary clusters ${rolling} roll out`);
+      reporter.violate(`clusters ${added} get a claim while the canary clusters ${rolling} roll out`);
   }
 
   /** Verifies a write of a manager when the write leaves its process. */
@@ -80,11 +82,11 @@ export class RolloutVerifier {
     const path = SETS.exec(request.path);
     if (path === null || (request.method !== 'POST' && request.method !== 'PUT')) return;
     if (request.path.includes('/status') || proc.dead || proc.frozen) return;
-    const what = await this.#step(cluster, JSON.parse(String(request.body)) as MachineSet);
-    if (what === undefined || proc.dead || proc.frozen) return;
+    const action = await this.#step(cluster, JSON.parse(String(request.body)) as MachineSet);
+    if (action === undefined || proc.dead || proc.frozen) return;
     this.verified += 1;
     if (this.#record.claims[cluster] === undefined)
-      this.#o.reporter.violate(`${identity} ${what} of ${cluster} without a claim of the rollout budget`);
+      this.#o.reporter.violate(`${identity} ${action} of ${cluster} without a claim of the rollout budget`);
   }
 
   /** The step of a rollout that a write of a set contains, undefined for writes with another cause. */

@@ -53,7 +53,7 @@ export class FleetPools {
 
   async change(): Promise<void> {
     this.#written += 1;
-    this.#config.world.reporter.note('act', `the configuration is changed to ${this.#written}`);
+    this.#config.world.reporter.note('act', `the user changes the configuration to ${this.#written}`);
     await this.#config.change({ files: [fileOf('/etc/a', `v${this.#written}`)] });
   }
 
@@ -95,7 +95,8 @@ export class FleetPools {
     const targets = new Set(all.map(({ spec }) => spec?.configuration?.name));
     const counted = all.reduce((sum, { status }) => sum + (status?.machineCount ?? 0), 0);
     const nodes = await this.#config.nodes();
-    if (counted !== nodes.length) return `the pools have ${counted} machines, and the world has ${nodes.length} nodes`;
+    if (counted !== nodes.length)
+      return `the pools count ${counted} machines, but the cluster has ${nodes.length} nodes`;
     const node = nodes.find(({ metadata: { annotations = {} }, spec }) => {
       const current = annotations[CurrentConfig];
       const done = annotations[State] === 'Done' && current === annotations[DesiredConfig] && targets.has(current);

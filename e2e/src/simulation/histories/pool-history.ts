@@ -318,7 +318,7 @@ class PoolHistory {
 
   async #mend(): Promise<void> {
     const { world, network } = this.#config;
-    world.reporter.note('act', 'all faults are removed');
+    world.reporter.note('act', 'the simulation ends all faults');
     network.calm();
     world.network.calm();
     network.expire('manager');
@@ -337,7 +337,7 @@ class PoolHistory {
       await world.until(() => this.#isHealed(), BOUNDS.healed.ms);
       await world.untilSettled(this.#replicas, this.#class);
     } catch (error) {
-      world.reporter.violate(`did not recover: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
+      world.reporter.violate(`the pools did not recover: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
       return;
     }
     await world.clock.advance(BOUNDS.poolQuiet.ms);
@@ -348,7 +348,8 @@ class PoolHistory {
       .flatMap(({ text }) =>
         /^machine-config-controller (create|update|patch|delete) (?!leases)/.test(text) ? [text] : [],
       );
-    if (writes.length > 0) world.reporter.violate(`writes without a change: ${[...new Set(writes)].join('; ')}`);
+    if (writes.length > 0)
+      world.reporter.violate(`the controllers wrote objects without a change: ${[...new Set(writes)].join('; ')}`);
   }
 
   async #isHealed(): Promise<boolean> {

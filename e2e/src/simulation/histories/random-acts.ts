@@ -337,7 +337,7 @@ export class RandomHistory {
     const node = this.#dice.one((await admin.resource(nodes).list()).items)?.metadata.name;
     if (node === undefined) return;
     const ms = this.#dice.pause(1_200_000);
-    this.#note(`Node ${node} postpones for ${ms} ms`);
+    this.#note(`Node ${node} postpones its update for ${ms} ms`);
     const label = (value: string | null) =>
       ignoreNotFound(
         admin.resource(nodes).patch(node, {
@@ -418,7 +418,7 @@ export class RandomHistory {
   async #loseZone(): Promise<void> {
     const zone = this.#dice.one(ZONES) ?? '';
     const ms = this.#dice.pause(10_800_000);
-    this.#note(`zone ${zone} is lost for ${ms} ms`);
+    this.#note(`zone ${zone} fails for ${ms} ms`);
     if (!this.#world.cloudRuns) return;
     const { faults, instances } = this.#world.cloud;
     const { id } = faults.order({ operation: 'instances.create', zone, error: { code: 'InternalError' } });
@@ -434,7 +434,7 @@ export class RandomHistory {
 
   async #ownersAway(): Promise<void> {
     const ms = this.#dice.pause(1_200_000);
-    this.#note(`the owners of the hooks are away for ${ms} ms`);
+    this.#note(`the owners of the hooks do not respond for ${ms} ms`);
     this.#hooks?.away(ms);
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
@@ -499,7 +499,7 @@ export class RandomHistory {
   /** A CRD gets or loses a version. */
   async #exchange(): Promise<void> {
     const name = this.#dice.one(EXCHANGED) ?? '';
-    this.#note(`${name}: a version is added or removed`);
+    this.#note(`the simulation adds or removes a version of CRD ${name}`);
     await exchangeVersion(this.#world.admin, name);
   }
 
@@ -514,7 +514,7 @@ export class RandomHistory {
     await deleteCrd(admin, DEPLOYMENTS_CRD);
     await this.#world.until(() => isGone(admin, DEPLOYMENTS_CRD));
     await this.#world.clock.advance(this.#dice.pause(MAX_PAUSE_MS));
-    this.#note(`${DEPLOYMENTS_CRD} is created again`);
+    this.#note(`the user creates CRD ${DEPLOYMENTS_CRD} again`);
     await createCrd(admin, DEPLOYMENTS_CRD);
     for (const fleet of this.#wanted) {
       await this.#world.createDeployment(fleet.replicas, fleet.name);
@@ -611,7 +611,7 @@ export class RandomHistory {
   }
 
   async #mark(node: string): Promise<void> {
-    this.#note(`the user selects ${node}`);
+    this.#note(`the user selects node ${node} for an update`);
     const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
     await this.#world.admin.resource(nodes).patch(node, { type: 'merge', body });
   }
@@ -642,7 +642,7 @@ export class RandomHistory {
 
   #silence(): void {
     const caller = this.#dice.one(PROCESSES) ?? 'manager';
-    this.#note(`watches of ${caller} stop delivering`);
+    this.#note(`the watches of ${caller} receive no further events`);
     this.#silenced = true;
     this.#world.network.silence(caller);
   }

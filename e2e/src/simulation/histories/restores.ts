@@ -35,7 +35,7 @@ export class Restores {
   }
 
   backUp({ replicas, machineClass }: Wish): void {
-    this.#world.reporter.note('act', 'a backup of the cluster');
+    this.#world.reporter.note('act', 'the user makes a backup of the cluster');
     this.#backups.push({ backup: this.#world.backup(), wish: { replicas, machineClass } });
     if (this.#backups.length > MAX_BACKUPS) this.#backups.shift();
   }

@@ -169,7 +169,7 @@ class ScalerHistory {
   }
 
   #silence(): void {
-    this.#world.reporter.note('act', 'watches of manager stop delivering');
+    this.#world.reporter.note('act', 'the watches of the manager receive no further events');
     this.#silenced = true;
     this.#world.network.silence('manager');
   }

@@ -167,7 +167,7 @@ export class FinalChecks {
     // A machine that joined during the wait makes evictions possible. Each eviction changes the status.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
-    for (const write of about) reporter.violate(`(i) writes without a change: ${write}`);
+    for (const write of about) reporter.violate(`(i) the controller wrote an object without a change: ${write}`);
   }
 
   /** Rule (i): the controllers write nothing while no object changes. */
@@ -178,7 +178,7 @@ export class FinalChecks {
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
     for (const write of world.writes.slice(written))
-      world.reporter.violate(`(i) a write after all objects were complete: ${write}`);
+      world.reporter.violate(`(i) a controller wrote although all objects were complete: ${write}`);
   }
 
   /** Rule (j): a machine becomes Unknown when its kubelet stops, and Running when the kubelet reports again. */

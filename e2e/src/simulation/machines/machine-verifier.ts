@@ -262,7 +262,7 @@ export class MachineVerifier {
     for (const { id, name, state } of this.#o.instances()) {
       if (state === 'terminated' || state === 'shutting-down') continue;
       const other = living.get(name);
-      if (other !== undefined) this.#violate('a', `two VMs for ${name}: ${other} and ${id}`);
+      if (other !== undefined) this.#violate('a', `machine ${name} has two VMs: ${other} and ${id}`);
       living.set(name, id);
     }
   }

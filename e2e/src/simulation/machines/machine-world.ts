@@ -362,7 +362,7 @@ export class MachineWorld {
    * called.
    */
   async addFinalizer(name: string): Promise<void> {
-    this.reporter.note('act', `${name} gets another finalizer`);
+    this.reporter.note('act', `machine ${name} gets the finalizer of another controller`);
     await this.#changeFinalizers(name, (all) => [...all.filter((one) => one !== OTHER_FINALIZER), OTHER_FINALIZER]);
   }
 
@@ -414,7 +414,7 @@ export class MachineWorld {
   }
 
   async setBudget(app: App, minAvailable: number): Promise<void> {
-    this.reporter.note('act', `the budget of ${app.name} needs ${minAvailable}`);
+    this.reporter.note('act', `the budget of app ${app.name} requires ${minAvailable} healthy pods`);
     app.minAvailable = minAvailable;
     await setBudget(this.admin, app.name, minAvailable);
   }

@@ -35,7 +35,7 @@ export interface Draw {
 export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
   const operation = dice.one(OPERATIONS) ?? '*';
   const rule = { operation, ...dice.one(FAILURES), count: 1 + dice.number(4) };
-  note(`the cloud will fail: ${JSON.stringify(rule)}`);
+  note(`the cloud gets this fault rule: ${JSON.stringify(rule)}`);
   return cloud.faults.order(rule);
 }
 
@@ -55,6 +55,6 @@ export function drawFaultChances({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
   const mishaps = [dice.one(REQUEST_FAULTS), dice.one(REQUEST_FAULTS)].flatMap((fault) => fault ?? []);
   const chances = Object.fromEntries(mishaps.map((fault) => [fault, 0.05 + dice.number(20) / 100]));
   const ms = dice.pause(120_000);
-  note(`for ${ms} ms writes fail with ${JSON.stringify(chances)}`);
+  note(`for ${ms} ms, write requests fail with ${JSON.stringify(chances)}`);
   return { chances, ms };
 }

@@ -25,7 +25,7 @@ export const BOUNDS = {
   settled: {
     suites: FLEETS,
     ms: 2 * HOUR,
-    rule: 'without faults, a fleet has its size and class, all machines run, and no surplus resources remain',
+    rule: 'without faults, a fleet reaches its size and class, all machines run, and no surplus resources remain',
   },
   lastWrites: {
     suites: FLEETS,
@@ -35,7 +35,7 @@ export const BOUNDS = {
   quiet: {
     suites: 'all',
     ms: 10 * MINUTE,
-    rule: 'during the time limit after the fleet is complete, no write repeats the stored content',
+    rule: 'after the fleet is complete, the controllers write no unchanged object during the time limit',
   },
   reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'the client reopens a watch that gets no events' },
   patience: {
@@ -61,7 +61,7 @@ export const BOUNDS = {
   interruptedGone: {
     suites: '`interruptions`',
     ms: 2 * MINUTE,
-    rule: 'without faults, mcm deletes a VM before the cloud does, if the notice is as long as the time limit',
+    rule: 'without faults and with a notice as long as the time limit, mcm deletes the VM before the cloud',
   },
   atRest: {
     suites: MACHINES,
@@ -100,7 +100,7 @@ export const BOUNDS = {
   overstay: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'after a grace period, mcm waits until the time limit before it deletes the pod without a grace period',
+    rule: 'mcm deletes a pod without a grace period only after its grace period and the time limit',
   },
   unresponsive: {
     suites: MACHINES,
@@ -120,12 +120,12 @@ export const BOUNDS = {
   orphanConfirmed: {
     suites: MACHINES,
     ms: 5 * MINUTE,
-    rule: 'after the loss of a Machine, mcm waits until the time limit before it deletes the VM',
+    rule: 'after the loss of a Machine, mcm keeps its VM until the time limit',
   },
   outdated: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'the controller checks no health with data that is known to be older than the time limit',
+    rule: 'the controller checks the health of machines only with data that is newer than the time limit',
   },
   noticed: {
     suites: MACHINES,
@@ -161,7 +161,7 @@ export const BOUNDS = {
   fleetReached: {
     suites: FLEET_MODE,
     ms: 2 * MINUTE,
-    rule: 'a replica with working connections serves a cluster after a connection failed or works again',
+    rule: 'after a connection fails or works again, a replica with working connections serves the cluster',
   },
   fleetSettled: {
     suites: FLEET_MODE,

@@ -195,7 +195,7 @@ export class FleetVerifier {
     const others = [...this.#machines.values()].filter((one) => isAvailable(one) && stays(one)).length;
     if (others + lost < least) {
       this.#o.violate(
-        `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} are required`,
+        `${name} ${how} with ${others} others available and ${lost} just lost, but the deployment needs ${least} available machines`,
       );
     }
   }

@@ -78,7 +78,7 @@ test('a node that is still selected uses the budget until its update has ended',
   const allowed = allowance({ old: 2, new: 1 }, ['b']);
   verifier.changed(machine('b', 'old', 'InPlaceUpdating'), machine('b', 'old', 'InPlaceUpdateSuccessful'), allowed);
   const early = replaces(verifier, 'a', 'old', allowed);
-  expect(early).toMatch(/1 of them updated in place/);
+  expect(early).toMatch(/1 by in-place updates/);
   verifier.changed(machine('b', 'old', 'InPlaceUpdateSuccessful'), machine('b', 'old', 'Running'), allowed);
   expect(replaces(verifier, 'a', 'old', allowed)).toBeUndefined();
 });
@@ -94,7 +94,7 @@ test('an in-place update uses the budget only if no machine of the surge replace
     return replaces(verifier, 'a', 'new', { ...allowance({ new: 2, old: 1 }, ['c']), replicas: [replicas] });
   };
   expect(replacesWith(2)).toBeUndefined();
-  expect(replacesWith(3)).toMatch(/1 unavailable \(1 of them updated in place\)/);
+  expect(replacesWith(3)).toMatch(/1 machine unavailable \(1 by in-place updates\)/);
 });
 
 test('a set that is scaled in while its machines are created does not make room for another set', () => {
@@ -123,7 +123,7 @@ test('a machine that is deleted while the controller may still use a smaller siz
       });
     return [going('a', 1, wishes), going('b', 0, [4])];
   };
-  expect(goes([4])[1]).toMatch(/the rollout had 2 unavailable/);
+  expect(goes([4])[1]).toMatch(/the rollout made 2 machines unavailable/);
   expect(goes([4, 3])).toEqual([undefined, undefined]);
 });
 
@@ -136,7 +136,7 @@ test('after a scale-in, the deletion of a superfluous failed machine is no repla
     ]);
     return replaces(verifier, 'a', 'old', { ...allowance({ old: 2 }, ['b']), replicas });
   };
-  expect(wishes([2])).toMatch(/mcm replaced a while the rollout had 1 unavailable/);
+  expect(wishes([2])).toMatch(/mcm replaced a while the rollout made 1 machine unavailable/);
   expect(wishes([2, 0])).toBeUndefined();
 });
 
@@ -156,7 +156,7 @@ test('the deletion of machines that have not joined makes room for another set w
   expect(deletes('Pending')).toEqual([undefined, undefined]);
   expect(deletes('Running')).toEqual([
     undefined,
-    expect.stringMatching(/the rollout had 2 unavailable: the limit is 1/),
+    expect.stringMatching(/the rollout made 2 machines unavailable, more than the limit of 1/),
   ]);
 });
 
@@ -174,6 +174,6 @@ test('an unreachable machine of an old set may be deleted while new machines joi
     return verifier.changed(machine('b', 'old', phase), machine('b', 'old', phase, true), shrinks);
   };
   expect(deletes('Unknown', 3)).toBeUndefined();
-  expect(deletes('Unknown', 4)).toMatch(/the rollout had 2 unavailable/);
-  expect(deletes('Running', 3)).toMatch(/the rollout had 2 unavailable/);
+  expect(deletes('Unknown', 4)).toMatch(/the rollout made 2 machines unavailable/);
+  expect(deletes('Running', 3)).toMatch(/the rollout made 2 machines unavailable/);
 });

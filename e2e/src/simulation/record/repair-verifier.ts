@@ -1,4 +1,4 @@
-import { isReadyPhase, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
+import { counted, isReadyPhase, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
 import { BOUNDS } from './bounds.ts';
 
@@ -119,8 +119,8 @@ export class RepairVerifier {
     // reduced later.
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
-    const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} of them updated in place)` : '';
-    return `mcm replaced ${names.join(' and ') || 'nothing'} while the rollout had ${unavailable} unavailable${where}: the limit is ${allowed}`;
+    const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} by in-place updates)` : '';
+    return `mcm replaced ${names.join(' and ') || 'nothing'} while the rollout made ${counted(unavailable, 'machine')} unavailable${where}, more than the limit of ${allowed}`;
   }
 
   /**

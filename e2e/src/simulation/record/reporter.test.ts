@@ -51,7 +51,7 @@ test('an available machine that is deleted without a request of the user is repo
   await world.admin.resource<Machine>(machines, NAMESPACE).delete(second?.metadata.name ?? '');
   await world.clock.settle();
   expect(world.violations).toHaveLength(1);
-  expect(world.violations[0]).toContain('was deleted with 1 others available and 0 lost just before');
+  expect(world.violations[0]).toContain('was deleted with 1 others available and 0 just lost');
   await world.close();
 });
 

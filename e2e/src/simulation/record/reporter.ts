@@ -183,7 +183,7 @@ export class Reporter {
     }
     this.#machines.set(name, object);
     if (before?.metadata.uid !== uid) {
-      this.note('state', `machine ${name} appeared, class ${object.spec.class.name ?? ''}`);
+      this.note('state', `machine ${name} of class ${object.spec.class.name ?? ''} appeared`);
       this.#verifyName(object);
       fleet?.appeared(object);
       return;
@@ -192,7 +192,7 @@ export class Reporter {
     if (phaseOf(before) !== phaseOf(object))
       this.note('state', `machine ${name}: ${phaseOf(before)} → ${phaseOf(object)}`);
     if (!before.metadata.deletionTimestamp && deletionTimestamp !== undefined)
-      this.note('state', `machine ${name} gets its deletion${byHand ? ' by hand' : ''}`);
+      this.note('state', `${byHand ? 'the user' : 'a controller'} deletes machine ${name}`);
     if (isWarm(before)) fleet?.appeared(object);
     else fleet?.changed(before, object, byHand);
   };

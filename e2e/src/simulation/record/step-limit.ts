@@ -37,7 +37,8 @@ export class StepLimit {
    */
   answered(object: string | undefined): void {
     this.#requests += 1;
-    if (this.#requests === REQUESTS) this.#end(`${REQUESTS} requests, most often about ${this.#most()}`);
+    if (this.#requests === REQUESTS)
+      this.#end(`the controllers sent ${REQUESTS} requests, most of them about ${this.#most()}`);
     const minute = Math.floor(this.#clock.now().getTime() / MINUTE);
     if (minute !== this.#minute) this.#writes.clear();
     this.#minute = minute;

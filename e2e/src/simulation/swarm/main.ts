@@ -96,7 +96,7 @@ const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()
 function report({ played, failed, minutes }: Tally): void {
   const count = sum(played);
   const rate = (count / Math.max(minutes, 1 / 60_000)).toFixed(1);
-  print(`${count} histories in ${minutes.toFixed(1)} min, ${rate} a minute, ${sum(failed)} with violations`);
+  print(`${count} histories in ${minutes.toFixed(1)} min (${rate} per minute), ${sum(failed)} of them with violations`);
 }
 
 async function replay(path: string): Promise<void> {
@@ -106,14 +106,14 @@ async function replay(path: string): Promise<void> {
   print(
     violations.length > 0
       ? violations.join('\n')
-      : `no violation, but the file contains the violation: ${before.join('; ')}`,
+      : `the second run had no violation, but the file contains this violation: ${before.join('; ')}`,
   );
   process.exit(violations.length > 0 ? 1 : 0);
 }
 
 function tell(failure: Failure): void {
   const { suite, seed, profile, plan } = failure.one;
-  print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation in the second run'}`);
+  print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'the second run had no violation'}`);
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
   // Other threads may still run long histories, so the process exits immediately.
@@ -128,7 +128,7 @@ async function swarm(): Promise<void> {
     : forMs === undefined
       ? [1, 100]
       : [start, Number.MAX_SAFE_INTEGER];
-  print(`seeds from ${first} on`);
+  print(`the first seed is ${first}`);
   const all = cases(first, last);
   const run = new Swarm({
     workers: workers(),

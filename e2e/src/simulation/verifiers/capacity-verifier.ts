@@ -92,8 +92,9 @@ export class CapacityVerifier {
     if (!this.#offerings.has(key)) world.reporter.violate(`mcm requested a VM for ${key}, which no class contains`);
     if (refusedAt === undefined || now <= acceptedUntil) return;
     if (now < refusedAt + BOUNDS.offeringClosed.ms)
-      world.reporter.violate(`mcm requested ${key} ${now - refusedAt} ms after a refusal`);
-    if (probes > 0) world.reporter.violate(`${probes + 1} probes requested ${key} at the same time`);
+      world.reporter.violate(`mcm requested offering ${key} only ${now - refusedAt} ms after a refusal`);
+    if (probes > 0)
+      world.reporter.violate(`${probes + 1} machines tested the refused offering ${key} at the same time`);
   }
 
   /** Records a refusal. A refusal has no effect if its call started before an earlier refusal. */
@@ -118,7 +119,8 @@ export class CapacityVerifier {
       .get(name)
       .then(({ metadata }) => {
         const record = metadata.annotations?.[Annotations.CapacityOffering] ?? 'none';
-        if (OFFERINGS[record] !== key) world.reporter.violate(`${name} has the record ${record}, but requested ${key}`);
+        if (OFFERINGS[record] !== key)
+          world.reporter.violate(`${name} records the offering ${record}, but requested ${key}`);
       })
       .catch(violate);
   }

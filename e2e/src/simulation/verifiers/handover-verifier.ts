@@ -126,7 +126,7 @@ export class HandoverVerifier {
     if (others.length >= least) return;
     const names = others.map(({ machine }) => machine.metadata.name).join(', ') || 'none';
     reporter.violate(
-      `${given.metadata.name} is removed for a new machine, while ${names} of ${least} others are ready`,
+      `mcm replaces machine ${given.metadata.name} although only ${names} are ready and ${least} ready machines are required`,
     );
   }
 }

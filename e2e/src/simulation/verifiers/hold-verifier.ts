@@ -168,8 +168,8 @@ export class HoldVerifier {
     return since !== undefined && this.#now() > since + this.#world.lagMs();
   }
 
-  #violate(what: string): void {
-    this.#world.reporter.violate(`${what} although the rollout is ${this.#hold.text}`);
+  #violate(action: string): void {
+    this.#world.reporter.violate(`${action} although the rollout is ${this.#hold.text}`);
   }
 
   #now(): number {

@@ -193,7 +193,8 @@ export class HookVerifier {
     if (!this.#ran.has(uid) || deletionTimestamp === undefined) return;
     const stages = this.#drains.has(uid) ? (['before-drain', 'before-delete'] as const) : (['before-delete'] as const);
     for (const stage of stages)
-      if (!this.#mayPass(machine, stage)) this.#violate(`the VM of ${name} is gone before its ${stage} hook has ended`);
+      if (!this.#mayPass(machine, stage))
+        this.#violate(`the VM of ${name} no longer exists, but its ${stage} hook has not ended`);
   }
 
   #violate(text: string): void {

@@ -50,7 +50,7 @@ export class InterruptionVerifier {
 
   announce({ id: vm, name, state }: Instance, kind: Kind, noticeMs: number): void {
     if (state !== 'running' && state !== 'pending') return;
-    this.#world.reporter.note('act', `the cloud announces ${kind} of ${name} in ${noticeMs} ms`);
+    this.#world.reporter.note('act', `the cloud announces an interruption of ${name} in ${noticeMs} ms (${kind})`);
     const { interruption } = this.#world.cloud.interruptions.announce(vm, { kind, noticeMs, detail: 'by chance' });
     if (interruption) this.#announced.set(interruption.id, { id: interruption.id, kind, vm, name });
   }
@@ -70,9 +70,9 @@ export class InterruptionVerifier {
     const announced = this.#announced.get(id);
     if (!announced) this.#violate(`machine ${name} has the unknown interruption ${id}`);
     else if (!REPLACES.has(announced.kind))
-      this.#violate(`machine ${name} has an interruption of the kind ${announced.kind}`);
+      this.#violate(`machine ${name} reports an interruption of the wrong kind ${announced.kind}`);
     else if (!object.spec.providerID?.endsWith(`/${announced.vm}`))
-      this.#violate(`machine ${name} has the interruption of VM ${announced.vm}`);
+      this.#violate(`machine ${name} reports the interruption of another VM, ${announced.vm}`);
   }
 
   /** Announces the end of one VM without faults, and verifies each step. */
@@ -94,7 +94,7 @@ export class InterruptionVerifier {
       const successors = (await this.#world.machines()).filter(
         ({ metadata }) => !all.some((each) => each.metadata.uid === metadata.uid),
       );
-      if (successors.length === 0) this.#violate(`machine ${name} has no successor after the notice`);
+      if (successors.length === 0) this.#violate(`no machine replaces machine ${name} after the notice`);
       await clock.advance(BOUNDS.interruptedGone.ms - BOUNDS.interrupted.ms - 1_000);
       if (this.#machines.has(uid)) this.#violate(`machine ${name} still exists at its deadline`);
       const state = [...cloud.instances.list()].find(({ id }) => id === vm.id)?.state;
@@ -102,9 +102,10 @@ export class InterruptionVerifier {
     }
     for (const { metadata } of await this.#world.machines())
       if (metadata.annotations?.[Annotations.Interruption] !== undefined && metadata.deletionTimestamp === undefined)
-        this.#violate(`machine ${metadata.name} has an interruption that has ended`);
+        this.#violate(`machine ${metadata.name} still reports an interruption that has ended`);
     const left = cloud.interruptions.pending(() => true);
-    for (const { name } of left) this.#violate(`the notice about ${name} is still in the queue of the cloud`);
+    for (const { name } of left)
+      this.#violate(`the interruption notice for ${name} is still in the queue of the cloud`);
   }
 
   #violate(text: string): void {

@@ -150,7 +150,9 @@ export class JoinVerifier {
     const { name } = node.metadata;
     this.reported.push(name);
     if (this.#holds(`busy ${machine.metadata.uid}`)) {
-      reporter.violate(`${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
+      reporter.violate(
+        `${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or the machine controller updates the node`,
+      );
     }
     if (this.#isAway(machine)) return;
     const others = [...this.#machines.values()].filter(
@@ -159,7 +161,7 @@ export class JoinVerifier {
     if (others.length + 1 <= limit) return;
     const names = others.map((one) => `${one.metadata.name} (${phaseOf(one)})`).join(', ');
     reporter.violate(
-      `${name} gets ${desired} in addition to ${names}: ${limit} of pool ${pool} may be unavailable at the same time`,
+      `${name} gets ${desired} while ${names} are unavailable, but pool ${pool} allows only ${limit} unavailable nodes`,
     );
   }
 
@@ -170,20 +172,22 @@ export class JoinVerifier {
     const say = (why: string) => this.#world.reporter.violate(`node ${name} becomes schedulable although ${why}`);
     if (this.#holds(`goes ${machine.metadata.uid}`)) say('the machine of the node is being deleted');
     if (annotation(node, DesiredDrain).startsWith('drain-')) say('the daemon keeps the node unschedulable');
-    if (isSelected(node)) say('MCM keeps the Node unschedulable');
+    if (isSelected(node)) say('the machine controller keeps the node unschedulable');
   }
 
   #verifyProtection(node: Node): void {
     const { ScaleDownDisabled, ScaleDownDisabledByMCM } = Annotations;
     if (annotation(node, ScaleDownDisabledByMCM) !== '' && annotation(node, ScaleDownDisabled) === '') {
-      this.#world.reporter.violate(`${node.metadata.name} must be protected by MCM, and the autoscaler may remove it`);
+      this.#world.reporter.violate(
+        `the manager must protect node ${node.metadata.name} from the autoscaler, but the annotation is missing`,
+      );
     }
     const key = `bare ${node.metadata.uid}`;
     if (!this.#since.has(key) || this.#rules.protects === false) return;
     this.#world.clock.setTimeout(() => {
       if (!this.#holds(key, BOUNDS.protected.ms)) return;
       this.#since.delete(key);
-      this.#world.reporter.violate(`${node.metadata.name} is in use, and the autoscaler may remove it`);
+      this.#world.reporter.violate(`node ${node.metadata.name} is in use, but is not protected from the autoscaler`);
     }, BOUNDS.protected.ms);
   }
 }

@@ -78,7 +78,7 @@ export class ScalerVerifier {
     const most = this.#asked + this.#failed.size;
     if (this.#made <= most) return;
     this.#world.reporter.violate(
-      `${name} is unnecessary: mcm created ${this.#made} machines for ${most} requested machines`,
+      `machine ${name} is unnecessary: mcm created ${this.#made} machines, but the autoscaler requested ${most}`,
     );
   }
 }

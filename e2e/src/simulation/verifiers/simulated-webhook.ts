@@ -81,20 +81,20 @@ export class SimulatedWebhook {
 
   readonly #receive: Transport = async (request) => {
     const world = this.#world;
-    if (!world) throw new Error('the webhook has no world');
+    if (!world) throw new Error('the simulated webhook is not connected to a simulation');
     this.#verifySignature(request, world);
     const { stage, hook, machine }: Call = JSON.parse(request.body ?? '');
     const id = `${machine.uid} ${stage}.${Annotations.HookSuffix}/${hook}`;
     const calls = (this.#calls.get(id) ?? 0) + 1;
     this.#calls.set(id, calls);
-    if (world.clock.now().getTime() < this.#awayUntil) throw new Error('the webhook is away');
+    if (world.clock.now().getTime() < this.#awayUntil) throw new Error('the simulated webhook does not respond');
     if (calls > FAULTS.most) return this.#finish(id);
     switch (this.#dice.number(6)) {
       case 0:
         return this.#slow(id, request, world);
       case 1:
         this.#finish(id);
-        throw new Error('the answer is lost');
+        throw new Error('the response of the simulated webhook is lost');
       case 2:
       case 3:
         return this.#dice.one(WRONG) ?? answer(500, '');
@@ -122,6 +122,6 @@ export class SimulatedWebhook {
   #verifySignature({ headers, body = '' }: TransportRequest, { reporter }: World): void {
     const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
     const wanted = KEYS.map((key) => `v1,${createHmac('sha256', key).update(text).digest('base64')}`).join(' ');
-    if (headers['webhook-signature'] !== wanted) reporter.violate('a call of a webhook has no valid signature');
+    if (headers['webhook-signature'] !== wanted) reporter.violate('a request to a webhook has no valid signature');
   }
 }

@@ -43,14 +43,15 @@ export class WarmVerifier {
     if (type === 'deleted') return;
     const { reporter } = this.#world;
     const warm = [...this.#machines.values()].filter((one) => isWarm(one) && !one.metadata.deletionTimestamp);
-    if (warm.length > MOST_WARM) reporter.violate(`${warm.length} warm machines, at most ${MOST_WARM} are requested`);
+    if (warm.length > MOST_WARM)
+      reporter.violate(`${warm.length} warm machines exist, but the user requests at most ${MOST_WARM}`);
     if (isWarm(object)) {
       if (controllerOf(object)?.kind === 'MachineSet') reporter.violate(`a MachineSet owns the warm machine ${name}`);
       if (labels?.name !== undefined) reporter.violate(`the warm machine ${name} has a label of the template`);
     } else if (before && isWarm(before)) {
       this.#used++;
       const phase = object.status?.currentStatus?.phase ?? '';
-      if (phase !== 'Pending') reporter.violate(`a set uses the warm machine ${name}, which is ${phase}`);
+      if (phase !== 'Pending') reporter.violate(`a set uses the warm machine ${name} in the wrong phase ${phase}`);
     }
   }
 }

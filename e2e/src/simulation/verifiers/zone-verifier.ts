@@ -154,6 +154,8 @@ export class ZoneVerifier {
   #imbalance(): string | undefined {
     const all = [...this.#machines.values()];
     const counts = ZONES.map((zone) => all.filter((one) => zoneIn(one, Annotations.ZoneOffering) === zone).length);
-    return Math.max(...counts) - Math.min(...counts) > 1 ? `zones have ${counts.join(', ')} machines` : undefined;
+    return Math.max(...counts) - Math.min(...counts) > 1
+      ? `the zones have unequal numbers of machines: ${counts.join(', ')}`
+      : undefined;
   }
 }

@@ -108,7 +108,7 @@ export class CloudProcess {
       this.#made.set(clientToken, (this.#made.get(clientToken) ?? new Set()).add(id));
       if (state === 'terminated') continue;
       const other = living.get(clientToken);
-      if (other !== undefined) this.#options.reporter.violate(`two VMs for ${name}: ${other} and ${id}`);
+      if (other !== undefined) this.#options.reporter.violate(`machine ${name} has two VMs: ${other} and ${id}`);
       living.set(clientToken, id);
     }
   }

@@ -98,7 +98,7 @@ export class ConfigControllers {
   freeze(ms: number): void {
     const worker = this.#worker;
     if (!worker || worker.proc.frozen) return;
-    this.#parts.reporter.note('act', `${NAME} is frozen for ${ms} ms`);
+    this.#parts.reporter.note('act', `process ${NAME} is suspended for ${ms} ms`);
     worker.proc.freeze();
     this.#parts.clock.setTimeout(() => worker.proc.thaw(), ms);
   }

@@ -99,7 +99,7 @@ export class Controllers {
     const worker = this.#worker(name);
     if (!worker || worker.proc.frozen) return;
     const { clock, reporter } = this.#parts;
-    reporter.note('act', `${name} is frozen for ${ms} ms`);
+    reporter.note('act', `process ${name} is suspended for ${ms} ms`);
     worker.proc.freeze();
     clock.setTimeout(() => worker.proc.thaw(), ms);
   }

@@ -53,6 +53,6 @@ export async function deleteCrd(admin: KubeClient, name: string): Promise<void> 
 
 export async function createCrd(admin: KubeClient, name: string): Promise<void> {
   const definition = crds.find(({ metadata }) => metadata.name === name);
-  if (!definition) throw new Error(`there is no CRD ${name}`);
+  if (!definition) throw new Error(`CRD ${name} does not exist`);
   await admin.resource(definitions).create(definition);
 }

@@ -114,7 +114,7 @@ export class Fleet {
   }
 
   async failMachine(name: string): Promise<void> {
-    this.reporter.note('act', `${name} is marked as Failed`);
+    this.reporter.note('act', `the user sets the phase of machine ${name} to Failed`);
     const lastUpdateTime = this.clock.now().toISOString();
     const currentStatus = { phase: 'Failed', lastUpdateTime };
     const lastOperation = { type: 'HealthCheck', state: 'Failed', description: 'Marked by hand', lastUpdateTime };

@@ -64,7 +64,8 @@ export class PlaneProcess {
    */
   async crash(downMs: number): Promise<void> {
     const { plane, disk, clock, reporter } = this.#options;
-    if (disk === undefined || !plane.crash || !plane.restart) throw new Error('the simulation has no `disks`');
+    if (disk === undefined || !plane.crash || !plane.restart)
+      throw new Error('the simulation was started without the option `disks`');
     const { crash } = plane;
     let isDead = false;
     const die = (): void => {

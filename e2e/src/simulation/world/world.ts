@@ -165,10 +165,10 @@ export class World extends Fleet {
   }
 
   #answered({ verb, resource, subresource, name, userAgent, code }: Parameters<RequestLog>[0]): void {
-    const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
-    this.reporter.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
+    const resourceName = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
+    this.reporter.note('request', `${userAgent.split('/')[0]} ${verb} ${resourceName} ${code}`);
     const isController = userAgent.startsWith('machine-controller');
-    if (isController && code === 403) this.reporter.violate(`no role allows ${userAgent} to ${verb} ${what}`);
+    if (isController && code === 403) this.reporter.violate(`no role allows ${userAgent} to ${verb} ${resourceName}`);
     const ours = isController && resource !== 'leases' && resource !== 'events';
     const written = code < 400 && WRITES.has(verb);
     if (!ours) return;
@@ -232,8 +232,8 @@ export class World extends Fleet {
 
   /** Restores the cluster to a backup. All changes after the backup are lost. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
-    if (!this.#plane.restore) throw new Error('the simulation did not start with `restorable`');
-    this.reporter.note('act', `the cluster is restored to revision ${backup.revision}`);
+    if (!this.#plane.restore) throw new Error('the simulation was started without the option `restorable`');
+    this.reporter.note('act', `the user restores the cluster to revision ${backup.revision}`);
     await this.#plane.restore(backup, { bumpRevision });
     // The verifiers know of the restore, even if a controller changes the restored objects before their next lists.
     this.admin.history.wentBack(`the cluster was restored to revision ${backup.revision}`);
@@ -278,7 +278,10 @@ export class World extends Fleet {
     if (!this.#disk) return;
     await this.clock.settle();
     const older = this.log.lines.find(({ message }) => message.startsWith('API server has an older state'));
-    if (older) this.reporter.violate(`a crash undid changes that a controller had read: ${JSON.stringify(older)}`);
+    if (older)
+      this.reporter.violate(
+        `a crash of the control plane undid changes that a controller had already read: ${JSON.stringify(older)}`,
+      );
     for (const loss of this.#disk.planeLosses(this.#plane.snapshot())) this.reporter.violate(loss);
   }
 
@@ -377,7 +380,8 @@ export class World extends Fleet {
    */
   #lacksWarm(machines: readonly Machine[]): string | undefined {
     const warm = machines.filter(isWarm);
-    if (warm.length !== this.wantsWarm) return `${warm.length} warm machines, not ${this.wantsWarm}`;
+    if (warm.length !== this.wantsWarm)
+      return `${warm.length} warm machines exist, but the user requests ${this.wantsWarm}`;
     const busy = warm.find((machine) => !isOff(machine) && machine.status?.currentStatus?.phase !== 'Running');
     if (busy) return `${busy.metadata.name} is still being prepared`;
     const off = new Set(machines.filter(isOff).map(({ metadata }) => metadata.name));
@@ -392,20 +396,21 @@ export class World extends Fleet {
     const names = machines.map((machine) => machine.metadata.name).sort();
     const lacks = wanted.map((one) => this.#lacks(machines, one)).find((text) => text !== undefined);
     if (lacks !== undefined) return lacks;
-    if (String(this.vms()) !== String(names)) return `VMs ${this.vms()} are not the machines ${names}`;
+    if (String(this.vms()) !== String(names)) return `the cluster has the VMs ${this.vms()}, but the machines ${names}`;
     const all = (await this.admin.resource(nodes).list()).items;
     const lacksWarm = this.#lacksWarm(machines);
     if (lacksWarm !== undefined) return lacksWarm;
     const running = machines.filter((machine) => !isOff(machine)).map(({ metadata }) => metadata.name);
     const nodeNames = all.map(({ metadata }) => metadata.name).sort();
-    if (String(nodeNames) !== String(running.sort())) return `nodes ${nodeNames} are not the machines ${running}`;
+    if (String(nodeNames) !== String(running.sort()))
+      return `the cluster has the nodes ${nodeNames}, but the running machines ${running}`;
     // If the user reverted a template during an update of a node, mcm must update the node again.
     const candidate = all.find(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
     if (candidate) return `node ${candidate.metadata.name} is a candidate for an update`;
     const tokens = (await this.admin.resource(secrets, 'kube-system').list()).items.filter(
       (secret) => secret.type === 'bootstrap.kubernetes.io/token',
     );
-    return tokens.length > 0 ? `bootstrap tokens left: ${tokens.map((secret) => secret.metadata.name)}` : undefined;
+    return tokens.length > 0 ? `bootstrap tokens remain: ${tokens.map((secret) => secret.metadata.name)}` : undefined;
   }
 
   describe(): string {

@@ -27,7 +27,7 @@ const BLOCKED_BY: PrinterColumn = {
   name: 'BlockedBy',
   type: 'string',
   jsonPath: '.status.blockedBy[0].cause',
-  description: 'The first reason why the controller does nothing for the object now.',
+  description: 'First reason why the controller waits.',
   priority: 1,
 };
 

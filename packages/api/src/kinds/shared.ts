@@ -181,15 +181,14 @@ const blockSchema = z
     reason: text('Explanation for users.'),
     since: time('Time at which the wait of the controller started.'),
   })
-  .meta({ description: 'A reason why the controller waits and does nothing for the object now.' });
+  .meta({ description: 'A reason why the controller waits.' });
 
 /** A reason in `status.blockedBy`. */
 export type Block = z.infer<typeof blockSchema>;
 
 export const blockedByField = optional(
   crd(z.array(blockSchema), {
-    description:
-      'Reasons why the controllers wait and do nothing for the object now. The controllers write blockedBy only with the flag `--blocked-by`.',
+    description: 'Reasons why the controllers wait. The controllers write blockedBy only with the flag `--blocked-by`.',
     'x-kubernetes-list-type': 'atomic',
   }),
 );

@@ -22,7 +22,7 @@ export const adoption: readonly Scenario[] = [
       );
       expect(
         providerId === made.providerId && nodeName === made.nodeName,
-        `a machine with the name of a VM gets VM ${providerId} and node ${nodeName}, not VM ${made.providerId} and node ${made.nodeName}`,
+        `the machine must adopt VM ${made.providerId} with node ${made.nodeName}, but gets VM ${providerId} with node ${nodeName}`,
       );
       const mine = (await stage.listedOne(again)).map((vm) => vm.providerId);
       expect(mine.length === 1, `${mine.length} VMs have the name of the machine: ${mine.join(', ')}`);
@@ -45,11 +45,13 @@ export const adoption: readonly Scenario[] = [
       await stage.retry('deletion', () => stage.delete(process, known));
       for (const who of [process, stage.process()]) {
         const again = stage.again(first);
-        const made = await stage.retry('creation after the deletion', () => stage.obtain(who, again));
+        const made = await stage.retry('creation of a machine after the deletion of its namesake', () =>
+          stage.obtain(who, again),
+        );
         const mine = (await stage.listedOne(again)).map((vm) => vm.providerId);
         expect(
           mine.length === 1 && mine[0] === made.providerId,
-          `a new machine with the name of a deleted machine gets VM ${made.providerId}, and the list contains ${mine.join(', ') || 'none'}`,
+          `a machine with the name of a deleted machine gets VM ${made.providerId}, but the list contains ${mine.join(', ') || 'none'}`,
         );
         await stage.retry('deletion', () => stage.delete(who, again));
       }

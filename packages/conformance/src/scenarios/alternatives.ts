@@ -39,9 +39,9 @@ async function alternative(stage: Stage): Promise<void> {
   const plain = stage.machine('alternative');
   await refusedFirst(stage, process, plain);
   const machine = withRecord(plain, chosen);
-  const made = await stage.must('creation with the alternative', stage.create(process, machine));
+  const made = await stage.must('creation with a capacity alternative', stage.create(process, machine));
   const other = stage.process({ alternatives: [chosen] });
-  const again = await stage.must('the repeated creation by a new process', stage.create(other, machine));
+  const again = await stage.must('repeated creation by a new process', stage.create(other, machine));
   expect(again.providerId === made.providerId, `a repeated creation creates a second VM: ${again.providerId}`);
   for (const asked of [machine, withId(machine, made.providerId), withId(plain, made.providerId)]) {
     const found = await stage.must('status', stage.obtain(other, asked));
@@ -53,7 +53,10 @@ async function alternative(stage: Stage): Promise<void> {
   if (other.invoker.can.list) {
     const vms = await stage.must('list', other.invoker.list(stage.classWith([chosen])));
     const own = vms.filter(({ machineName }) => machineName === plain.metadata.name);
-    expect(own.length === 1, `list returns ${own.length} VMs of a machine with an alternative`);
+    expect(
+      own.length === 1,
+      `list must return one VM for a machine with a capacity alternative, but returns ${own.length}`,
+    );
   }
   await stage.retry('deletion', () => stage.delete(other, machine));
   const left = (await stage.inventory()).filter((each) => each.includes(plain.metadata.name));

@@ -147,7 +147,7 @@ export const callBehavior: readonly Scenario[] = [
       expect(!ended.ok, 'the driver reports a successful creation although the cloud answers no request');
       expect(
         ms <= timeouts.create + endWithinMs,
-        `the creation takes ${Math.round(ms) / 1_000} s, with a limit of ${timeouts.create / 1_000} s, while the cloud answers no request`,
+        `the cloud answers no request, and the creation takes ${Math.round(ms) / 1_000} s, more than its limit of ${timeouts.create / 1_000} s`,
       );
       expect(
         ['DeadlineExceeded', 'Unavailable', 'Unknown', 'Aborted'].includes(ended.error.code),
@@ -214,7 +214,7 @@ export const callBehavior: readonly Scenario[] = [
       for (const { path, field, spec } of wrongTypes(schema, providerSpec)) {
         if (ignored.some((each) => path.startsWith(each))) continue;
         const said = await refusal(stage, spec);
-        expect(said !== undefined, `providerSpec.${path} of a wrong type is accepted by the driver`);
+        expect(said !== undefined, `the driver accepts a value of the wrong type in providerSpec.${path}`);
         expect(said.includes(field), `the error for an invalid providerSpec.${path} does not name the field: ${said}`);
       }
     },

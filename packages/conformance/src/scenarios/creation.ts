@@ -25,7 +25,7 @@ async function endsWithOneVm(
   machine: ReturnType<Stage['machine']>,
   when: string,
 ): Promise<void> {
-  const { providerId } = await stage.retry(`the repeated creation ${when}`, () => stage.create(process, machine));
+  const { providerId } = await stage.retry(`repeated creation ${when}`, () => stage.create(process, machine));
   const mine = await stage.listedOne(machine);
   expect(
     mine.length === 1,
@@ -121,7 +121,7 @@ export const creation: readonly Scenario[] = [
     },
   },
   {
-    name: 'lost answers of a creation',
+    name: 'lost responses to the requests of a creation',
     impact: 'a broken connection during a creation creates a second VM',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
@@ -129,12 +129,12 @@ export const creation: readonly Scenario[] = [
         const process = stage.process();
         const machine = stage.machine(`lost-${at}`);
         process.wire.assess = (_, index) => (index === at ? 'answer lost' : 'passes');
-        await endsWithOneVm(stage, process, machine, `after the loss of the answer to request ${at + 1}`);
+        await endsWithOneVm(stage, process, machine, `after the response to request ${at + 1} is lost`);
       }
     },
   },
   {
-    name: 'many machines at once',
+    name: 'simultaneous creation of many machines',
     impact: 'two machines share a VM, a machine never gets a VM, or VMs remain after the deletion of their machines',
     run: async (stage) => {
       const process = stage.process();

@@ -9,11 +9,11 @@ const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
 });
 
 /** Deletes a missing VM. The driver must succeed or report NotFound. */
-async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promise<void> {
+async function isGone(stage: Stage, callName: string, call: Promise<unknown>): Promise<void> {
   const ended = await stage.end(call);
   expect(
     ended.ok || ended.error.code === 'NotFound',
-    `${what} must succeed or fail with NotFound, but the error is ${ended.ok ? '' : `${ended.error.code}: ${ended.error.message}`}`,
+    `${callName} must succeed or fail with NotFound, but the error is ${ended.ok ? '' : `${ended.error.code}: ${ended.error.message}`}`,
   );
 }
 
@@ -27,12 +27,12 @@ export const deletion: readonly Scenario[] = [
         const process = stage.process();
         const machine = stage.machine();
         const { providerId } = await stage.must('creation', stage.create(process, machine));
-        const what = known ? 'with its provider ID' : 'without a stored provider ID';
+        const variant = known ? 'with a stored provider ID' : 'without a stored provider ID';
         const gone = known ? withId(machine, providerId) : machine;
         const deleting = stage.process();
-        await stage.retry(`deletion of a machine ${what}`, () => deleting.invoker.delete(gone));
+        await stage.retry(`deletion of a machine ${variant}`, () => deleting.invoker.delete(gone));
         const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
-        expect(!listed, `after the deletion of a machine ${what}, the list of the driver still contains its VM`);
+        expect(!listed, `after the deletion of a machine ${variant}, the list of the driver still contains its VM`);
       }
       const left = (await stage.inventory()).filter((each) => !before.has(each));
       expect(
@@ -42,7 +42,7 @@ export const deletion: readonly Scenario[] = [
     },
   },
   {
-    name: 'deletion of a deleted VM',
+    name: 'deletion of a VM that no longer exists',
     impact: 'mcm cannot delete a machine without a VM, and the machine blocks its set',
     run: async (stage) => {
       const process = stage.process();
@@ -54,7 +54,7 @@ export const deletion: readonly Scenario[] = [
       await isGone(stage, 'the second deletion', process.invoker.delete(known));
       await isGone(
         stage,
-        'the third deletion, by another process and without the provider ID,',
+        'the third deletion, which another process requests without a provider ID,',
         stage.process().invoker.delete(machine),
       );
     },
@@ -67,8 +67,8 @@ export const deletion: readonly Scenario[] = [
       const machine = stage.machine('orphan');
       const { providerId } = await stage.must('creation', stage.create(stage.process(), machine));
       const orphan = stage.madeUp(machine.metadata.name, providerId);
-      for (const what of ['deletion of an orphan by name and provider ID', 'the repeated deletion'])
-        await isGone(stage, what, stage.process().invoker.delete(orphan));
+      for (const call of ['deletion of an orphan by name and provider ID', 'repeated deletion of an orphan'])
+        await isGone(stage, call, stage.process().invoker.delete(orphan));
       const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
       expect(!listed, 'after the deletion of an orphan without the UID of its Machine, the list still contains the VM');
       const left = (await stage.inventory()).filter((each) => !before.has(each));
@@ -79,7 +79,7 @@ export const deletion: readonly Scenario[] = [
     },
   },
   {
-    name: 'lost answers of a deletion',
+    name: 'lost responses to the requests of a deletion',
     impact: 'after a broken connection, a VM remains, or mcm can never delete a machine',
     run: async (stage) => {
       // Skips the scenario if the driver sends its requests without the connection of the kit.
@@ -93,7 +93,10 @@ export const deletion: readonly Scenario[] = [
         const known = withId(machine, providerId);
         await stage.retry('deletion', () => stage.delete(process, known));
         const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
-        expect(!listed, `after the loss of answer ${at + 1} and a repeated deletion, the list contains the VM`);
+        expect(
+          !listed,
+          `the response to request ${at + 1} of a deletion was lost, and the list contains the VM after a repeated deletion`,
+        );
       }
     },
   },

@@ -66,7 +66,7 @@ class History {
     const { name } = member.machine.metadata;
     expect(
       member.providerId === undefined || member.providerId === providerId,
-      `${name} had VM ${member.providerId}, and a later call returned VM ${providerId}; ${this.#told()}`,
+      `${name} had VM ${member.providerId}, and a later call returned VM ${providerId}; ${this.#actions()}`,
     );
     member.providerId = providerId;
     member.machine = { ...member.machine, spec: { ...member.machine.spec, providerID: providerId } };
@@ -90,8 +90,8 @@ class History {
     if (this.#stage.world.runUntil === undefined) await ended;
   }
 
-  #told(): string {
-    return `the acts were: ${this.#story.join(', ')}`;
+  #actions(): string {
+    return `the history has these actions: ${this.#story.join(', ')}`;
   }
 
   async #act(): Promise<void> {
@@ -146,7 +146,7 @@ class History {
     const left = (await stage.inventory()).filter((each) => !before.has(each));
     expect(
       left.length === 0,
-      `after the deletion of all machines, these resources remain: ${left.join(', ')}; ${this.#told()}`,
+      `after the deletion of all machines, these resources remain: ${left.join(', ')}; ${this.#actions()}`,
     );
   }
 
@@ -164,7 +164,7 @@ class History {
     const listed = textOf(await this.#stage.listedLate((all) => textOf(all) === wanted.join(', '), this.#process));
     expect(
       listed === wanted.join(', '),
-      `the list must contain the VMs ${wanted.join(', ') || 'of no machine'}, but contains ${listed || 'no VM'}; ${this.#told()}`,
+      `the list must contain the VMs ${wanted.join(', ') || 'of no machine'}, but contains ${listed || 'no VM'}; ${this.#actions()}`,
     );
   }
 }

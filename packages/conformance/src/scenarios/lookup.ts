@@ -51,14 +51,14 @@ export const lookup: readonly Scenario[] = [
       const made = await stage.must('creation', stage.create(process, machine));
       if (process.invoker.can.initialize)
         await stage.must('initialize', process.invoker.initialize(withId(machine, made.providerId)));
-      for (const [what, asked] of [
-        ['without its provider id', machine],
+      for (const [variant, asked] of [
+        ['without a provider ID', machine],
         ['with its provider ID', withId(machine, made.providerId)],
       ] as const) {
-        const found = await stage.must(`status ${what}`, process.invoker.status(asked));
+        const found = await stage.must(`status ${variant}`, process.invoker.status(asked));
         expect(
           found.providerId === made.providerId && found.nodeName === made.nodeName,
-          `status ${what} returns VM ${found.providerId} and node ${found.nodeName}, but the creation returned VM ${made.providerId} and node ${made.nodeName}`,
+          `status ${variant} returns VM ${found.providerId} and node ${found.nodeName}, but the creation returned VM ${made.providerId} and node ${made.nodeName}`,
         );
       }
     },
@@ -71,21 +71,24 @@ export const lookup: readonly Scenario[] = [
       if (!process.invoker.can.status) throw new Skip('the driver does not implement GetMachineStatus');
       const machine = stage.machine();
       const { providerId } = await stage.must('creation', stage.create(process, machine));
-      for (const [what, outcome] of NO_ANSWERS) {
+      for (const [fault, outcome] of NO_ANSWERS) {
         process.wire.assess = () => outcome;
         const looked = await stage.end(process.invoker.status(withId(machine, providerId)));
-        expect(!looked.ok, `when ${what}, status returns a VM`);
+        expect(!looked.ok, `when ${fault}, status returns a VM`);
         expect(
           looked.error.code !== 'NotFound',
-          `when ${what}, status reports that the VM does not exist: ${looked.error.message}`,
+          `when ${fault}, status reports that the VM does not exist: ${looked.error.message}`,
         );
         const listed = await stage.end(process.invoker.list(stage.machineClass));
-        expect(!listed.ok, `when ${what}, the listing returns ${listed.ok ? listed.value.length : 0} VMs and no error`);
+        expect(
+          !listed.ok,
+          `when ${fault}, the listing returns ${listed.ok ? listed.value.length : 0} VMs and no error`,
+        );
       }
     },
   },
   {
-    name: 'listing over all pages',
+    name: 'the listing contains the VMs of all pages',
     impact: 'mcm never finds orphaned VMs after the first page',
     run: async (stage) => {
       const process = stage.process();

@@ -25,13 +25,13 @@ async function isStopped(stage: Stage, process: Process, machine: Machine, wante
       providerId === machine.spec.providerID,
       `status must return VM ${machine.spec.providerID ?? ''}, but returns VM ${providerId}`,
     );
-    const said = ending === undefined ? 'no ending' : `the ending "${ending}"`;
-    expect((ending !== undefined) === wanted, `status returns ${said} for a ${wanted ? 'stopped' : 'running'} VM`);
+    const result = ending === undefined ? 'no ending' : `the ending "${ending}"`;
+    expect((ending !== undefined) === wanted, `status returns ${result} for a ${wanted ? 'stopped' : 'running'} VM`);
   }
   if (!process.invoker.can.list) return;
   const vms = await stage.must('list', process.invoker.list(stage.machineClass));
   const own = vms.filter(({ machineName }) => machineName === machine.metadata.name);
-  expect(own.length === 1, `list returns ${own.length} VMs of a machine after a stop or start`);
+  expect(own.length === 1, `list must return one VM for a machine after a stop or start, but returns ${own.length}`);
 }
 
 async function stopAndStart(stage: Stage): Promise<void> {
@@ -41,7 +41,7 @@ async function stopAndStart(stage: Stage): Promise<void> {
   // The process dies before it can record the response.
   process.stop.abort(new Error('killed'));
   const next = stage.process();
-  await stage.must('the repeated stop by a new process', next.invoker.stop(machine, false));
+  await stage.must('repeated stop by a new process', next.invoker.stop(machine, false));
   await stage.must('start', next.invoker.start(machine));
   await isStopped(stage, next, machine, false);
   await stage.must('the repeated start', next.invoker.start(machine));
@@ -73,7 +73,7 @@ async function refusedStart(stage: Stage): Promise<void> {
   process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
   const refused = await stage.end(process.invoker.start(machine));
   process.wire.assess = () => 'passes';
-  expect(!refused.ok, 'start of a VM succeeds although the cloud has no capacity');
+  expect(!refused.ok, 'the start of a VM must fail while the cloud has no capacity, but succeeds');
   expect(
     refused.error.code === 'ResourceExhausted',
     `the driver reports missing capacity as ${refused.error.code} instead of ResourceExhausted`,

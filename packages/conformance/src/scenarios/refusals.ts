@@ -51,7 +51,7 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   const requests = await requestsOfCreation(stage);
   const writes = requests.flatMap((request, at) => (stage.isWrite(request) ? [at] : []));
   if (writes.length === 0)
-    throw new Skip('a creation sent no request that `dialect.writes` recognizes as a write; correct `dialect.writes`');
+    throw new Skip('`dialect.writes` matches no request of a creation; correct `dialect.writes`');
   const process = stage.process();
   const machine = stage.machine('exhausted');
   process.wire.assess = (request) => (stage.isWrite(request) ? answer : 'passes');
@@ -103,7 +103,7 @@ async function halfWay(stage: Stage, remove: (half: Half) => Promise<void>): Pro
       machine,
       names,
       made,
-      when: `after a creation that the cloud refuses from request ${at + 1} on`,
+      when: `after the cloud has refused request ${at + 1} and all later requests of a creation`,
     });
   }
 }
@@ -127,7 +127,7 @@ async function sweep(stage: Stage, { process, machine, names, made, when }: Half
       stage.delete(process, stage.madeUp(machineName, providerId)),
     );
   const left = await made();
-  expect(left.length === 0, `${when} and its deletion, these resources remain: ${left.join(', ')}`);
+  expect(left.length === 0, `${when}, these resources remain after the deletion of the machine: ${left.join(', ')}`);
 }
 
 export const refusals: readonly Scenario[] = [
@@ -169,7 +169,10 @@ export const refusals: readonly Scenario[] = [
         const visible = new Set(await made());
         await stage.retry('deletion', () => stage.delete(process, machine));
         const left = (await made()).filter((each) => visible.has(each));
-        expect(left.length === 0, `${when} and its deletion, these resources remain: ${left.join(', ')}`);
+        expect(
+          left.length === 0,
+          `${when}, these resources remain after the deletion of the machine: ${left.join(', ')}`,
+        );
         await sweep(stage, half);
       }),
   },

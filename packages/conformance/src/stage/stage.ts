@@ -253,7 +253,7 @@ export class Stage {
       });
     }
     await watched;
-    if (!ended) throw new Failure('a call of the driver did not end');
+    if (!ended) throw new Failure('a driver call did not end');
     return ended;
   }
 
@@ -261,15 +261,15 @@ export class Stage {
    * Returns the result of a call that must succeed.
    * @throws Failure that names the call, if the call fails
    */
-  async must<T>(what: string, call: Promise<T>): Promise<T> {
+  async must<T>(callName: string, call: Promise<T>): Promise<T> {
     const ended = await this.end(call);
     if (ended.ok) return ended.value;
-    throw new Failure(`${what} failed with ${ended.error.code}: ${ended.error.message}`);
+    throw new Failure(`${callName} failed with ${ended.error.code}: ${ended.error.message}`);
   }
 
   /** Repeats a call as the controller does, until the call succeeds. The method passes each error to `onError`. */
   async retry<T>(
-    what: string,
+    callName: string,
     call: () => Promise<T>,
     onError: (error: MachineError) => void = () => undefined,
   ): Promise<T> {
@@ -279,7 +279,7 @@ export class Stage {
       onError(ended.error);
       if (tries === TRIES)
         throw new Failure(
-          `${what} failed ${TRIES} times, most recently with ${ended.error.code}: ${ended.error.message}`,
+          `${callName} failed ${TRIES} times, most recently with ${ended.error.code}: ${ended.error.message}`,
         );
       await this.pass(Math.max(this.pace.pauseMs, ended.error.retryAfterMs ?? 0));
     }

@@ -10,8 +10,8 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;
-  const what = until === undefined ? 'does not start with a time' : 'contains no reason';
-  return `"${text}" ${what} and is ignored; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
+  const defect = until === undefined ? 'does not start with a time' : 'contains no reason';
+  return `"${text}" ${defect} and is ignored; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
 }
 
 /**

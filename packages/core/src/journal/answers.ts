@@ -17,8 +17,8 @@ export const remembering =
  * @throws NotRecorded if the result was not recorded
  */
 export const recalling =
-  <K, V>(answers: ReadonlyMap<K, V>, what: string): ((key: K) => V) =>
+  <K, V>(answers: ReadonlyMap<K, V>, kind: string): ((key: K) => V) =>
   (key) => {
-    if (!answers.has(key)) throw new NotRecorded(`the record does not contain ${what} ${String(key)}`);
+    if (!answers.has(key)) throw new NotRecorded(`the record does not contain ${kind} ${String(key)}`);
     return answers.get(key) as V;
   };

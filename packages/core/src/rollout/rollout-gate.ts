@@ -150,7 +150,7 @@ export function gateOf(
   machines: readonly Machine[],
   now: Date,
 ): Gate | undefined {
-  const closed = (count: number, waitMs: number, what: string): Gate | undefined => {
+  const closed = (count: number, waitMs: number, group: string): Gate | undefined => {
     const since = availableSince(machines);
     const failed = failedOf(machines);
     const last = since[count - 1];
@@ -158,8 +158,8 @@ export function gateOf(
     if (opensAt !== undefined && opensAt <= now.getTime()) return undefined;
     const because =
       opensAt === undefined
-        ? `waiting: ${since.length} of ${count} ${what} are available${failed === '' ? '' : `; ${failed}`}`
-        : `waiting: mcm observes ${what} for ${seconds(opensAt - now.getTime())} more`;
+        ? `waiting: ${since.length} of ${count} ${group} are available${failed === '' ? '' : `; ${failed}`}`
+        : `waiting: mcm observes ${group} for ${seconds(opensAt - now.getTime())} more`;
     const ceiling = Math.max(count, replicas);
     return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
   };

@@ -118,7 +118,7 @@ export class ControlCluster {
   }
 
   /** Without permission for `ask`, the result is undefined, and mcm assumes that no other control cluster exists. */
-  async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
+  async #untilReported<T>(signal: AbortSignal, objectName: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {
       try {
@@ -127,10 +127,10 @@ export class ControlCluster {
         if (signal.aborted) break;
         const fields = { error: errorText(error) };
         if (isForbidden(error)) {
-          log.warn(`Cannot read ${what}, so mcm cannot detect other control clusters`, fields);
+          log.warn(`Cannot read ${objectName}, so mcm cannot detect other control clusters`, fields);
           return undefined;
         }
-        log.warn(`Cannot read ${what}; mcm retries`, fields);
+        log.warn(`Cannot read ${objectName}; mcm retries`, fields);
         await pause(clock, ASK_AGAIN_MS, signal);
       }
     }

@@ -35,8 +35,8 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   const text = own ?? machineClass?.metadata.annotations?.[Annotations.UndrainablePolicy];
   if (text === undefined) return FORCED;
   if (isPolicy(text)) return { policy: text };
-  const where = own === undefined ? `MachineClass ${machineClass?.metadata.name}` : `Machine ${machine.metadata.name}`;
-  const problem = `annotation ${Annotations.UndrainablePolicy} of ${where} is "${text}", so mcm uses Hold; write one of ${POLICIES.join(', ')}`;
+  const owner = own === undefined ? `MachineClass ${machineClass?.metadata.name}` : `Machine ${machine.metadata.name}`;
+  const problem = `annotation ${Annotations.UndrainablePolicy} of ${owner} is "${text}", so mcm uses Hold; write one of ${POLICIES.join(', ')}`;
   return { policy: 'Hold', problem };
 }
 

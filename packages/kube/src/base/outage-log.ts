@@ -18,8 +18,8 @@ export interface OutageLog {
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 
-/** @param what the failing activity as the subject of a sentence, such as `watch of nodes` */
-export function createOutageLog(what: string, clock: Clock, log: Logger): OutageLog {
+/** @param activity the failing activity as the subject of a sentence, such as `watch of nodes` */
+export function createOutageLog(activity: string, clock: Clock, log: Logger): OutageLog {
   let failures = 0;
   let since = 0;
   let lastReason = '';
@@ -32,13 +32,13 @@ export function createOutageLog(what: string, clock: Clock, log: Logger): Outage
       const text = errorText(error);
       const reason = reasonOf(error);
       if (failures === 1) since = clock.monotonic();
-      if (reason === lastReason) log.debug(`${what} still fails`, { error: text, failures });
-      else log.warn(`${what} failed; retrying until success`, { error: text });
+      if (reason === lastReason) log.debug(`${activity} still fails`, { error: text, failures });
+      else log.warn(`${activity} failed; retrying until success`, { error: text });
       lastReason = reason;
     },
     worked() {
       if (failures === 0) return;
-      log.info(`${what} succeeds again`, { failures, afterMs: clock.monotonic() - since });
+      log.info(`${activity} succeeds again`, { failures, afterMs: clock.monotonic() - since });
       failures = 0;
       lastReason = '';
     },

@@ -14,13 +14,13 @@ import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
 /** The check of the leadership follows after all waits of the client, which may be longer than the lease duration. */
-const fenced = (fence: Fence, what: string): Pick<RequestOptions, 'beforeSend'> => ({
+const fenced = (fence: Fence, request: string): Pick<RequestOptions, 'beforeSend'> => ({
   beforeSend: async () => {
     try {
       await fence.held();
     } catch (error) {
       const why = `could not confirm that this process is the leader (${errorText(error)})`;
-      throw new KubeError(`${what} was not sent: ${why}`, { code: 0, reason: 'NotLeading', cause: error });
+      throw new KubeError(`${request} was not sent: ${why}`, { code: 0, reason: 'NotLeading', cause: error });
     }
   },
 });
@@ -66,8 +66,8 @@ class FencedResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   createSubresource<R>(...[name, subresource, body, options]: SubresourceArguments): Promise<R> {
-    const what = `create ${subresource} of ${this.#plural} ${name}`;
-    return this.#real.createSubresource<R>(name, subresource, body, { ...options, ...fenced(this.#fence, what) });
+    const request = `create ${subresource} of ${this.#plural} ${name}`;
+    return this.#real.createSubresource<R>(name, subresource, body, { ...options, ...fenced(this.#fence, request) });
   }
 }
 

@@ -65,16 +65,16 @@ export async function readConfigFile(path: string, flags: Flags): Promise<FileSe
   const given = new Map<string, Given>();
   const problems: string[] = [];
   for (const { key, value } of document.contents.items) {
-    const where = at(isScalar(key) ? key.range?.[0] : undefined);
+    const filePosition = at(isScalar(key) ? key.range?.[0] : undefined);
     const name = String(isScalar(key) ? key.value : key);
     const text = flagText(isScalar(value) ? value.value : document.createNode(value).toJSON(), flags[name]);
     if (!known.has(name) || name === 'config') {
       const meant = nearest(name, known);
       const hint = meant === undefined ? 'see --help for the flags; omit the dashes' : `did you mean ${meant}?`;
-      problems.push(`${where}: ${name}: unknown setting${name === 'config' ? ' in a file' : `; ${hint}`}`);
+      problems.push(`${filePosition}: ${name}: unknown setting${name === 'config' ? ' in a file' : `; ${hint}`}`);
     } else if (text === undefined) {
-      problems.push(`${where}: ${name}: must be a string, a number, true or false, or a list of strings`);
-    } else given.set(name, { text, source: `${where}: ${name}` });
+      problems.push(`${filePosition}: ${name}: must be a string, a number, true or false, or a list of strings`);
+    } else given.set(name, { text, source: `${filePosition}: ${name}` });
   }
   return { given, problems };
 }

@@ -6,8 +6,8 @@ import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
 /** Returns the error for a write that was not sent. Callers retry after this error, as after any failure. */
-const notSent = (what: string, object: string): KubeError =>
-  new KubeError(`${what} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
+const notSent = (request: string, object: string): KubeError =>
+  new KubeError(`${request} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
 class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   readonly #real: ResourceClient<T>;

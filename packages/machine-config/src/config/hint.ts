@@ -21,10 +21,10 @@ export function ignitionHint(name: string, error: Error): string {
   const issues = error instanceof IgnitionError ? error.issues : [];
   const fields = issues.slice(0, NAMED).map(({ path }) => fieldOf(path));
   const more = issues.length > NAMED ? ` and ${issues.length - NAMED} more` : '';
-  const where = fields.length === 0 ? 'the spec' : `${fields.join(', ')}${more}`;
+  const fieldNames = fields.length === 0 ? 'the spec' : `${fields.join(', ')}${more}`;
   const hints = [...new Set(issues.slice(0, NAMED).flatMap(({ message }) => HINTS[message] ?? []))];
   const how = hints.length === 0 ? '' : ` (${hints.join('; ')})`;
-  return `correct ${where}${how} of MachineConfig ${name}, or delete the MachineConfig`;
+  return `correct ${fieldNames}${how} of MachineConfig ${name}, or delete the MachineConfig`;
 }
 
 const fieldOf = (path: Issue['path']): string => path.replace(/^\$/, 'spec.config');

@@ -146,8 +146,8 @@ function failingTemplates(
       hint,
     },
   );
-  const what = `Failed to render configuration for pool ${pool.metadata.name}`;
-  const message = failureText(what, error, pool.spec?.configuration?.name);
+  const summary = `Failed to render configuration for pool ${pool.metadata.name}`;
+  const message = failureText(summary, error, pool.spec?.configuration?.name);
   return changed(pool, { ...DEGRADED, status: 'True', reason: ConfigEvents.TemplatesFailed, message });
 }
 
@@ -165,12 +165,12 @@ function selectingAll(
   field: 'machineConfigSelector' | 'nodeSelector',
 ): Pick<RenderPlan, 'condition' | 'degraded'> {
   const { name } = pool.metadata;
-  const [what, not] =
+  const [objects, not] =
     field === 'nodeSelector'
       ? ['nodes', 'no node gets a target']
       : ['MachineConfigs', 'the controller renders no configuration'];
   const message =
-    `spec.${field} of MachineConfigPool ${name} is empty, which matches all ${what}: ${not}` +
+    `spec.${field} of MachineConfigPool ${name} is empty, which matches all ${objects}: ${not}` +
     `${HINT_MARK}add matchLabels or matchExpressions`;
   const reported = { status: 'True', reason: ConfigEvents.SelectingAll, message } as const;
   const degraded = { type: PoolConditions.Degraded, ...reported };
@@ -224,13 +224,13 @@ function generate(input: Parameters<typeof renderPool>[0]): Rendered & { readonl
 }
 
 /** Adds the name of the failed rendering step to an error, as the original does. */
-function framed<T>(what: string, work: () => T): T {
+function framed<T>(step: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
     if (!isRenderFailure(error)) throw error;
     const hint = error instanceof RenderError ? error.hint : undefined;
-    throw new RenderError(`${what}: ${error.message}`, { cause: error, hint });
+    throw new RenderError(`${step}: ${error.message}`, { cause: error, hint });
   }
 }
 

@@ -17,19 +17,19 @@ export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: Sec
   const reference = spec?.pullSecret;
   if (!reference) return undefined;
   const { namespace = '', name = '' } = reference;
-  const what = `Secret ${namespace}/${name} of spec.pullSecret of ControllerConfig ${metadata.name}`;
+  const secretName = `Secret ${namespace}/${name} of spec.pullSecret of ControllerConfig ${metadata.name}`;
   const secret = secretOf(namespace, name);
-  if (!secret) throw new TemplateError(`${what} is not found`);
+  if (!secret) throw new TemplateError(`${secretName} is not found`);
   if (secret.type !== TYPE) {
-    throw new TemplateError(`${what} has type ${JSON.stringify(secret.type ?? '')}, expected ${TYPE}`);
+    throw new TemplateError(`${secretName} has type ${JSON.stringify(secret.type ?? '')}, expected ${TYPE}`);
   }
   const data = secret.data?.[KEY];
-  if (data === undefined) throw new TemplateError(`${what} has no key ${KEY}`);
+  if (data === undefined) throw new TemplateError(`${secretName} has no key ${KEY}`);
   try {
     return JSON.stringify(JSON.parse(Buffer.from(data, 'base64').toString('utf8')));
   } catch (error) {
     // The message of the parser may quote the secret, so the error omits it.
-    if (error instanceof SyntaxError) throw new TemplateError(`${what}: key ${KEY} is not valid JSON`);
+    if (error instanceof SyntaxError) throw new TemplateError(`${secretName}: key ${KEY} is not valid JSON`);
     throw error;
   }
 }

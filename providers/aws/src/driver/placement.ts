@@ -64,9 +64,9 @@ function parse(text: string): Placement | undefined {
   return Object.keys(members).length > 0 ? (members as Placement) : undefined;
 }
 
-const malformed = (what: string, cause?: unknown): MachineError =>
+const malformed = (defect: string, cause?: unknown): MachineError =>
   new MachineError(
     'Internal',
-    `annotation ${PlacementAnnotations.Placement} of spec.nodeTemplate: ${what}; it must be a JSON object with members of EC2's Placement`,
+    `annotation ${PlacementAnnotations.Placement} of spec.nodeTemplate: ${defect}; it must be a JSON object with members of EC2's Placement`,
     cause === undefined ? {} : { cause },
   );

@@ -57,7 +57,7 @@ export async function containerKeys(options: HostOptions, signal: AbortSignal): 
     throw new TokenRefused(
       `the token file ${file} of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read, or is empty`,
     );
-  const say = (what: string): string => `cannot get the keys of the container's role with ${name}: ${what}`;
+  const say = (cause: string): string => `cannot get the keys of the container's role with ${name}: ${cause}`;
   const headers = token ? { authorization: token } : {};
   return toKeys(
     await askForToken({ connect, url, headers, schema: answer, say, signal, strict: true, now: clock.now() }),
@@ -78,8 +78,8 @@ export async function instanceKeys(options: HostOptions, signal: AbortSignal): P
   } = environment.variables;
   if (disabled?.toLowerCase() === 'true') return undefined;
   const origin = new URL(endpoint || (mode === 'IPv6' ? 'http://[fd00:ec2::254]' : 'http://169.254.169.254')).origin;
-  const say = (what: string): string =>
-    `cannot get the credentials of the instance from ${origin}: ${what}; use an instance role, or set keys in the Secret`;
+  const say = (cause: string): string =>
+    `cannot get the credentials of the instance from ${origin}: ${cause}; use an instance role, or set keys in the Secret`;
   const common = { connect, say, signal, now: clock.now() };
   const session = await askForText({
     ...common,

@@ -76,7 +76,7 @@ async function askLogin(
     headers,
     body: new URLSearchParams(form).toString(),
     schema: answer,
-    say: (what) => `no token from ${login}: ${what}${causeOf(what)}`,
+    say: (cause) => `no token from ${login}: ${cause}${causeOf(cause)}`,
     signal,
     now: clock.now(),
   });
@@ -149,8 +149,8 @@ function askMetadata(
     url: `${metadata}/metadata/identity/oauth2/token?${query}`,
     schema: answer,
     headers: { metadata: 'true', accept: 'application/json' },
-    say: (what) =>
-      `no token for data.managedIdentity from ${metadata}: ${what}; the controller must run in Azure on a host with ${clientId === '' ? 'a system-assigned identity' : 'the identity of data.clientID'}`,
+    say: (cause) =>
+      `no token for data.managedIdentity from ${metadata}: ${cause}; the controller must run in Azure on a host with ${clientId === '' ? 'a system-assigned identity' : 'the identity of data.clientID'}`,
     strict: true,
     signal,
     now: clock.now(),

@@ -108,8 +108,8 @@ async function subnetOf(session: Session, { spec, signal }: Create, counted: Obs
       session.ask('network', ({ subnets }, options) => subnets.get(group, vnetName, subnetName, options), signal),
     );
   } catch (thrown) {
-    const what = `[ResourceGroup: ${group}, Name: ${subnetName}, VNetName: ${vnetName}]`;
-    throw fromCloud(thrown, `failed to get subnet: ${what}, Err: `, signal);
+    const subnetText = `[ResourceGroup: ${group}, Name: ${subnetName}, VNetName: ${vnetName}]`;
+    throw fromCloud(thrown, `failed to get subnet: ${subnetText}, Err: `, signal);
   }
 }
 
@@ -125,7 +125,7 @@ interface Nic {
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
-  const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+  const nicText = `[ResourceGroup: ${session.group}, Name: ${name}]`;
   const idOf = (nic: NetworkInterface | undefined): string =>
     nic?.id ?? session.idOf('Microsoft.Network/networkInterfaces', name);
   try {
@@ -140,7 +140,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
     if (known !== undefined) refuseOthers(request, known.tags);
     if (known !== undefined) return { id: idOf(known), known: true, begun: servesVm(known, machine.metadata.name) };
   } catch (thrown) {
-    throw fromCloud(thrown, `Failed to get NIC: ${what}, Err: `, signal);
+    throw fromCloud(thrown, `Failed to get NIC: ${nicText}, Err: `, signal);
   }
   try {
     const body = nicBody(machine.metadata.name, spec, subnet);
@@ -152,7 +152,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
       );
     return { id: idOf(await counted('nic_create', make)), known: false, begun: false };
   } catch (thrown) {
-    throw fromCloud(thrown, `failed to create NIC: ${what}, Err: `, signal);
+    throw fromCloud(thrown, `failed to create NIC: ${nicText}, Err: `, signal);
   }
 }
 
@@ -171,7 +171,7 @@ async function imageDisks(
   const ids = new Map<string, string>();
   for (const disk of dataDisksOf(spec).filter(({ imageRef }) => imageRef)) {
     const name = dataDiskName(machine.metadata.name, disk);
-    const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+    const diskText = `[ResourceGroup: ${session.group}, Name: ${name}]`;
     const known = begun ? await diskOf(session, name, signal, counted) : undefined;
     if (known !== undefined) {
       ids.set(name, known);
@@ -184,7 +184,7 @@ async function imageDisks(
     } catch (thrown) {
       const { code, message } = MachineError.from(thrown);
       const inner = `machine codes error: code = [${code}] message = [${message}]`;
-      throw new MachineError('Internal', `Failed to create disk creation params: ${what}, Err: ${inner}`);
+      throw new MachineError('Internal', `Failed to create disk creation params: ${diskText}, Err: ${inner}`);
     }
     try {
       const body = diskBody(spec, disk, from);
@@ -197,7 +197,7 @@ async function imageDisks(
       ids.set(name, (await counted('disk_create', make))?.id ?? session.idOf(DISKS, name));
     } catch (thrown) {
       const code = isExhausted(thrown) && !signal.aborted ? 'ResourceExhausted' : 'Internal';
-      throw fromCloud(thrown, `Failed to create Disk: ${what}, Err: `, signal, code);
+      throw fromCloud(thrown, `Failed to create Disk: ${diskText}, Err: `, signal, code);
     }
   }
   return ids;
@@ -263,8 +263,8 @@ async function planOf(session: Session, request: Create, counted: ObservedCall):
       await counted('market_place_agreement_create', () => session.agreement(plan, signal, body));
     } catch (thrown) {
       const reported = `{Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}}`;
-      const what = `[VMName: ${machine.metadata.name}, VMImageID: ${found.id ?? ''}, Plan: ${reported}]`;
-      throw fromCloud(thrown, `Failed to accept agreement for ${what} Err: `, signal);
+      const planText = `[VMName: ${machine.metadata.name}, VMImageID: ${found.id ?? ''}, Plan: ${reported}]`;
+      throw fromCloud(thrown, `Failed to accept agreement for ${planText} Err: `, signal);
     }
   }
   return { name: plan.name, product: plan.product, publisher: plan.publisher };

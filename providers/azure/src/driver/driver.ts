@@ -93,8 +93,8 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       try {
         return await counted(request)('virtual_machine_get_evidence', () => reportEvidence(session, name, signal));
       } catch (thrown) {
-        const what = `[ResourceGroup: ${spec.resourceGroup ?? ''}, Name: ${name}]`;
-        throw fromCloud(thrown, `Failed to get the instance view of VM: ${what}, Err: `, signal);
+        const vmText = `[ResourceGroup: ${spec.resourceGroup ?? ''}, Name: ${name}]`;
+        throw fromCloud(thrown, `Failed to get the instance view of VM: ${vmText}, Err: `, signal);
       }
     },
 
@@ -164,7 +164,7 @@ function opener(options: AzureDriverOptions) {
 async function statusOf(session: Session, request: OnMachine, counted: ObservedCall): Promise<FoundInstance> {
   const { machine, spec, signal } = request;
   const { name } = machine.metadata;
-  const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+  const vmText = `[ResourceGroup: ${session.group}, Name: ${name}]`;
   const look = (): Promise<VirtualMachine | undefined> =>
     readerOf(session, machine)(name, signal).catch((thrown: unknown) => {
       if (isAbsent(thrown)) return undefined;
@@ -172,11 +172,11 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
     });
   try {
     const found = await counted('virtual_machine_get', look);
-    if (!found) throw new MachineError('NotFound', `VM: ${what} is not found`);
+    if (!found) throw new MachineError('NotFound', `VM: ${vmText} is not found`);
     refuseOthers(request, found.tags);
     return { providerId: providerIdOf(spec, name), nodeName: name, ending: endingOf(found) };
   } catch (thrown) {
-    throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
+    throw fromCloud(thrown, `Failed to get VM: ${vmText}, Err: `, signal);
   }
 }
 

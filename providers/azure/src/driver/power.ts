@@ -49,7 +49,7 @@ export const startVm = (change: Change): Promise<void> => reach(change, 'start',
  * Sends the request for the current state, until the VM has the wanted state. Earlier requests may still be in
  * progress.
  */
-async function reach({ session, request, clock, counted }: Change, what: string, verbs: Verbs): Promise<void> {
+async function reach({ session, request, clock, counted }: Change, action: string, verbs: Verbs): Promise<void> {
   const { machine, signal } = request;
   const { name } = machine.metadata;
   const vm = `[ResourceGroup: ${session.group}, Name: ${name}]`;
@@ -65,8 +65,8 @@ async function reach({ session, request, clock, counted }: Change, what: string,
     }
   } catch (thrown) {
     if (isAbsent(thrown)) throw absent(vm);
-    const code = what === 'start' && isExhausted(thrown) ? 'ResourceExhausted' : 'Internal';
-    throw fromCloud(thrown, `Failed to ${what} VM: ${vm}, Err: `, signal, code);
+    const code = action === 'start' && isExhausted(thrown) ? 'ResourceExhausted' : 'Internal';
+    throw fromCloud(thrown, `Failed to ${action} VM: ${vm}, Err: `, signal, code);
   }
 }
 

@@ -30,13 +30,13 @@ export async function deleteVm(
   const vm = await find(session, name, signal, counted);
   if (!vm) return deleteLeftOvers(session, name, spec, signal, counted);
   if (!mayGo(vm.tags)) return;
-  const what = `[ResourceGroup: ${group}, Name: ${name}]`;
+  const vmText = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
     // An earlier process or another client has started the deletion, so the driver waits for its end and sends no
     // further request.
     const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
-      throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
+      throw fromCloud(thrown, `Failed to delete VM: ${vmText}, Err: `, signal);
     });
     if (ended) return deleteLeftOvers(session, name, spec, signal, counted);
   }
@@ -53,13 +53,13 @@ export async function deleteVm(
       );
     } catch (thrown) {
       const words = 'Failed to update cascade delete of associated resources for VM';
-      throw fromCloud(thrown, `${words}: ${what}, Err: `, signal);
+      throw fromCloud(thrown, `${words}: ${vmText}, Err: `, signal);
     }
   }
   try {
     await counted('virtual_machine_delete', () => session.deleteVm(name, VM_MS, signal));
   } catch (thrown) {
-    throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
+    throw fromCloud(thrown, `Failed to delete VM: ${vmText}, Err: `, signal);
   }
   if (!whole) await deleteLeftOvers(session, name, spec, signal, counted);
 }
@@ -99,8 +99,8 @@ async function find(
       }
     });
   } catch (thrown) {
-    const what = `[resourceGroup: ${session.group}, name: ${name}]`;
-    throw fromCloud(thrown, `failed to get virtual machine for VM: ${what}, Err: `, signal);
+    const vmText = `[resourceGroup: ${session.group}, name: ${name}]`;
+    throw fromCloud(thrown, `failed to get virtual machine for VM: ${vmText}, Err: `, signal);
   }
 }
 
@@ -158,10 +158,10 @@ export async function deleteLeftOvers(
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   const [first] = failures;
   if (first === undefined) return;
-  const what = `[ResourceGroup: ${session.group}, Name: ${vm}]`;
+  const vmText = `[ResourceGroup: ${session.group}, Name: ${vm}]`;
   const why = failures.map((each) => (each instanceof Error ? each.message : String(each))).join('; ');
   const { code, credentialsRefused } = fromCloud(first, '', signal);
-  throw new MachineError(code, `Errors during deletion of NIC/Disks associated to VM: ${what}, Err: ${why}`, {
+  throw new MachineError(code, `Errors during deletion of NIC/Disks associated to VM: ${vmText}, Err: ${why}`, {
     cause: first,
     credentialsRefused,
   });

@@ -52,10 +52,10 @@ export interface GceOptions {
  * Parses a value.
  * @throws Error without the error of the SDK, which would quote the response
  */
-function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+function readAs<T>(schema: z.ZodType<T>, value: unknown, type: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Error(`an invalid answer, which is not a ${what} of Compute Engine`);
+  throw new Error(`an invalid answer, which is not a ${type} of Compute Engine`);
 }
 
 /**

@@ -66,16 +66,16 @@ class SdkFailed extends Error {
 }
 
 /**
- * @param what the name of the call in errors
+ * @param callName the name of the call in errors
  * @throws the error of `send`, or SdkFailed
  */
-export async function inCall<T>(what: string, call: Call, work: () => Promise<T>): Promise<T> {
+export async function inCall<T>(callName: string, call: Call, work: () => Promise<T>): Promise<T> {
   const running: Running = { ...call };
   try {
     return await calls.run(running, work);
   } catch {
     if (running.thrown !== undefined) throw running.thrown;
-    throw new SdkFailed(`${what}: the response is not from Compute Engine, or the request is unknown`);
+    throw new SdkFailed(`${callName}: the response is not from Compute Engine, or the request is unknown`);
   }
 }
 

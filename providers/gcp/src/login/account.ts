@@ -138,12 +138,12 @@ function impersonatedAccount(given: Given): ImpersonatedAccount {
   };
 }
 
-function readJson(text: string, where: string): unknown {
+function readJson(text: string, fieldName: string): unknown {
   try {
     return JSON.parse(trimSpace(text));
   } catch {
     // The error omits the message of the parser, because it would contain the secret.
-    throw new Error(`${where}: failed to unmarshal json object: it is not JSON`);
+    throw new Error(`${fieldName}: failed to unmarshal json object: it is not JSON`);
   }
 }
 

@@ -99,13 +99,13 @@ class Host {
 
   #ask(method: string, path: string, headers: Readonly<Record<string, string>>): Promise<string> {
     const { clock, connect, awsMetadata = METADATA } = this.#options;
-    const say = (what: string): string => this.#failed(what);
+    const say = (cause: string): string => this.#failed(cause);
     const question = { method, url: `${awsMetadata}${path}`, headers, say, signal: this.#signal };
     return askForText({ ...question, connect, now: clock.now() });
   }
 
-  #failed(what: string): string {
+  #failed(cause: string): string {
     const { awsMetadata = METADATA } = this.#options;
-    return `no identity from the AWS metadata service ${awsMetadata}: ${what}; run the controller in AWS with a role, or set keys`;
+    return `no identity from the AWS metadata service ${awsMetadata}: ${cause}; run the controller in AWS with a role, or set keys`;
   }
 }

@@ -42,8 +42,8 @@ async function ofUrl(
   signal: AbortSignal,
 ): Promise<string> {
   const { origin } = new URL(url);
-  const say = (what: string): string =>
-    `cannot get the token of the workload from ${origin}: ${what}; check credential_source and its format`;
+  const say = (cause: string): string =>
+    `cannot get the token of the workload from ${origin}: ${cause}; check credential_source and its format`;
   return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
 }
 

@@ -78,8 +78,8 @@ async function ofHost({ email }: HostAccount, options: TokenOptions, signal: Abo
     strict: true,
     url: `${metadata}/computeMetadata/v1/instance/service-accounts/${encodeURIComponent(email)}/token`,
     headers: { 'metadata-flavor': 'Google' },
-    say: (what) =>
-      `oauth2: cannot fetch token from the metadata server ${metadata}: ${what}; run the controller on a host with service account ${email}`,
+    say: (cause) =>
+      `oauth2: cannot fetch token from the metadata server ${metadata}: ${cause}; run the controller on a host with service account ${email}`,
   });
   return { value: reported.access_token, until: now.getTime() + (reported.expires_in ?? HOUR_S) * 1_000 };
 }
@@ -106,7 +106,7 @@ const ask = <T>(
   { clock, connect }: TokenOptions,
   signal: AbortSignal,
 ): Promise<T> => {
-  const say = (what: string): string => `oauth2: cannot fetch token from ${new URL(url).origin}: ${what}`;
+  const say = (cause: string): string => `oauth2: cannot fetch token from ${new URL(url).origin}: ${cause}`;
   return askForToken({ ...sent, connect, url, schema, say, signal, now: clock.now() });
 };
 

@@ -221,7 +221,7 @@ export class HollowKubelet {
     }
   }
 
-  async #untilItWorks<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+  async #untilItWorks<T>(activity: string, attempt: () => Promise<T>): Promise<T> {
     const { console, random } = this.#options;
     let said = '';
     for (let failures = 1; ; failures++) {
@@ -231,7 +231,7 @@ export class HollowKubelet {
       } catch (error) {
         if (error instanceof UserDataError || this.#life.over) throw error;
         const text = error instanceof Error ? error.message : String(error);
-        if (text !== said) console(`kubelet: ${what} failed, retrying: ${text}`);
+        if (text !== said) console(`kubelet: ${activity} failed, retrying: ${text}`);
         said = text;
       }
       await this.#life.pause(backoffMs(JOIN_BACKOFF, failures, random));

@@ -83,7 +83,7 @@ const target: ConformanceTarget = {
 /** Scenarios that do not apply to Pods, with the reasons. */
 const SKIPPED: Readonly<Record<string, RegExp>> = {
   initialize: /no method initialize/,
-  'listing over all pages': /one page of the list contained all/,
+  'the listing contains the VMs of all pages': /one page of the list contained all/,
   alternatives: /no field with a capacity alternative/,
   'stop and start': /no methods stop and start/,
   'stop: deletion': /no methods stop and start/,

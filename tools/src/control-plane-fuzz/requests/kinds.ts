@@ -75,7 +75,8 @@ export function sharedKinds(
     const entry = [...real].find(
       ([path, each]) => each.kind === kind && path === `${apiVersion}/${each.name}` && !each.name.includes('/'),
     );
-    if (entry === undefined || !plane.has(entry[0])) throw new Error(`only one server serves ${key} of samples.json`);
+    if (entry === undefined || !plane.has(entry[0]))
+      throw new Error(`only one of the two servers supports ${key} of samples.json`);
     const [path, { name, namespaced, verbs }] = entry;
     const subresources = [...real.keys()]
       .filter((each) => each.startsWith(`${path}/`) && plane.has(each))

@@ -43,7 +43,10 @@ export class Unreachable {
         found.set(cluster, [...(found.get(cluster) ?? []), `${peer.program} of replica ${peer.replica}`]);
     }
     const next = new Map(
-      [...found].map(([cluster, who]) => [cluster, `The API server does not answer ${who.toSorted().join(', ')}.`]),
+      [...found].map(([cluster, clients]) => [
+        cluster,
+        `The API server does not answer ${clients.toSorted().join(', ')}.`,
+      ]),
     );
     const before = this.#texts;
     this.#texts = next;

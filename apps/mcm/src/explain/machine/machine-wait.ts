@@ -52,8 +52,13 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
   const awaited = awaitedReadiness(machine);
   if (!awaited) return undefined;
   const { since, taints } = awaited;
-  const has = `its Node has the ${taints.length === 1 ? 'taint' : 'taints'} ${taints.join(', ')} since ${since}`;
-  return { name: machine.metadata.name, phase, since, doing: `${has}, so the machine does not count as available` };
+  const taintText = `its Node has the ${taints.length === 1 ? 'taint' : 'taints'} ${taints.join(', ')} since ${since}`;
+  return {
+    name: machine.metadata.name,
+    phase,
+    since,
+    doing: `${taintText}, so the machine does not count as available`,
+  };
 }
 
 /**
@@ -195,11 +200,11 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
  * Returns the expected result of a failure. The text says "may", because an unreachable API server stops health checks,
  * and the reasons that prevent a replacement can end.
  */
-function outcomeOf(what: string, { metadata }: Machine, holds: readonly string[]): string {
+function outcomeOf(consequence: string, { metadata }: Machine, holds: readonly string[]): string {
   // The text does not announce a replacement, because no controller replaces a machine without a set.
-  if (!metadata.ownerReferences?.some(({ controller }) => controller)) return `the machine may be ${what}`;
-  if (holds.length === 0) return `the machine may be ${what} and replaced`;
-  return `the machine may be ${what}, but mcm does not replace the machine while ${holds.join(', or ')}`;
+  if (!metadata.ownerReferences?.some(({ controller }) => controller)) return `the machine may be ${consequence}`;
+  if (holds.length === 0) return `the machine may be ${consequence} and replaced`;
+  return `the machine may be ${consequence}, but mcm does not replace the machine while ${holds.join(', or ')}`;
 }
 
 /** Returns the reason for the immediate deletion of a machine that the cloud interrupts. */
@@ -226,7 +231,7 @@ function deadlineOf(
     return Number.isNaN(start) ? undefined : { at: new Date(start + ms), then };
   };
   const since = machine.status?.currentStatus?.lastUpdateTime;
-  const may = (what: string): string => outcomeOf(what, machine, holds);
+  const may = (consequence: string): string => outcomeOf(consequence, machine, holds);
   switch (phase) {
     case 'Creating':
     case 'Pending':

@@ -14,17 +14,19 @@ import {
 export type ToldFlags = { readonly flags: Readonly<Record<string, unknown>> } | { readonly unknown: string };
 
 export async function readToldFlags(client: KubeClient, namespace: string, name: string): Promise<ToldFlags> {
-  const where = `Lease ${namespace}/${name}`;
+  const leaseName = `Lease ${namespace}/${name}`;
   try {
     const lease = await client.resource<Lease>(leases, namespace).get(name);
     const flags = holderSettings(lease);
     if (flags) return { flags };
     const holder = lease.spec?.holderIdentity ?? '';
-    return { unknown: holder === '' ? `${where} has no holder` : `${where} does not contain the flags of ${holder}` };
+    return {
+      unknown: holder === '' ? `${leaseName} has no holder` : `${leaseName} does not contain the flags of ${holder}`,
+    };
   } catch (error) {
     if (!(error instanceof KubeError) || error.code === 0) throw error;
     return {
-      unknown: error.code === 404 ? `${where} does not exist` : `${where} cannot be read (${errorText(error)})`,
+      unknown: error.code === 404 ? `${leaseName} does not exist` : `${leaseName} cannot be read (${errorText(error)})`,
     };
   }
 }

@@ -43,7 +43,7 @@ export const MACHINES: BoardSpec = {
         ),
         stat(
           'CrashLoopBackOff',
-          'The cloud refused the creation of the counted machines. mcm retries the creation of the machines.',
+          'Machines whose creation the cloud refused. mcm retries each refused creation.',
           phase(-2),
           [1, 5],
         ),

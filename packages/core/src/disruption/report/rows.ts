@@ -29,8 +29,8 @@ export interface DisruptionRow {
 /** The budgets of a deployment, from its last decision. */
 export type DeploymentBudget = Pick<RepairPlan, 'budget' | 'allowance' | 'waiting' | 'held'>;
 
-export const openText = ({ unreachable, joined, counted: what = 'machines', scope }: OpenBreaker): string =>
-  `${unreachable} of ${joined} ${what} of the ${scope} became unreachable at the same time`;
+export const openText = ({ unreachable, joined, counted: objects = 'machines', scope }: OpenBreaker): string =>
+  `${unreachable} of ${joined} ${objects} of the ${scope} became unreachable at the same time`;
 
 /** Returns the number of machines that the disruption budget of a deployment permits, and the number that uses it. */
 function usage({ budget, allowance }: DeploymentBudget): { readonly allowed: number; readonly inUse: number } {

@@ -124,8 +124,8 @@ export function clockText(service: string, date: string | null, now: Date): stri
   const skewMs = now.getTime() - Date.parse(date ?? '');
   if (Number.isNaN(skewMs) || Math.abs(skewMs) <= TOLERATED_SKEW_MS) return '';
   const minutes = Math.round(Math.abs(skewMs) / 60_000);
-  const how = skewMs > 0 ? 'ahead of' : 'behind';
-  return `the clock of this controller is ${minutes} min ${how} ${service}: correct the clock`;
+  const difference = skewMs > 0 ? 'ahead of' : 'behind';
+  return `the clock of this controller is ${minutes} min ${difference} ${service}: correct the clock`;
 }
 
 function json(text: string): unknown {

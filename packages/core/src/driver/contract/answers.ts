@@ -3,8 +3,8 @@ import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
 /** A driver in JavaScript, or its cloud, may return values of wrong types, which the controller must not store. */
-const broken = (driver: string, call: string, what: string): MachineError =>
-  new MachineError('Internal', `driver ${driver} returned an invalid result of ${call}: ${what}; fix the driver`);
+const broken = (driver: string, call: string, defect: string): MachineError =>
+  new MachineError('Internal', `driver ${driver} returned an invalid result of ${call}: ${defect}; fix the driver`);
 
 /**
  * @throws MachineError `Internal` that names the invalid field

@@ -126,9 +126,9 @@ const powerCalls = <Spec, Credentials>(
 ): Pick<DriverInvoker, 'stop' | 'start'> => ({
   stop: (machine, hibernate, onOverdue) =>
     forMachine('stop', machine, onOverdue, async ({ request }) => {
-      const what = hibernate ? 'hibernate' : 'stop';
+      const action = hibernate ? 'hibernate' : 'stop';
       if (!driver.stop || !driver.start || (hibernate && !driver.hibernates))
-        throw new MachineError('Unimplemented', `driver ${driver.name} cannot ${what} VMs`);
+        throw new MachineError('Unimplemented', `driver ${driver.name} cannot ${action} VMs`);
       await driver.stop({ ...request, hibernate });
     }),
   start: (machine, onOverdue) =>

@@ -71,8 +71,8 @@ function networkHint(code: string, machineClass: MachineClass): string {
   if (UNTRUSTED.test(code))
     return `the controller does not trust the certificate of the cloud endpoint (${code}); set NODE_EXTRA_CA_CERTS to the file with its CA`;
   const places = leaves(machineClass.providerSpec).filter(({ path }) => PLACES.has(String(path[0]).toLowerCase()));
-  const where = places.length > 0 ? `${reported(places)}, ` : '';
-  return `the controller cannot reach the cloud (${code}); check ${where}the endpoint in Secret or environment, and the network`;
+  const fields = places.length > 0 ? `${reported(places)}, ` : '';
+  return `the controller cannot reach the cloud (${code}); check ${fields}the endpoint in Secret or environment, and the network`;
 }
 
 /** The result is undefined if the error and its causes contain no network error code. */

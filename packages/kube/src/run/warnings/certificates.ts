@@ -37,7 +37,7 @@ export function checkCertificate(
     return { sentence: `the ${named} is not a PEM certificate; replace the file content with a PEM certificate` };
   const [from, until] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
   const sentence = fault({
-    what: named,
+    certificateName: named,
     from,
     until,
     now: now.getTime(),
@@ -47,20 +47,21 @@ export function checkCertificate(
 }
 
 interface Facts {
-  readonly what: string;
+  readonly certificateName: string;
   readonly from: number;
   readonly until: number;
   readonly now: number;
   readonly fits: boolean;
 }
 
-function fault({ what, from, until, now, fits }: Facts): string | undefined {
+function fault({ certificateName, from, until, now, fits }: Facts): string | undefined {
   const at = (time: number): string => new Date(time).toISOString();
-  if (!fits) return `the ${what} and its key do not match; use a certificate with its own key`;
-  if (now > until) return `the ${what} expired at ${at(until)}; issue a new certificate`;
+  if (!fits) return `the ${certificateName} and its key do not match; use a certificate with its own key`;
+  if (now > until) return `the ${certificateName} expired at ${at(until)}; issue a new certificate`;
   if (now < from)
-    return `the ${what} is valid only from ${at(from)}; check the clock of this machine, or issue a new certificate`;
-  if (until - now < SOON_MS) return `the ${what} expires at ${at(until)}; issue a new certificate before the expiry`;
+    return `the ${certificateName} is valid only from ${at(from)}; check the clock of this machine, or issue a new certificate`;
+  if (until - now < SOON_MS)
+    return `the ${certificateName} expires at ${at(until)}; issue a new certificate before the expiry`;
   return undefined;
 }
 

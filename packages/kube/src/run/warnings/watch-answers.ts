@@ -59,11 +59,11 @@ export class AnswerWatcher {
         const permission = code === 403 ? refusedPermission(message) : undefined;
         if (permission === undefined) return;
         this.#refusals({ cluster, ...permission });
-        const what = permissionText(permission);
+        const missingPermission = permissionText(permission);
         this.#warnings.raise(
           'forbidden',
-          `${cluster}: ${what}`,
-          `the process has no permission to ${what} in the ${cluster} cluster. The controllers that need the permission wait. Apply the RBAC roles of this mcm version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
+          `${cluster}: ${missingPermission}`,
+          `the process has no permission to ${missingPermission} in the ${cluster} cluster. The controllers that need the permission wait. Apply the RBAC roles of this mcm version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
         );
       },
     };

@@ -23,14 +23,14 @@ export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxU
   const value = spec?.maxUnavailable;
   if (metadata.name === ARBITER_POOL || value === undefined || value === null) return {};
   const parsed = parseIntOrPercent(value);
-  const what = `spec.maxUnavailable of MachineConfigPool ${metadata.name} is ${JSON.stringify(value)}`;
+  const setting = `spec.maxUnavailable of MachineConfigPool ${metadata.name} is ${JSON.stringify(value)}`;
   const refused = (problem: string) => ({ problem: `${problem}: no node gets a target${HINT_MARK}${HINT}` });
-  if (!parsed) return refused(`${what}, which is neither a number nor a percentage`);
-  if (parsed.value < 0) return refused(`${what}, less than 0`);
-  if (parsed.kind === 'percent' && parsed.value > WHOLE) return refused(`${what}, more than 100%`);
+  if (!parsed) return refused(`${setting}, which is neither a number nor a percentage`);
+  if (parsed.value < 0) return refused(`${setting}, less than 0`);
+  if (parsed.kind === 'percent' && parsed.value > WHOLE) return refused(`${setting}, more than 100%`);
   if (parsed.value > 0) return {};
   return {
-    note: `${what}, which counts as 1, so that every pool makes progress${HINT_MARK}to pause the pool, set spec.paused`,
+    note: `${setting}, which counts as 1, so that every pool makes progress${HINT_MARK}to pause the pool, set spec.paused`,
   };
 }
 

@@ -39,5 +39,5 @@ export class CloudError extends Error {
   }
 }
 
-export const notFound = (what: string, id: string): CloudError =>
-  new CloudError('NotFound', `There is no ${what} ${JSON.stringify(id)}.`);
+export const notFound = (kind: string, id: string): CloudError =>
+  new CloudError('NotFound', `There is no ${kind} ${JSON.stringify(id)}.`);

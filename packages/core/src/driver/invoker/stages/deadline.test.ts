@@ -14,7 +14,7 @@ function begin(work: (signal: AbortSignal, clock: VirtualClock) => Promise<strin
   const overdue: string[] = [];
   let end: string | undefined;
   const onOverdue = waited ? ({ message }: MachineError) => void overdue.push(message) : undefined;
-  const options = { clock, timeoutMs: 60 * SECOND, stop: stop.signal, what: 'create of machine m', onOverdue };
+  const options = { clock, timeoutMs: 60 * SECOND, stop: stop.signal, callName: 'create of machine m', onOverdue };
   const call = withDeadline(options, (signal) => work(signal, clock)).then(
     (result) => {
       end = result;
@@ -58,7 +58,7 @@ test('no call starts after the process stops', async () => {
   const stop = new AbortController();
   stop.abort();
   let begun = 0;
-  const options = { clock: new VirtualClock(), timeoutMs: SECOND, stop: stop.signal, what: 'create of machine m' };
+  const options = { clock: new VirtualClock(), timeoutMs: SECOND, stop: stop.signal, callName: 'create of machine m' };
   const call = withDeadline(options, async () => begun++);
   await expect(call).rejects.toMatchObject({ code: 'Canceled', message: expect.stringContaining('was not started') });
   expect(begun).toBe(0);

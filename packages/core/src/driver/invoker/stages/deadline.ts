@@ -10,7 +10,7 @@ export interface DeadlineOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly stop: AbortSignal;
-  readonly what: string;
+  readonly callName: string;
   /**
    * Called when the driver call still runs after the deadline and the grace period. With `onOverdue`, the caller waits
    * for the end of the driver call, because the call can still change the VM. Without `onOverdue`, the caller stops
@@ -25,8 +25,8 @@ export interface DeadlineOptions {
  * the driver
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { clock, timeoutMs, stop, what, onOverdue } = options;
-  if (stop.aborted) throw new MachineError('Canceled', `${what} was not started, because the process stops`);
+  const { clock, timeoutMs, stop, callName, onOverdue } = options;
+  if (stop.aborted) throw new MachineError('Canceled', `${callName} was not started, because the process stops`);
   const controller = new AbortController();
   const ended = Promise.withResolvers<never>();
   let because: MachineError | undefined;
@@ -41,14 +41,14 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
       return;
     }
     onOverdue(
-      new MachineError('DeadlineExceeded', `${because?.message ?? what}, and the call ignores its abort signal`),
+      new MachineError('DeadlineExceeded', `${because?.message ?? callName}, and the call ignores its abort signal`),
     );
     grace = undefined;
   };
   let grace: ReturnType<Clock['setTimeout']> | undefined;
-  const onStop = (): void => end(new MachineError('Canceled', `${what} was canceled, because the process stops`));
+  const onStop = (): void => end(new MachineError('Canceled', `${callName} was canceled, because the process stops`));
   const timer = clock.setTimeout(
-    () => end(new MachineError('DeadlineExceeded', `${what} took longer than ${timeoutMs / 1000} s`)),
+    () => end(new MachineError('DeadlineExceeded', `${callName} took longer than ${timeoutMs / 1000} s`)),
     timeoutMs,
   );
   stop.addEventListener('abort', onStop, { once: true });
@@ -67,8 +67,8 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
 export const deadlineStage =
   (clock: Clock, timeouts: DriverTimeouts, stop: AbortSignal): Stage<TracedCall, TimedCall> =>
   (call, next) => {
-    const { name, subject: what, onOverdue } = call;
-    return withDeadline({ clock, timeoutMs: timeouts[name], stop, what, onOverdue }, (signal) =>
+    const { name, subject: callName, onOverdue } = call;
+    return withDeadline({ clock, timeoutMs: timeouts[name], stop, callName, onOverdue }, (signal) =>
       next({ ...call, signal }),
     );
   };
