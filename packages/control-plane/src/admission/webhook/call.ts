@@ -18,12 +18,21 @@ const GROUP = 'admission.k8s.io';
  */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
+const hexOf = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+
+/** Go joins the decoded path, and then escapes the path again. */
+const rejoined = (path: string): string =>
+  joined(path.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))).replace(
+    /[^\w\-.~$&+,/:;=@]/g,
+    hexOf,
+  );
+
 /** Returns the URL of a webhook, and the address to connect to if the URL contains another address. */
 function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
   const { url, service } = hook.clientConfig;
   if (service === undefined) {
     const address = new URL(url ?? '');
-    address.pathname = joined(address.pathname);
+    address.pathname = rejoined(address.pathname);
     return { url: address };
   }
   const { namespace, name, path = '', port = 443 } = service;

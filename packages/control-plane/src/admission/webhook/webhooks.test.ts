@@ -352,7 +352,12 @@ describe('failure', () => {
     );
   });
 
-  test('a path with empty steps is joined as by Go', async () => {
+  test.each([
+    ['//b///c/', '/b/c'],
+    ['/b%2Fc', '/b/c'],
+    ['/%7Eb/./c%20d', '/~b/c%20d'],
+    ['/%C3%A4;(x)', '/%C3%A4;%28x%29'],
+  ])('the path %s is joined as by Go', async (given, expected) => {
     let path = '';
     responders = {
       a: (_review, { url }) => {
@@ -360,9 +365,9 @@ describe('failure', () => {
         return {};
       },
     };
-    await configure('Validating', hook('a', { clientConfig: { url: 'https://a//b///c/' } }));
+    await configure('Validating', hook('a', { clientConfig: { url: `https://a${given}` } }));
     expect((await create('x')).status).toBe(201);
-    expect(path).toBe('/b/c');
+    expect(path).toBe(expected);
   });
 
   test('a service is called at its address, with its name', async () => {

@@ -1,6 +1,6 @@
 import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
 /** The field with the value of a metric, by metric type. */
@@ -16,9 +16,14 @@ const SOURCES: Readonly<Record<string, string>> = {
 const WITH_TOTAL = ['External', 'Object'];
 
 const UNKNOWN = '<unknown>';
+const NIL = '<nil>';
 
 const percent = (value: number | undefined, otherwise: string): string =>
   value === undefined ? otherwise : `${value}%`;
+
+/** Without a status, the value is unknown. In a status, kube-apiserver prints an absent quantity as `<nil>`. */
+const quantity = (holder: Plain, field: string, isKnown: boolean): string =>
+  text(holder, field) || (isKnown ? NIL : UNKNOWN);
 
 function shownMetric(metric: Plain, status: Plain | undefined): string {
   const type = text(metric, 'type');
@@ -27,15 +32,16 @@ function shownMetric(metric: Plain, status: Plain | undefined): string {
   const source = look(metric, field);
   const target = look(source, 'target');
   const current = look(status, field, 'current');
+  const isKnown = isPlain(status?.[field]);
   const average = text(target, 'averageValue');
-  if (type === 'Pods') return `${text(current, 'averageValue') || UNKNOWN}/${average}`;
+  if (type === 'Pods') return `${quantity(current, 'averageValue', isKnown)}/${average}`;
   if (WITH_TOTAL.includes(type)) {
     return average === ''
-      ? `${text(current, 'value') || UNKNOWN}/${text(target, 'value')}`
+      ? `${quantity(current, 'value', isKnown)}/${text(target, 'value')}`
       : `${text(current, 'averageValue') || UNKNOWN}/${average} (avg)`;
   }
   const name = text(source, 'name');
-  if (average !== '') return `${name}: ${text(current, 'averageValue') || UNKNOWN}/${average}`;
+  if (average !== '') return `${name}: ${quantity(current, 'averageValue', isKnown)}/${average}`;
   const now = percent(number(current, 'averageUtilization'), UNKNOWN);
   return `${name}: ${now}/${percent(number(target, 'averageUtilization'), '<auto>')}`;
 }

@@ -59,18 +59,20 @@ const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ]);
 
 /**
- * A write gets no managers for the fields that its endpoint does not write. As in kube-apiserver, the main endpoint of
- * a custom kind ignores the status only in the version of the request.
+ * A write gets no managers for the fields that its endpoint does not write. As in kube-apiserver, the main endpoint of a
+ * custom kind ignores the status only in the version of the request. The status endpoint ignores all other fields in
+ * each version with a status endpoint.
  */
 export function scopeOf(kind: KindDefinition, subresource: string, requested: KindDefinition = kind): Scope {
-  if (kind.custom && kind !== requested && subresource === '') return { ignored: NOTHING };
+  const hasStatus = kind.subresources?.status === true;
+  if (kind.custom && kind !== requested && !(subresource === 'status' && hasStatus)) return { ignored: NOTHING };
   const id = `${kind.group}/${kind.plural}`;
   if (subresource === 'status')
     return kind.custom ? { ignored: ALL_META } : (STATUS_RESETS.get(id) ?? { ignored: SPEC });
   if (subresource === 'approval') return { ignored: SPEC, ignoredStatus: new Set(['certificate']) };
   if (subresource === 'finalize') return { ignored: STATUS };
   if (subresource !== '') return { ignored: NOTHING };
-  return { ignored: MAIN_RESETS.get(id) ?? (kind.subresources?.status === true ? STATUS : NOTHING) };
+  return { ignored: MAIN_RESETS.get(id) ?? (hasStatus ? STATUS : NOTHING) };
 }
 
 /**
@@ -127,18 +129,19 @@ export function recordUpdate(
   return next;
 }
 
-/**
- * kube-apiserver converts a custom object to the API version of each manager. A failed conversion removes all managers.
- */
+/** Only the metadata of a built-in kind is equal in all versions. */
+const shared = (object: ApiObject | undefined, { custom }: KindDefinition): unknown =>
+  custom || object === undefined ? object : { metadata: object.metadata };
+
+/** kube-apiserver converts an object to the API version of each manager. A failed conversion removes all managers. */
 function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: readonly Ownership[]): boolean {
-  if (!kind.custom) return true;
   const versions = new Set(owners.map(({ apiVersion }) => apiVersion));
   versions.delete(apiVersionOf(kind));
   return [...versions].every((apiVersion) => {
     const schema = versionOf?.(apiVersion)?.schema;
     if (schema === undefined) return true;
-    const node = nodeOf(schema);
-    return isTyped(live, node, true, true) && isTyped(updated, node, true, true);
+    const node = kind.custom ? nodeOf(schema) : undefined;
+    return [live, updated].every((object) => isTyped(shared(object, kind), node, true, true));
   });
 }
 

@@ -115,7 +115,7 @@ export const strictMessage = (problems: readonly string[]): string => `strict de
 const isJson = ({ isYaml }: SentBody, text: string): boolean => !isYaml && text.trimStart().startsWith('{');
 
 /** Go's library sorts the keys of YAML in the order of this comparison. */
-function compareSteps(one: string, other: string): number {
+export function compareSteps(one: string, other: string): number {
   const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
   const index = a.findIndex((step, at) => step !== b[at]);
   if (index < 0) return a.length - b.length;

@@ -20,7 +20,10 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   const schema = schemaOf(holder, key);
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
-  if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
+  if (typeof structure !== 'string' || schema === undefined) return null;
+  // A null does not change a RawExtension. Only the status of a device has a pointer to a RawExtension.
+  if (id === SHARED_SCALARS.raw && !structure.endsWith('.AllocatedDeviceStatus')) return first;
+  if (isPointer(structure, key)) return null;
   // kube-apiserver computes with zero after the null, but prints the first text of the quantity.
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
@@ -28,6 +31,10 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   const numeric = of.type === 'integer' || of.type === 'number';
   return (isCleared && !numeric) || of.type === undefined ? null : first;
 }
+
+/** Go keeps the text of a field without a type, so a second value replaces the first value. */
+const isRaw = (schema: JsonSchema | undefined): boolean =>
+  schema?.type === undefined && schema?.['x-kubernetes-preserve-unknown-fields'] === true;
 
 /**
  * Merges the second value of a repeated field into the first value, as Go's decoder does. Objects keep their fields,
@@ -41,7 +48,7 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
       item === null ? (first[index] ?? null) : readInto(first[index], item, schema?.items),
     );
   }
-  if (!isRecord(first) || !isRecord(second)) return second;
+  if (!isRecord(first) || !isRecord(second) || isRaw(schema)) return second;
   const isMap = isRecord(schema?.additionalProperties);
   const merged: Record<string, unknown> = { ...first };
   for (const [key, value] of Object.entries(second)) {

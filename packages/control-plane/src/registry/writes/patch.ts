@@ -17,8 +17,8 @@ import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
 import { converterProblem, convertUntyped, DecodeError, roundTrip } from '../../resources/shape.ts';
 import { parseJsonBody } from '../bodies/body.ts';
-import { checkPatched, normalize, strictMessage } from '../bodies/decode.ts';
-import { duplicateFields, repeatedField, unknownField } from '../bodies/duplicate-fields.ts';
+import { checkPatched, compareSteps, normalize, strictMessage } from '../bodies/decode.ts';
+import { duplicateFields, problemsInOrder, repeatedField, unknownField } from '../bodies/duplicate-fields.ts';
 import { isOfResource, parseApiVersion, sameVersion, typeMetaProblem, unconvertible } from '../bodies/type-meta.ts';
 import { parseYamlText, repeatedKeys, yamlProblems } from '../bodies/yaml-body.ts';
 import { versionsOf } from './create.ts';
@@ -53,10 +53,29 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 const isPlain = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function repeatedInPatch(type: PatchType, bytes: Uint8Array): string[] {
+/** The fields of an operation in a JSON patch. */
+const OPERATION: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
+
+function unknownInOperations(operations: unknown): string[] {
+  if (!Array.isArray(operations)) return [];
+  return operations.flatMap((operation: unknown, index) =>
+    isPlain(operation)
+      ? Object.keys(operation)
+          .filter((field) => !OPERATION.has(field))
+          .map((field) => `[${index}].${field}`)
+      : [],
+  );
+}
+
+/** Returns the messages about repeated fields of a patch, and about unknown fields in the operations of a JSON patch. */
+function problemsOfPatch(type: PatchType, bytes: Uint8Array): string[] {
   const text = Buffer.from(bytes).toString('utf8');
-  const prefix = type === 'application/json-patch+json' ? 'json patch ' : '';
-  return duplicateFields(text, parseJsonBody(text)).map((path) => `${prefix}${repeatedField(path)}`);
+  const patch = parseJsonBody(text);
+  if (type !== 'application/json-patch+json') return duplicateFields(text, patch).map(repeatedField);
+  const unknown = unknownInOperations(patch);
+  const problems =
+    unknown.length > 0 ? problemsInOrder(text, unknown) : duplicateFields(text, patch).map(repeatedField);
+  return problems.map((problem) => `json patch ${problem}`);
 }
 
 /** Returns the error for a merge patch that is not an object. Without field validation, a list is not an error. */
@@ -122,8 +141,8 @@ const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadat
 interface PatchFacts {
   /** Returns the text of a strategic merge patch. `strategic` is undefined for other patch types. */
   readonly strategic: (() => string) | undefined;
-  /** Messages for repeated fields of the patch. */
-  readonly repeated: readonly string[];
+  /** Messages about the fields of the patch itself. */
+  readonly problems: readonly string[];
 }
 
 /** Removes unknown fields, checks the types of the metadata, and sets defaults. */
@@ -134,7 +153,7 @@ function decodePatched(
   kinds: KindRegistry,
   call: Call,
   options: WriteOptions,
-  { strategic, repeated }: PatchFacts,
+  { strategic, problems: ofPatch }: PatchFacts,
 ): ApiObject {
   const object = patched as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
@@ -177,9 +196,11 @@ function decodePatched(
       : [];
   };
   const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
-  const found = unknown.map(unknownField);
-  // Go's converter sorts the messages about a strategic merge patch.
-  const problems = [...repeated, ...(strategic === undefined ? found : found.sort())];
+  // The decoder for built-in kinds reads the patched text, in which the keys are sorted. The converter for strategic merge
+  // patches sorts its messages.
+  const inOrder = served.kind.custom ? unknown : unknown.toSorted(compareSteps);
+  const found = inOrder.map(unknownField);
+  const problems = [...ofPatch, ...(strategic === undefined ? found : found.sort())];
   if (problems.length > 0) {
     if (options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(problems));
     if (options.fieldValidation === 'Warn') for (const problem of problems) call.warn(problem);
@@ -264,7 +285,7 @@ export function patchObject(
   const isStrategic = type === 'application/strategic-merge-patch+json';
   // Only errors need the text of a strategic merge patch.
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
-  let repeated: readonly string[] | undefined;
+  let problems: readonly string[] | undefined;
   let warned = false;
   // The retry after a conflict sends no second warning.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
@@ -273,8 +294,8 @@ export function patchObject(
     next: (live, old) => {
       patch ??= patcher(type, bytes, served, options);
       const patched = patch(live as JsonObject);
-      repeated ??= options.fieldValidation === 'Ignore' ? [] : repeatedInPatch(type, bytes);
-      const facts = { strategic, repeated };
+      problems ??= options.fieldValidation === 'Ignore' ? [] : problemsOfPatch(type, bytes);
+      const facts = { strategic, problems };
       const object = decodePatched(patched, old, served, registry.kinds, quiet, options, facts);
       warned = true;
       return object;
@@ -407,9 +428,7 @@ function applyObject(
       kind: served.kind,
       versionOf: versionsOf(registry, served.kind),
     });
-    if (!isChecked) checkRepeatedKeys(bytes, options, call);
-    isChecked = true;
-    isOdd = storesAsSent(target) && isOddMeta(merged.metadata);
+    isOdd = storesAsSent(target) && isOddMeta(merged.metadata, served);
     if (served.kind.custom) dropMalformed(merged.metadata);
     try {
       convertUntyped(() => {
@@ -420,6 +439,8 @@ function applyObject(
       if (error instanceof DecodeError) throw unreadableApply(read(), served, error);
       throw error;
     }
+    if (!isChecked) checkRepeatedKeys(bytes, options, call);
+    isChecked = true;
     return merged;
   };
   const transformation: Transformation = {
@@ -449,9 +470,9 @@ const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion',
  * Returns whether metadata contains nulls, empty values or malformed numbers. A stored custom object keeps nulls, empty
  * values and malformed numbers in its metadata until the next write, but responses omit them.
  */
-const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
+const isOddMeta = (metadata: ApiObject['metadata'], { kind }: ServedKind): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {
-    if (STORES_FIELDS.has(field)) return false;
+    if (STORES_FIELDS.has(field) || (field === 'namespace' && kind.namespaced)) return false;
     if (isNumber(value)) return !isInt64(value);
     if (typeof value !== 'object' || value === null) return value === null || value === '';
     const inner: unknown[] = Object.values(value);

@@ -1,6 +1,6 @@
 import { isNumber, isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../../schema/model/node.ts';
-import { itemKeys } from './fieldPath.ts';
+import { itemElement, itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
 /** The content of a list or map is not checked. */
@@ -27,9 +27,13 @@ function fits(value: unknown, node: SchemaNode): boolean {
 const hasKeys = (item: unknown, list: SchemaNode): boolean =>
   list.listType !== 'map' || Object.keys(itemKeys(item, list)).length > 0;
 
+const isUnique = (list: readonly unknown[], node: SchemaNode): boolean =>
+  (node.listType !== 'set' && node.listType !== 'map') ||
+  new Set(list.map((item) => itemElement(item, node))).size === list.length;
+
 /**
  * All values need the right types, and items of associative lists need their keys. Null is valid for every type.
- * @param isClosed whether fields outside of the schema are refused
+ * @param isClosed whether fields outside of the schema, and equal items of associative lists, are refused
  */
 export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false, isClosed = false): boolean {
   if (value === undefined || value === null) return true;
@@ -37,6 +41,7 @@ export function isTyped(value: unknown, node: SchemaNode | undefined, isResource
   if (Array.isArray(value)) {
     if (node?.items === undefined) return true;
     const { items } = node;
+    if (isClosed && !isUnique(value, node)) return false;
     return value.every((item) => hasKeys(item, node) && isTyped(item, items, false, isClosed));
   }
   if (!isRecord(value)) return true;

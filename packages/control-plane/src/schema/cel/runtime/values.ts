@@ -203,6 +203,19 @@ function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): 
   }
 }
 
+/**
+ * Checks all inner values too, because kube-apiserver converts each value that it compares.
+ * @throws CelRuntimeError
+ */
+function checkAllData(value: unknown, node: SchemaNode | undefined): void {
+  if (node === undefined || value === null || value === undefined) return;
+  checkData(value, node);
+  if (Array.isArray(value)) for (const item of value) checkAllData(item, node.items);
+  else if (isRecord(value)) {
+    for (const [key, item] of Object.entries(value)) checkAllData(item, node.properties.get(key) ?? node.additional);
+  }
+}
+
 /** Without a schema, integers become ints. */
 export function toCel(value: unknown, node: SchemaNode | undefined): unknown {
   if (node !== undefined && value !== null && value !== undefined) checkData(value, node);
@@ -240,7 +253,11 @@ export function equal(a: unknown, b: unknown): boolean {
   // biome-ignore lint/suspicious/noDoubleEquals: an int and a double of the same value are equal here.
   if (isNumeric(a) && isNumeric(b)) return plainNumber(a) == plainNumber(b);
   if (Array.isArray(a)) return Array.isArray(b) && equalLists(a, b);
-  if (a instanceof DataMap && b instanceof DataMap && a.node === b.node) return equalJson(a.data, b.data);
+  if (a instanceof DataMap && b instanceof DataMap && a.node === b.node) {
+    const isEqual = equalJson(a.data, b.data);
+    if (isEqual) checkAllData(a.data, a.node);
+    return isEqual;
+  }
   if (isMap(a)) {
     if (!isMap(b) || a.size !== b.size) return false;
     return a.keys().every((key) => b.has(key) && equal(a.get(key), b.get(key)));
