@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { defined } from '../values/defined.ts';
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 
 /** A column of `kubectl get`. */
@@ -77,26 +78,26 @@ export function customResourceDefinition(
   { shortName, labels, status = false, scale = false, columns = [], maxNameLength }: CrdOptions,
 ): CustomResourceDefinition {
   let root: StructuralSchema | undefined;
-  const subresources = {
-    ...(status && { status: {} }),
-    ...(scale && { scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } }),
-  };
+  const subresources: Subresources = defined({
+    status: status ? {} : undefined,
+    scale: scale ? { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } : undefined,
+  });
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}`, ...(labels && { labels }) },
+    metadata: defined({ name: `${plural}.${group}`, labels }),
     spec: {
       group,
-      names: {
+      names: defined({
         kind,
         listKind: `${kind}List`,
         plural,
         singular: kind.toLowerCase(),
-        ...(shortName !== undefined && { shortNames: [shortName] }),
-      },
+        shortNames: shortName === undefined ? undefined : [shortName],
+      }),
       scope: namespaced ? 'Namespaced' : 'Cluster',
       versions: [
-        {
+        defined({
           name: version,
           served: true,
           storage: true,
@@ -106,9 +107,9 @@ export function customResourceDefinition(
               return root;
             },
           },
-          ...(Object.keys(subresources).length > 0 && { subresources }),
-          ...(columns.length > 0 && { additionalPrinterColumns: columns }),
-        },
+          subresources: status || scale ? subresources : undefined,
+          additionalPrinterColumns: columns.length > 0 ? columns : undefined,
+        }),
       ],
     },
   };
@@ -119,10 +120,10 @@ const TYPE_META = {
   kind: { type: 'string', description: 'Kind of this object.' },
 } as const satisfies Record<string, StructuralSchema>;
 
-const metadataSchema = (maxLength?: number): StructuralSchema => ({
-  type: 'object',
-  ...(maxLength !== undefined && { properties: { name: { type: 'string', maxLength } } }),
-});
+const metadataSchema = (maxLength?: number): StructuralSchema =>
+  maxLength === undefined
+    ? { type: 'object' }
+    : { type: 'object', properties: { name: { type: 'string', maxLength } } };
 
 /**
  * A CRD can declare only a few rules for apiVersion, kind and metadata, because the API server validates these fields.
@@ -130,9 +131,9 @@ const metadataSchema = (maxLength?: number): StructuralSchema => ({
 function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);
   const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];
-  return {
+  return defined({
     ...root,
-    ...(required.length > 0 && { required }),
+    required: required.length > 0 ? required : root.required,
     properties: { ...TYPE_META, ...root.properties, ...TYPE_META, metadata: metadataSchema(maxNameLength) },
-  };
+  });
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { CrdKeywords } from '../kinds/fields.ts';
+import { defined } from '../values/defined.ts';
 
 /** A structural schema of `apiextensions.k8s.io/v1`, with the keywords that the kinds of this group use. */
 export interface StructuralSchema extends CrdKeywords {
@@ -60,8 +61,8 @@ function convert(schema: JsonSchema, path: string): StructuralSchema {
   const unknown = Object.keys(schema).find((keyword) => !KNOWN_KEYWORDS.has(keyword));
   if (unknown !== undefined)
     throw new Error(`${path || 'the root'}: the keyword ${unknown} is not possible in a structural schema`);
-  const plain = Object.fromEntries(
-    PLAIN_KEYWORDS.filter((keyword) => schema[keyword] !== undefined).map((keyword) => [keyword, schema[keyword]]),
+  const plain: StructuralSchema = defined(
+    Object.fromEntries(PLAIN_KEYWORDS.map((keyword) => [keyword, schema[keyword]])),
   );
   if (schema['x-kubernetes-int-or-string'] === true)
     return { ...plain, anyOf: [{ type: 'integer' }, { type: 'string' }] };
@@ -71,14 +72,12 @@ function convert(schema: JsonSchema, path: string): StructuralSchema {
 function nested(schema: JsonSchema, path: string): StructuralSchema {
   if (schema.anyOf) throw new Error(`${path}: only int-or-string fields may have alternatives`);
   const { properties, required, additionalProperties, items } = schema;
-  return {
-    ...(required && required.length > 0 && { required }),
-    ...(properties && { properties: convertProperties(properties, path) }),
-    ...(isSchema(additionalProperties) && {
-      additionalProperties: convert(additionalProperties, `${path}.*`),
-    }),
-    ...(isSchema(items) && { items: convert(items, `${path}[]`) }),
-  };
+  return defined({
+    required: required !== undefined && required.length > 0 ? required : undefined,
+    properties: properties && convertProperties(properties, path),
+    additionalProperties: isSchema(additionalProperties) ? convert(additionalProperties, `${path}.*`) : undefined,
+    items: isSchema(items) ? convert(items, `${path}[]`) : undefined,
+  });
 }
 
 const convertProperties = (properties: Readonly<Record<string, unknown>>, path: string) =>
@@ -98,11 +97,10 @@ const isSchema = (value: unknown): value is JsonSchema =>
  * zod adds the safe range of a JavaScript number to every integer. The format of an integer field already limits the
  * value for the API server.
  */
-function withoutSafeIntegerBounds(keywords: Readonly<Record<string, unknown>>): StructuralSchema {
-  const { minimum, maximum, ...rest } = keywords;
-  return {
+function withoutSafeIntegerBounds({ minimum, maximum, ...rest }: StructuralSchema): StructuralSchema {
+  return defined({
     ...rest,
-    ...(minimum !== undefined && minimum !== Number.MIN_SAFE_INTEGER && { minimum }),
-    ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
-  } as StructuralSchema;
+    minimum: minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum,
+    maximum: maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum,
+  });
 }

@@ -1,3 +1,4 @@
+import { defined } from '../values/defined.ts';
 import {
   DEFAULT_IN_PLACE_UPDATE,
   DEFAULT_REPLICAS,
@@ -24,7 +25,7 @@ function defaultStrategy(strategy: MachineDeploymentStrategy | undefined): Machi
     type === 'RollingUpdate' || rollingUpdate ? fill(rollingUpdate ?? {}, DEFAULT_ROLLING_UPDATE) : undefined;
   const inPlace = inPlaceUpdate && fill(inPlaceUpdate, DEFAULT_IN_PLACE_UPDATE);
   if (strategy?.type === type && rolling === rollingUpdate && inPlace === inPlaceUpdate) return strategy;
-  return { type, ...(rolling && { rollingUpdate: rolling }), ...(inPlace && { inPlaceUpdate: inPlace }) };
+  return defined({ type, rollingUpdate: rolling, inPlaceUpdate: inPlace });
 }
 
 const fill = <T extends object, D extends Partial<T>>(value: T, defaults: D): T =>

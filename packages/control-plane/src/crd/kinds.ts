@@ -135,11 +135,12 @@ export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
   const kinds = versions.map((version) => kindOfVersion(crd, version));
   const byVersion = new Map(kinds.map((kind) => [apiVersionOf(kind), kind]));
   const stored = kinds.find(({ storage }) => storage);
-  const related = (kind: CustomKindDefinition): CustomKindDefinition => ({
-    ...kind,
-    inVersion: (apiVersion) => byVersion.get(apiVersion),
-    ...(stored !== undefined && !equalJson(stored.schema, kind.schema) ? { stored } : {}),
-  });
+  const related = (kind: CustomKindDefinition): CustomKindDefinition =>
+    defined({
+      ...kind,
+      inVersion: (apiVersion: string) => byVersion.get(apiVersion),
+      stored: equalJson(stored?.schema, kind.schema) ? undefined : stored,
+    });
   const served = kinds.filter((_kind, at) => versions[at]?.served === true);
   return kinds.length === 1 ? served : served.map(related);
 }

@@ -138,16 +138,18 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     // A kind without the verb `watch` has no stored objects, so the kind has no hash.
     storageVersionHash: verbsOf(kind).includes('watch') ? storageVersionHash(kind) : undefined,
   });
-  const parts = subresourcesOf(kind).map((part) => ({
-    name: `${kind.plural}/${part.name}`,
-    singularName: '',
-    namespaced: kind.namespaced,
-    ...(part.kind === undefined || part.kind.group === kind.group
-      ? {}
-      : { group: part.kind.group, version: part.kind.version }),
-    kind: part.kind?.kind ?? kind.kind,
-    verbs: part.verbs,
-  }));
+  const parts = subresourcesOf(kind).map((part) => {
+    const other = part.kind?.group === kind.group ? undefined : part.kind;
+    return defined({
+      name: `${kind.plural}/${part.name}`,
+      singularName: '',
+      namespaced: kind.namespaced,
+      group: other?.group,
+      version: other?.version,
+      kind: part.kind?.kind ?? kind.kind,
+      verbs: part.verbs,
+    });
+  });
   return [main, ...parts];
 }
 

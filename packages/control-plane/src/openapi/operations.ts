@@ -1,5 +1,6 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
+import { defined } from '../apimachinery/objects/plain.ts';
 import { type Components, type Dialect, V2 } from './components.ts';
 import { operationId, rootPath, schemaName, tagOf } from './names.ts';
 
@@ -210,14 +211,13 @@ export class Operations {
       };
     }
     const content: Json = { 'application/json': body, 'application/yaml': body };
-    return {
+    const sent = Object.fromEntries(types.map((type) => [type, body]));
+    return defined({
       ...common,
       parameters,
-      ...(hasBody
-        ? { requestBody: { required: true, content: Object.fromEntries(types.map((type) => [type, body])) } }
-        : {}),
+      requestBody: hasBody ? { required: true, content: sent } : undefined,
       responses: { '200': { description: 'OK', content }, '401': { description: 'Unauthorized' } },
-    };
+    });
   }
 
   get schemas(): JsonObject {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
+import { defined } from '../apimachinery/objects/plain.ts';
 
 /**
  * Properties of built-in fields that the models of the client library lack: merge rules of lists, quantities, and
@@ -80,11 +81,11 @@ function listFact(mark: string, keys: string): JsonSchema {
       ? { 'x-kubernetes-list-type': 'set' }
       : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': names };
   if (mark === '~') return type;
-  return {
+  return defined({
     ...type,
-    ...(keys === 'set' ? {} : { 'x-kubernetes-patch-merge-key': names[0] }),
+    'x-kubernetes-patch-merge-key': keys === 'set' ? undefined : names[0],
     'x-kubernetes-patch-strategy': mark === '+' ? 'merge,retainKeys' : 'merge',
-  };
+  });
 }
 
 /** The list type, the keys and the patch strategy, by `owner.field`. Lists without an entry are atomic. */

@@ -17,7 +17,7 @@ type Cell = string | number | bigint | boolean | null;
 /** A column of a Table: its definition in the API and the function for its cells. */
 export interface TableColumn {
   /** `definition` is undefined if the Table does not define the column. */
-  readonly definition?: Record<string, unknown>;
+  readonly definition: Record<string, unknown> | undefined;
   readonly cell: (object: ApiObject, now: Date) => Cell;
 }
 
@@ -98,9 +98,7 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   const isAge = column.type === 'date' && column.name !== 'Created At';
   const description = column.description ?? (column.type === 'date' ? CREATED_DESCRIPTION : '');
   return {
-    ...(column.hidden === true
-      ? {}
-      : { definition: define(column.name, isAge ? 'string' : column.type, description, column) }),
+    definition: column.hidden ? undefined : define(column.name, isAge ? 'string' : column.type, description, column),
     cell: isAge ? (object, now) => ageOf(value(object, now), now) : value,
   };
 }

@@ -94,7 +94,7 @@ const send = (call: WebhookCall, mayReuse: boolean): Promise<WebhookReply> =>
         path: `${url.pathname}${url.search}`,
         method: 'POST',
         ...(mayReuse ? { agent: agentFor(caBundle) } : { agent: false, ...trusting(caBundle) }),
-        ...(isIP(url.hostname) === 0 ? { servername: url.hostname } : {}),
+        servername: isIP(url.hostname) === 0 ? url.hostname : undefined,
         headers: {
           host: url.host,
           accept: 'application/json, */*',

@@ -84,8 +84,9 @@ function subjectCauses(spec: Plain): StatusCause[] {
 
 /** The metadata of a review may contain only managed fields. A local review may have a namespace too. */
 function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
-  const { managedFields: _managed, namespace, ...rest } = metadata;
-  const others = tidyMeta(namespaced ? rest : { ...rest, ...(namespace === undefined ? {} : { namespace }) });
+  const { managedFields: _managed, ...own } = metadata;
+  const { namespace: _namespace, ...rest } = own;
+  const others = tidyMeta(namespaced ? rest : own);
   if (Object.keys(others).length === 0) return [];
   return [
     invalidValue('metadata', tidyMeta(metadata), namespaced ? 'must be empty except for namespace' : 'must be empty'),

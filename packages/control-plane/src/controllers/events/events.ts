@@ -97,7 +97,7 @@ export class EventWriter {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: { name, namespace },
-      involvedObject: { ...subject, ...(subject.namespace === '' ? { namespace: undefined } : {}) },
+      involvedObject: { ...subject, namespace: subject.namespace || undefined },
       reason,
       message: combined ? `${COMBINED}${message}` : message,
       source: { component },

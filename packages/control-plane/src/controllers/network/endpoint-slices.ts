@@ -53,13 +53,9 @@ function sliceGroups(
 }
 
 function labelsOf(service: ApiObject): Record<string, string> {
-  const isHeadless = look(service, 'spec').clusterIP === 'None';
-  return {
-    ...service.metadata.labels,
-    ...(isHeadless ? { [HEADLESS]: '' } : {}),
-    [SERVICE_NAME]: service.metadata.name ?? '',
-    [MANAGED_BY]: SELF,
-  };
+  const labels: Record<string, string> = { ...service.metadata.labels };
+  if (look(service, 'spec').clusterIP === 'None') labels[HEADLESS] = '';
+  return { ...labels, [SERVICE_NAME]: service.metadata.name ?? '', [MANAGED_BY]: SELF };
 }
 
 const isOwn = (slice: ApiObject): boolean => slice.metadata.labels?.[MANAGED_BY] === SELF;

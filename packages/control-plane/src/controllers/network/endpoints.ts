@@ -137,12 +137,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
     const changed = times.changeOf(key, service, podsSelected(service, all));
     const { subsets, isCut } = truncate(subsetsOf(service, all));
     const annotations = { ...triggerAnnotation(changed), [OVER_CAPACITY]: isCut ? 'truncated' : null };
-    const isHeadless = look(service, 'spec').clusterIP === 'None';
-    const labels = {
-      ...service.metadata.labels,
-      [MANAGED_BY]: SELF,
-      ...(isHeadless ? { [HEADLESS]: '' } : {}),
-    };
+    const labels: Record<string, string> = { ...service.metadata.labels, [MANAGED_BY]: SELF };
+    if (look(service, 'spec').clusterIP === 'None') labels[HEADLESS] = '';
     if (known === undefined) {
       const object = {
         apiVersion: 'v1',

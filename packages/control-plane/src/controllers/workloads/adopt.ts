@@ -93,7 +93,7 @@ export class Adoption {
   async #adopt(owner: ApiObject, object: ApiObject): Promise<ApiObject | undefined> {
     const { resource, finalizers, taken } = this.#household;
     const { namespace, name, uid } = object.metadata;
-    const metadata = { uid, ownerReferences: [ownerReference(owner)], ...(finalizers && { finalizers }) };
+    const metadata = { uid, ownerReferences: [ownerReference(owner)], finalizers };
     const adopted = await allowing(this.#api.merge(resource, { namespace, name }, { metadata }), 404);
     if (adopted !== undefined) taken?.(owner, adopted);
     return adopted;

@@ -1,5 +1,6 @@
 import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
 import type { KindDefinition, PrinterColumn } from '../../apimachinery/objects/kind.ts';
+import { defined } from '../../apimachinery/objects/plain.ts';
 import { certificateRequestStrategy } from '../../certificates/strategy.ts';
 import { bindingStrategy, roleStrategy } from '../access/rbac.ts';
 import { defineKind, defineReview, fieldsAt } from '../base/define.ts';
@@ -84,16 +85,18 @@ const rbac = (
   isNamespaced: boolean,
   columns?: readonly PrinterColumn[],
 ): KindDefinition =>
-  defineKind({
-    group: 'rbac.authorization.k8s.io',
-    kind,
-    plural,
-    namespaced: isNamespaced,
-    validateName: pathSegmentProblems,
-    createOnUpdate: true,
-    ...(kind.endsWith('Binding') ? bindingStrategy(isNamespaced) : roleStrategy(isNamespaced)),
-    ...(columns === undefined ? {} : { columns }),
-  });
+  defineKind(
+    defined({
+      group: 'rbac.authorization.k8s.io',
+      kind,
+      plural,
+      namespaced: isNamespaced,
+      validateName: pathSegmentProblems,
+      createOnUpdate: true,
+      ...(kind.endsWith('Binding') ? bindingStrategy(isNamespaced) : roleStrategy(isNamespaced)),
+      columns,
+    }),
+  );
 
 const accessReview = (kind: string, plural: string, isNamespaced = false): KindDefinition =>
   defineReview({ group: 'authorization.k8s.io', kind, plural, namespaced: isNamespaced });

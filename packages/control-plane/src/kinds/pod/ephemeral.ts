@@ -16,7 +16,8 @@ export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {
   if (sent.length > 0) spec.ephemeralContainers = sent;
   else delete spec.ephemeralContainers;
   const { managedFields, resourceVersion = '' } = pod.metadata;
-  pod.metadata = { ...old.metadata, resourceVersion, ...(managedFields === undefined ? {} : { managedFields }) };
+  pod.metadata = { ...old.metadata, resourceVersion };
+  if (managedFields !== undefined) pod.metadata.managedFields = managedFields;
   pod.spec = spec;
   pod.status = look(old, 'status');
 }

@@ -42,7 +42,8 @@ export function prepareResize(pod: ApiObject, old: ApiObject): void {
   }
   put(spec, 'resources', sent.resources);
   const { managedFields, resourceVersion = '' } = pod.metadata;
-  pod.metadata = { ...old.metadata, resourceVersion, ...(managedFields === undefined ? {} : { managedFields }) };
+  pod.metadata = { ...old.metadata, resourceVersion };
+  if (managedFields !== undefined) pod.metadata.managedFields = managedFields;
   pod.spec = spec;
   pod.status = look(old, 'status');
 }

@@ -2,7 +2,7 @@ import { given } from '../../apimachinery/objects/empties.ts';
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
 import { copyJson } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
+import { child, defined, isPlain, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy } from '../base/strategy.ts';
 import { annotationsFor, fieldsIn, SPEC_FORMS, STATUS_FORMS, withoutForms } from './autoscaler-annotations.ts';
@@ -51,17 +51,13 @@ function encode(object: ApiObject): ApiObject {
     ...object,
     apiVersion: STORED,
     metadata: withAnnotations(object.metadata, withoutForms(annotations)),
-    spec: {
-      ...spec,
-      ...(metrics.length === 0 ? {} : { metrics }),
-      ...(behavior === undefined ? {} : { behavior }),
-    },
-    status: {
+    spec: defined({ ...spec, metrics: metrics.length === 0 ? undefined : metrics, behavior }),
+    status: defined({
       ...status,
-      ...(replicas === 0 ? {} : { currentReplicas: replicas }),
+      currentReplicas: replicas === 0 ? undefined : replicas,
       currentMetrics: shown ?? null,
-      ...(conditions === undefined ? {} : { conditions }),
-    },
+      conditions,
+    }),
   };
 }
 
@@ -83,13 +79,13 @@ function decode(object: ApiObject): ApiObject {
     ...object,
     apiVersion: 'autoscaling/v1',
     metadata: withAnnotations(object.metadata, annotations),
-    spec: { ...spec, ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }) },
-    status: {
+    spec: defined({ ...spec, targetCPUUtilizationPercentage: target }),
+    status: defined({
       currentReplicas: 0,
       desiredReplicas: 0,
       ...status,
-      ...(current === undefined ? {} : { currentCPUUtilizationPercentage: current }),
-    },
+      currentCPUUtilizationPercentage: current,
+    }),
   };
 }
 
@@ -126,7 +122,7 @@ function defaultBehavior(spec: Plain): void {
 /** An empty list of policies stays, so that the validation can refuse it. */
 function withRules(rules: Plain, usual: Plain): Plain {
   const { policies, ...others } = copyJson(usual);
-  return { ...others, ...(given(rules, 'policies') === null ? { policies } : {}), ...rules };
+  return defined({ ...others, policies: given(rules, 'policies') === null ? policies : undefined, ...rules });
 }
 
 /** `inner` converts an object to `autoscaling/v2` before its validation. */

@@ -185,7 +185,8 @@ function shownTemplate(template: Plain): Plain {
   const { metadata, ...rest } = template;
   if (!isPlain(metadata)) return rest;
   const given = labels(metadata, 'labels');
-  return { ...rest, metadata: { ...metadata, ...(Object.keys(given).length === 0 ? {} : { labels: inOrder(given) }) } };
+  if (Object.keys(given).length === 0) return { ...rest, metadata };
+  return { ...rest, metadata: { ...metadata, labels: inOrder(given) } };
 }
 
 function templateChange(template: Plain, old: ApiObject): StatusCause[] {

@@ -47,7 +47,9 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   }
   if (subresource === 'portforward') {
     const ports = query.getAll('ports').map(Number);
-    return { ...object, kind: 'PodPortForwardOptions', ...(ports.length === 0 ? {} : { ports }) };
+    object.kind = 'PodPortForwardOptions';
+    if (ports.length > 0) object.ports = ports;
+    return object;
   }
   object.kind = subresource === 'exec' ? 'PodExecOptions' : 'PodAttachOptions';
   for (const flag of FLAGS) {

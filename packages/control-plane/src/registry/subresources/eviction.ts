@@ -232,12 +232,10 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   if (allowed === 0) throw tooMany(refusalOf(budget));
   if (dryRun) return;
   const left = allowed - 1;
-  putStatus(registry, served, budget, {
-    ...status,
-    disruptionsAllowed: left,
-    disruptedPods: { ...disrupted, [pod.metadata.name ?? '']: formatTime(registry.now()) },
-    ...(left === 0 ? { conditions: exhausted(budget, registry.now()) } : {}),
-  });
+  const disruptedPods = { ...disrupted, [pod.metadata.name ?? '']: formatTime(registry.now()) };
+  const counted = { ...status, disruptionsAllowed: left, disruptedPods };
+  if (left === 0) counted.conditions = exhausted(budget, registry.now());
+  putStatus(registry, served, budget, counted);
 }
 
 /** An unready pod may be evicted if the policy of the budget allows the eviction, or if enough other pods are ready. */

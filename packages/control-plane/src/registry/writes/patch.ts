@@ -445,7 +445,7 @@ function applyObject(
   };
   const transformation: Transformation = {
     next: (live) => apply(live),
-    ...(target.subresource === '' || makesObject(target) ? { create: () => apply(undefined) } : {}),
+    create: target.subresource === '' || makesObject(target) ? () => apply(undefined) : undefined,
     managed: true,
     patched: true,
     isOdd: () => isOdd,

@@ -35,7 +35,7 @@ export class ActiveJobs {
       if (end === 'Complete' && completed > lastSuccess) lastSuccess = completed;
     }
     active.push(...(await this.#uncached(cronJob, [...known.values()])));
-    return { ...status, active, ...(lastSuccess === '' ? {} : { lastSuccessfulTime: lastSuccess }) };
+    return { ...status, active, lastSuccessfulTime: lastSuccess || undefined };
   }
 
   /** Returns the listed jobs that the cache lacks but the server has, and reports missing jobs. */

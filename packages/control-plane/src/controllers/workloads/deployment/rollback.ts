@@ -64,5 +64,5 @@ export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], 
 export const rolledBack = (deployment: ApiObject, { annotations, template }: Rollback): ApiObject => ({
   ...deployment,
   metadata: { ...deployment.metadata, annotations },
-  ...(template === undefined ? {} : { spec: { ...look(deployment, 'spec'), template } }),
+  spec: template === undefined ? deployment['spec'] : { ...look(deployment, 'spec'), template },
 });

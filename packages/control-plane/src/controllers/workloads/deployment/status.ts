@@ -116,7 +116,7 @@ export function countStatus(
     // `wanted` is the sum of the wanted sizes, so a pod that could not be created counts as unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
-    ...(collisionCount === undefined ? {} : { collisionCount }),
+    collisionCount,
     conditions: withCondition(items(look(deployment, 'status'), 'conditions'), availability, now),
   };
 }

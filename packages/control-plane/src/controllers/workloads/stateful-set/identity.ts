@@ -30,7 +30,7 @@ export const claimName = (template: Plain, set: ApiObject, ordinal: number): str
 export function statefulPod(set: ApiObject, ordinal: number, template: Plain, revision: string): Plain {
   const pod = copyJson(podOf(set, template));
   const name = `${set.metadata.name}-${ordinal}`;
-  const spec = look(pod, 'spec');
+  const spec: Plain = { ...look(pod, 'spec'), hostname: name };
   const claimed = claimTemplates(set).map((claim) => ({
     name: text(look(claim, 'metadata'), 'name'),
     persistentVolumeClaim: { claimName: claimName(claim, set, ordinal) },
@@ -39,6 +39,9 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
   const others = items(spec, 'volumes').filter((volume) => !names.has(text(volume, 'name')));
   const metadata = look(pod, 'metadata');
   const serviceName = text(look(set, 'spec'), 'serviceName');
+  if (serviceName !== '') spec.subdomain = serviceName;
+  const volumes = [...claimed, ...others];
+  if (volumes.length > 0) spec.volumes = volumes;
   return {
     ...pod,
     metadata: {
@@ -51,12 +54,7 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
         [REVISION_LABEL]: revision,
       },
     },
-    spec: {
-      ...spec,
-      hostname: name,
-      ...(serviceName === '' ? {} : { subdomain: serviceName }),
-      ...(claimed.length + others.length === 0 ? {} : { volumes: [...claimed, ...others] }),
-    },
+    spec,
   };
 }
 
