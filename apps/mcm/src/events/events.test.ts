@@ -31,11 +31,11 @@ const reported = [
   event('Pod', 'web-a-1', 1),
 ];
 
-const reading = {
+const reading = partial<DeploymentReading>({
   deployment: { metadata: { name: 'web' } } as MachineDeployment,
   sets: [{ metadata: { name: 'web-a' } } as MachineSet],
   machines: new Map([['u', [partial<Machine>({ metadata: { name: 'web-a-1', labels: { node: 'ip-10' } } })]]]),
-} as unknown as DeploymentReading;
+});
 
 test('lists all events of machine kinds, oldest first', () => {
   expect(eventRows(reported).map(({ object }) => object)).toEqual([

@@ -1,5 +1,6 @@
-import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import type { Machine, MachineDeployment, MachinePhase, MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { isSettled, viewFleet } from './fleet.ts';
 
@@ -14,15 +15,15 @@ const meta = (name: string, extra: object = {}) => ({
 });
 
 const deployment = (status: object): MachineDeployment =>
-  ({
+  partial<MachineDeployment>({
     apiVersion: 'machine.sapcloud.io/v1alpha1',
     kind: 'MachineDeployment',
     metadata: meta('workers'),
     spec: { replicas: 2, template: {} },
     status,
-  }) as unknown as MachineDeployment;
+  });
 const set = (name: string, replicas: number, revision: string): MachineSet =>
-  ({
+  partial<MachineSet>({
     apiVersion: 'machine.sapcloud.io/v1alpha1',
     kind: 'MachineSet',
     metadata: meta(name, {
@@ -31,9 +32,9 @@ const set = (name: string, replicas: number, revision: string): MachineSet =>
     }),
     spec: {},
     status: { replicas },
-  }) as unknown as MachineSet;
-const machine = (name: string, phase?: string): Machine =>
-  ({
+  });
+const machine = (name: string, phase?: MachinePhase): Machine =>
+  partial<Machine>({
     apiVersion: 'machine.sapcloud.io/v1alpha1',
     kind: 'Machine',
     metadata: meta(name),
@@ -41,7 +42,7 @@ const machine = (name: string, phase?: string): Machine =>
     ...(phase
       ? { status: { currentStatus: { phase }, lastOperation: { description: 'Creating machine on cloud provider' } } }
       : {}),
-  }) as unknown as Machine;
+  });
 
 test('a fleet is settled when every machine has the newest template and is available', () => {
   const status = { replicas: 2, updatedReplicas: 2, availableReplicas: 2, readyReplicas: 2 };
@@ -140,8 +141,11 @@ test.each([
 });
 
 test('a machine whose deletion is requested is Terminating before the machine controller acts', () => {
-  const status = { currentStatus: { phase: 'Running' }, lastOperation: { type: 'HealthCheck', description: 'joined' } };
-  const doomed = { ...machine('a'), metadata: meta('a', { deletionTimestamp: at }), status } as unknown as Machine;
+  const status = {
+    currentStatus: { phase: 'Running' },
+    lastOperation: { type: 'HealthCheck', description: 'joined' },
+  } as const;
+  const doomed = partial<Machine>({ ...machine('a'), metadata: meta('a', { deletionTimestamp: at }), status });
   const { machines, phases } = viewFleet([], [], [doomed], []);
   expect(machines).toMatchObject([{ phase: 'Terminating', doing: 'the deletion is requested' }]);
   expect([...phases]).toEqual([['Terminating', 1]]);

@@ -1,5 +1,6 @@
 import { Annotations, InPlaceUpdateReasons, Labels, NodeConditions } from '@mcm/api';
 import type { Node, Pod, PodDisruptionBudget } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { TargetCaches } from '../cluster/caches.ts';
 import { at, condition, hc, machine, NOON, node } from '../machine/testing.ts';
@@ -15,11 +16,11 @@ interface PodChange {
 }
 
 const podOf = (name: string, { metadata = {}, spec = {}, status }: PodChange = {}): Pod =>
-  ({
+  partial<Pod>({
     metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1', ...metadata },
     spec: { nodeName: 'fakeNode-0', containers: [], ...spec },
     ...(status ? { status } : {}),
-  }) as unknown as Pod;
+  });
 
 interface Other {
   readonly budgets?: readonly PodDisruptionBudget[];

@@ -1,4 +1,5 @@
 import { KubeError, type Pod, type PodDisruptionBudget } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { TargetCaches } from '../cluster/caches.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
@@ -12,8 +13,8 @@ const forbidden = (resource: string): KubeError =>
 const absent = new KubeError('the server could not find the requested resource', { code: 404 });
 
 const metadata = { name: 'a', namespace: 'default', uid: 'uid-a', resourceVersion: '1', creationTimestamp: at(0) };
-const onNode = { metadata, spec: { nodeName: 'fakeNode-0', containers: [] } } as unknown as Pod;
-const every = { metadata, spec: { selector: {} }, status: { disruptionsAllowed: 0 } } as unknown as PodDisruptionBudget;
+const onNode = partial<Pod>({ metadata, spec: { nodeName: 'fakeNode-0', containers: [] } });
+const every = partial<PodDisruptionBudget>({ metadata, spec: { selector: {} }, status: { disruptionsAllowed: 0 } });
 
 interface Environment {
   readonly refused?: Readonly<Record<string, KubeError>>;
@@ -55,7 +56,7 @@ function observed(environment: Environment = {}) {
 }
 
 const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
-const withClaim = { metadata, spec: { nodeName: 'fakeNode-0', containers: [], volumes } } as unknown as Pod;
+const withClaim = partial<Pod>({ metadata, spec: { nodeName: 'fakeNode-0', containers: [], volumes } });
 const attached = { volumesAttached: [{ name: 'v', devicePath: '' }] };
 const inUse = { volumesInUse: ['v'] };
 const moves = new Map([['uid-b', { pod: pod('b'), volumes: ['pv-b'], returns: true }]]);

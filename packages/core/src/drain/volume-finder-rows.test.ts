@@ -1,4 +1,5 @@
 import type { Pod } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { TargetCaches } from '../cluster/caches.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
@@ -20,10 +21,10 @@ function finderOf({ claims, volumes }: Claims): VolumeFinder {
 }
 
 const pod = (name: string, ...claims: string[]): Pod =>
-  ({
+  partial<Pod>({
     metadata: { name, namespace: 'foo' },
     spec: { volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })) },
-  }) as unknown as Pod;
+  });
 
 const two: Claims = { claims: { 'foo/a': 'exclusive-0' }, volumes: { 'exclusive-0': 'csi' } };
 

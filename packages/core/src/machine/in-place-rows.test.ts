@@ -1,5 +1,6 @@
 import { Labels, type Machine, NodeConditions } from '@mcm/api';
 import type { Change, Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import type { Caches } from '../cluster/caches.ts';
 import { mirrored, unresponsiveAt } from '../settings/conditions.ts';
@@ -86,16 +87,16 @@ describe('the in-place update of a node', () => {
     const spec = { providerID: 'local:///a/mine' };
     const see = (providerID: string) =>
       nextStep(
-        {
+        partial<MachineObservation>({
           machine: { ...ours, spec: { ...ours.spec, ...spec } },
           node: node({ spec: { providerID } }),
           settings: settingsOf(ours, MACHINE_DEFAULTS),
           hasTarget: true,
           frozen: false,
           calls: {},
-          driver: { initialize: false, status: true, list: true, evidence: false },
+          driver: { initialize: false, status: true },
           replacementsInProgress: 0,
-        } as unknown as MachineObservation,
+        }),
         NOON,
       ).actions.map((action) => action.do);
     expect(see('local:///a/mine')).toContain('syncNode');
@@ -125,7 +126,7 @@ describe('the in-place update of a node', () => {
 
 describe('a change of the labels of a node', () => {
   const store = { byIndex: (): readonly Machine[] => [ours] };
-  const wakes = new Wakes({ machines: { store } } as unknown as Caches, new MachineMemories(), 'test');
+  const wakes = new Wakes(partial<Caches>({ machines: { store } }), new MachineMemories(), 'test');
   const wakesFor = (old: Record<string, string> | undefined, labels: Record<string, string> | undefined): boolean => {
     const of = (given: Record<string, string> | undefined): Node => node(given ? { metadata: { labels: given } } : {});
     const change = { type: 'updated', key: 'fakeNode-0', old: of(old), object: of(labels) } as Change<Node>;

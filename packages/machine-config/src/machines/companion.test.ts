@@ -1,12 +1,12 @@
-import { Annotations, type Machine } from '@mcm/api';
+import { Annotations, type ConditionStatus, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 import { planCompanion, planRelease } from './companion.ts';
 
-const machineWith = (annotations: Record<string, string>) =>
-  ({ metadata: { name: 'm', annotations } }) as unknown as Machine;
-const nodeWith = (annotations: Record<string, string>) => ({ metadata: { name: 'm', annotations } }) as unknown as Node;
+const machineWith = (annotations: Record<string, string>) => partial<Machine>({ metadata: { name: 'm', annotations } });
+const nodeWith = (annotations: Record<string, string>) => partial<Node>({ metadata: { name: 'm', annotations } });
 
 test('state, time, priority and pause of a former pool are removed, and annotations of other clients stay', () => {
   const { PriorityLowered, ConfigState, UpdateInProgressUntil, ScaleDownDisabledByUs } = ConfigAnnotations;
@@ -36,11 +36,11 @@ test('a machine that never belonged to a pool, and annotations of other clients,
 });
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
-const stateOf = (state: string, ready = 'True') =>
-  ({
+const stateOf = (state: string, ready: ConditionStatus = 'True') =>
+  partial<Node>({
     metadata: { name: 'm', annotations: { 'machineconfiguration.openshift.io/state': state } },
     status: { conditions: [{ type: 'Ready', status: ready }] },
-  }) as unknown as Node;
+  });
 
 test('the priority of a machine that a user marked for deletion or changed is not restored [10.5]', () => {
   const { PriorityLowered, ConfigState } = ConfigAnnotations;
@@ -63,7 +63,8 @@ test('an update may take an hour; the time is renewed while the node is Ready, a
   const { UpdateInProgressUntil: until, ConfigState } = ConfigAnnotations;
   const has = (left: number) => ({ [ConfigState]: 'Working', [until]: new Date(NOW + left).toISOString() });
   const hour = '2026-01-01T13:00:00.000Z';
-  const plan = (left: number, ready: string) => planCompanion(machineWith(has(left)), stateOf('Working', ready), NOW);
+  const plan = (left: number, ready: ConditionStatus) =>
+    planCompanion(machineWith(has(left)), stateOf('Working', ready), NOW);
   expect(planCompanion(machineWith({}), stateOf('Working', 'False'), NOW).machine[until]).toBe(hour);
   expect(plan(1_300_000, 'True')).toMatchObject({ machine: {}, againMs: 101_000 });
   expect(plan(1_100_000, 'True').machine[until]).toBe(hour);

@@ -1,5 +1,6 @@
-import { Labels, type Machine, type MachineSet } from '@mcm/api';
+import { Labels, type Machine, type MachinePhase, type MachineSet } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
@@ -17,28 +18,28 @@ type Given = readonly [name: string, phase: string, node: 'ready' | 'not ready' 
 function planOf(given: readonly Given[], { maxUnavailable = 1, replicas = given.length, nodeTemplate = {} } = {}) {
   const ref = { kind: 'MachineSet' as const, namespace: 'n', name: 's' };
   const spec = { machineRef: ref, maxUnavailable, configuration: { name: 'V1' } };
-  const pool = { metadata: { name: 'p' }, spec } as unknown as MachineConfigPool;
-  const set = {
+  const pool = partial<MachineConfigPool>({ metadata: { name: 'p' }, spec });
+  const set = partial<MachineSet>({
     metadata: { name: 's', namespace: 'n', uid: 's1' },
     spec: { replicas, template: { spec: { nodeTemplate } } },
-  } as unknown as MachineSet;
-  const machines = given.map(
-    ([name, phase, node, extra]) =>
-      ({
-        metadata: {
-          name,
-          namespace: 'n',
-          labels: node === 'none' ? {} : { [Labels.Node]: name },
-          ownerReferences: [{ kind: 'MachineSet', name: 's', uid: 's1', controller: true }],
-          ...extra,
-        },
-        status: { currentStatus: { phase } },
-      }) as unknown as Machine,
+  });
+  const machines = given.map(([name, phase, node, extra]) =>
+    partial<Machine>({
+      metadata: {
+        name,
+        namespace: 'n',
+        labels: node === 'none' ? {} : { [Labels.Node]: name },
+        ownerReferences: [{ kind: 'MachineSet', name: 's', uid: 's1', controller: true }],
+        ...extra,
+      },
+      status: { currentStatus: { phase: phase as MachinePhase } },
+    }),
   );
   const nodes = given.flatMap(([name, , node]) => {
     if (node === 'none') return [];
-    const conditions = [{ type: 'Ready', status: node === 'ready' ? 'True' : 'False' }];
-    return [{ metadata: { name, annotations: at }, spec: {}, status: { conditions } } as unknown as Node];
+    const status = node === 'ready' ? 'True' : 'False';
+    const conditions = [{ type: 'Ready', status } as const];
+    return [partial<Node>({ metadata: { name, annotations: at }, spec: {}, status: { conditions } })];
   });
   const snapshot = poolSnapshot(
     pool,

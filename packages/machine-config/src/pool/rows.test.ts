@@ -1,4 +1,6 @@
+import type { ConditionStatus } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { isReady, isUnavailable } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
@@ -13,20 +15,20 @@ import { poolStatus } from './status.ts';
 
 const roleLabel = (role: string) => `node-role.kubernetes.io/${role}`;
 const pool = (name: string, spec: Partial<NonNullable<MachineConfigPool['spec']>> = {}): MachineConfigPool =>
-  ({
+  partial<MachineConfigPool>({
     metadata: { name, generation: 3 },
     spec: {
       nodeSelector: { matchLabels: { [roleLabel(name)]: '' } },
       configuration: { name: 'V1', source: [{ name: '00' }] },
       ...spec,
     },
-  }) as unknown as MachineConfigPool;
+  });
 
 const node = (name: string, roles: readonly string[], labels: Record<string, string> = {}): Node =>
-  ({
+  partial<Node>({
     metadata: { name, labels: { ...Object.fromEntries(roles.map((role) => [roleLabel(role), ''])), ...labels } },
     spec: {},
-  }) as unknown as Node;
+  });
 
 const POOLS = ['master', 'worker', 'infra', 'infra2'].map((name) => pool(name));
 const names = (objects: readonly { metadata: { name: string } }[]) => objects.map(({ metadata }) => metadata.name);
@@ -97,8 +99,8 @@ type Ready = 'R' | 'NR' | undefined;
  * configs are equal, and Working if they differ.
  */
 function at(name: string, current: string, desired: string, ready: Ready = 'R', state?: string): Node {
-  const conditions = ready === undefined ? [] : [{ type: 'Ready', status: ready === 'R' ? 'True' : 'False' }];
-  return {
+  const conditions = ready === undefined ? [] : [{ type: 'Ready', status: ready === 'R' ? 'True' : 'False' } as const];
+  return partial<Node>({
     metadata: {
       name,
       labels: { [roleLabel('worker')]: '' },
@@ -111,15 +113,15 @@ function at(name: string, current: string, desired: string, ready: Ready = 'R', 
     },
     spec: {},
     status: { conditions },
-  } as unknown as Node;
+  });
 }
 
-const withConditions = (...conditions: [type: string, status: string][]): Node =>
-  ({
+const withConditions = (...conditions: [type: string, status: ConditionStatus][]): Node =>
+  partial<Node>({
     metadata: { name: 'n' },
     spec: {},
     status: { conditions: conditions.map(([type, status]) => ({ type, status })) },
-  }) as unknown as Node;
+  });
 
 test('a node is ready without bad conditions, also if Ready is absent [N2, N3, N1]', () => {
   const ready = [
@@ -139,8 +141,10 @@ test('a node is ready without bad conditions, also if Ready is absent [N2, N3, N
       ['DiskPressure', 'True'],
     ],
   ];
-  for (const conditions of ready) expect(isReady(withConditions(...(conditions as [string, string][])))).toBe(true);
-  for (const conditions of not) expect(isReady(withConditions(...(conditions as [string, string][])))).toBe(false);
+  for (const conditions of ready)
+    expect(isReady(withConditions(...(conditions as [string, ConditionStatus][])))).toBe(true);
+  for (const conditions of not)
+    expect(isReady(withConditions(...(conditions as [string, ConditionStatus][])))).toBe(false);
   expect(isReady({ ...withConditions(), spec: { unschedulable: true } } as Node)).toBe(false);
 });
 
@@ -322,7 +326,7 @@ test('a plan without changes writes nothing [A9] [A10]', () => {
 });
 
 test('a node without annotations gets its topology and does not end the process', () => {
-  const bare = { metadata: { name: 'n', labels: { [roleLabel('worker')]: '' } }, spec: {} } as unknown as Node;
+  const bare = partial<Node>({ metadata: { name: 'n', labels: { [roleLabel('worker')]: '' } }, spec: {} });
   const controllerConfig = {
     metadata: {},
     spec: { infra: { status: { controlPlaneTopology: 'HighlyAvailable' } } },
@@ -370,7 +374,7 @@ test('a node that an administrator cordoned takes a slot [trap 10]', () => {
 });
 
 test('a node without annotations of a daemon counts as unavailable, which the status shows [trap 11]', () => {
-  const bare = { metadata: { name: 'x', labels: {} }, spec: {} } as unknown as Node;
+  const bare = partial<Node>({ metadata: { name: 'x', labels: {} }, spec: {} });
   expect(isUnavailable(bare)).toBe(true);
   expect(poolStatus(pool('worker'), [bare, ...done(1)], NOW)).toMatchObject({
     machineCount: 2,
@@ -389,12 +393,12 @@ test('an empty pool is updated, but not while one of its references is unresolve
 test('keys and states are those of the original and case-sensitive, and Ready nodes with another config count only under the old name', () => {
   const key = (name: string) => `machineconfiguration.openshift.io/${name}`;
   const said = (state: string) =>
-    ({
+    partial<Node>({
       metadata: {
         name: 'n',
         annotations: { [key('currentConfig')]: 'V1', [key('desiredConfig')]: 'V1', [key('state')]: state },
       },
-    }) as unknown as Node;
+    });
   expect(['Done', 'done', 'Working', 'Degraded'].map((state) => isUnavailable(said(state)))).toEqual([
     false,
     true,

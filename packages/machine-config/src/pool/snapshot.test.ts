@@ -1,13 +1,14 @@
 import type { MachineSet } from '@mcm/api';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import type { MachineConfigPool, UpdateStrategy } from '../kinds/machine-config-pool.ts';
 import { listedFleet } from '../machines/fleet.ts';
 import { poolSnapshot } from './snapshot.ts';
 
 test('Replace over a set without a deployment reports that no controller replaces its machines [10.4]', () => {
-  const set = { metadata: { name: 's', namespace: 'n', uid: 's1' }, spec: { replicas: 1 } } as unknown as MachineSet;
-  const resolved = (updateStrategy: string, machineRef: object) => {
-    const pool = { metadata: { name: 'p' }, spec: { updateStrategy, machineRef } } as unknown as MachineConfigPool;
+  const set = partial<MachineSet>({ metadata: { name: 's', namespace: 'n', uid: 's1' }, spec: { replicas: 1 } });
+  const resolved = (updateStrategy: UpdateStrategy, machineRef: object) => {
+    const pool = partial<MachineConfigPool>({ metadata: { name: 'p' }, spec: { updateStrategy, machineRef } });
     const sources = {
       pools: [pool],
       nodesNear: () => [],

@@ -6,6 +6,7 @@ import {
   type MachineDeployment,
   type MachineSet,
 } from '@mcm/api';
+import { partial } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import type { FullReading } from '../../cluster/deployment-reading.ts';
 import { explainDeployment } from './deployment.ts';
@@ -66,7 +67,7 @@ const machine = (name: string, phase: string, more: object = {}): Machine =>
 const many = (count: number, phase: string, prefix: string): Machine[] =>
   Array.from({ length: count }, (_, index) => machine(`${prefix}${index}`, phase));
 
-const small = { apiVersion: API_VERSION, kind: 'MachineClass', metadata: meta('small') } as unknown as MachineClass;
+const small = partial<MachineClass>({ apiVersion: API_VERSION, kind: 'MachineClass', metadata: meta('small') });
 
 function read(machines: readonly Machine[], more: Partial<FullReading> = {}): FullReading {
   return {
@@ -291,12 +292,17 @@ describe('explain', () => {
 
   test('a hint does not repeat a condition of the deployment, and adds the conditions of its sets', () => {
     const message = 'spec.template.spec.class.name: there is no MachineClass "small" in namespace "test".';
-    const frozen = { type: 'Frozen', status: 'True', reason: 'OverShootingReplicaCount', message: 'It has 9 machines' };
+    const frozen = {
+      type: 'Frozen',
+      status: 'True',
+      reason: 'OverShootingReplicaCount',
+      message: 'It has 9 machines',
+    } as const;
     const status = { conditions: [{ type: 'InvalidSpec', status: 'True', reason: 'ClassNotFound', message }] };
     const reported = explain(
       read([], {
         deployment: { ...deployment(1), status } as MachineDeployment,
-        sets: [{ ...set(1), status: { machineSetCondition: [frozen] } } as unknown as MachineSet],
+        sets: [partial<MachineSet>({ ...set(1), status: { machineSetCondition: [frozen] } })],
         classes: [],
       }),
     );

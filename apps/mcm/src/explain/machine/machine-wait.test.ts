@@ -1,5 +1,6 @@
-import { Annotations, API_VERSION, type Machine } from '@mcm/api';
+import { Annotations, API_VERSION, type LastOperation, type Machine, type MachinePhase } from '@mcm/api';
 import { MACHINE_DEFAULTS } from '@mcm/core';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { machineHints } from './machine-hints.ts';
 import { machineWait, waitText } from './machine-wait.ts';
@@ -8,13 +9,13 @@ const NOW = new Date('2026-01-01T12:00:00Z');
 const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
 
 interface Parts {
-  readonly phase: string;
+  readonly phase: MachinePhase;
   readonly description: string;
-  readonly state?: string;
+  readonly state?: LastOperation['state'];
   readonly conditions?: readonly object[];
   readonly going?: boolean;
   /** The last operation. The default is a health check, or the deletion for a machine that is being deleted. */
-  readonly type?: string;
+  readonly type?: LastOperation['type'];
 }
 
 /** A machine that entered its phase three minutes ago. The last operation of the machine was two minutes ago. */
@@ -26,7 +27,7 @@ const machine = ({
   going = false,
   type = going ? 'Delete' : 'HealthCheck',
 }: Parts): Machine =>
-  ({
+  partial<Machine>({
     apiVersion: API_VERSION,
     kind: 'Machine',
     metadata: {
@@ -45,7 +46,7 @@ const machine = ({
       lastOperation: { description, state, type, lastUpdateTime: at(-1) },
       conditions,
     },
-  }) as unknown as Machine;
+  });
 
 const text = (parts: Parts): string | undefined => {
   const wait = machineWait(machine(parts));
@@ -174,7 +175,7 @@ test('a Running machine whose Node has readiness taints waits for them, and show
 });
 
 test('a Pending machine with a Ready node waits for a taint or a condition, not for the VM', () => {
-  const parts = { phase: 'Pending', description: 'Creating machine on cloud provider', type: 'Create' };
+  const parts = { phase: 'Pending', description: 'Creating machine on cloud provider', type: 'Create' } as const;
   expect(text(parts)).toMatch(/^.*the VM exists, and the node has not joined yet or is not Ready/);
   expect(text({ ...parts, conditions: deadlock })).toMatch(
     /the node is Ready, and a taint or another condition of the node delays the machine/,

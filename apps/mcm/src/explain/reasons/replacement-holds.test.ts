@@ -3,6 +3,7 @@ import {
   crds,
   type Machine,
   type MachineDeployment,
+  type MachinePhase,
   type MachineSet,
   machineClasses,
   machineDeployments,
@@ -12,6 +13,7 @@ import {
 import { startControlPlane } from '@mcm/control-plane';
 import { guardsOf, SAFEGUARD_DEFAULTS } from '@mcm/core';
 import { createClient, type Node, type ResourceClient, seededRandom, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { explainMachine } from '../machine/machine.ts';
 import { machineWait } from '../machine/machine-wait.ts';
@@ -22,8 +24,8 @@ const NOW = new Date('2026-01-01T12:00:00Z');
 const OLD = new Date(NOW.getTime() - 9 * 60_000).toISOString();
 const CLASS = { metadata: { name: 'small', namespace: 'test' } } as never;
 
-const machine = (name: string, phase: string, annotations: object = {}): Machine =>
-  ({
+const machine = (name: string, phase: MachinePhase, annotations: object = {}): Machine =>
+  partial<Machine>({
     metadata: {
       name,
       namespace: 'test',
@@ -34,19 +36,19 @@ const machine = (name: string, phase: string, annotations: object = {}): Machine
     },
     spec: { class: { kind: 'MachineClass', name: 'small' } },
     status: { currentStatus: { phase, lastUpdateTime: OLD }, conditions: [{ type: 'Ready', status: 'Unknown' }] },
-  }) as unknown as Machine;
+  });
 
 const set = (metadata: object = {}, spec: object = {}): MachineSet =>
-  ({
+  partial<MachineSet>({
     metadata: { name: 's', uid: 's', ...metadata },
     spec: { template: { spec: { class: { name: 'small' } } }, ...spec },
-  }) as unknown as MachineSet;
+  });
 
 const guards = (fleet: readonly Machine[], classes: readonly never[] = [CLASS]) =>
   guardsOf({ machines: fleet, classes, nodes: undefined }, SAFEGUARD_DEFAULTS, NOW);
 
 const sick = machine('sick', 'Unknown');
-const fleet = (...phases: string[]): Machine[] => [sick, ...phases.map((phase, i) => machine(`m${i}`, phase))];
+const fleet = (...phases: MachinePhase[]): Machine[] => [sick, ...phases.map((phase, i) => machine(`m${i}`, phase))];
 const seen = (all: readonly Machine[]): ReplacementContext => ({ fleet: all, guards: guards(all), set: set() });
 
 test('nothing prevents the replacement of the only unhealthy machine of a set', () => {
@@ -54,10 +56,10 @@ test('nothing prevents the replacement of the only unhealthy machine of a set', 
   expect(replacementHolds(sick, {})).toEqual([]);
 });
 
-const stops = {
+const stops = partial<MachineDeployment>({
   metadata: { annotations: { 'rollout.machine.sapcloud.io/on-cannot-update-in-place': 'Stop' } },
   spec: { strategy: { type: 'InPlaceUpdate' } },
-} as unknown as MachineDeployment;
+});
 
 test('a deployment that keeps failed in-place updates holds only machines with a failed update', () => {
   const one = machine('m', 'InPlaceUpdateFailed');
@@ -71,9 +73,9 @@ test('a deployment that keeps failed in-place updates holds only machines with a
 
 const paused = { metadata: {}, spec: { paused: true } } as MachineDeployment;
 const going = { metadata: { deletionTimestamp: OLD }, spec: {} } as MachineDeployment;
-const kept = {
+const kept = partial<Node>({
   metadata: { name: 'sick', annotations: { 'node.machine.sapcloud.io/preserve': 'when-failed' } },
-} as unknown as Node;
+});
 
 test.for<[what: string, context: ReplacementContext, holds: string]>([
   ['a deleted deployment', { deployment: going, set: set() }, 'the MachineDeployment is being deleted'],

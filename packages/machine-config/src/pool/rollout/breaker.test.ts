@@ -1,17 +1,19 @@
+import type { ConditionStatus } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../../constants/annotations.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { evaluateRollout } from './breaker.ts';
 
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
-const pool = { metadata: { name: 'p' }, spec: { configuration: { name: 'V1' } } } as unknown as MachineConfigPool;
-const node = (name: string, [current, desired, state]: readonly string[], ready = 'True', spec = {}) =>
-  ({
+const pool = partial<MachineConfigPool>({ metadata: { name: 'p' }, spec: { configuration: { name: 'V1' } } });
+const node = (name: string, [current, desired, state]: readonly string[], ready: ConditionStatus = 'True', spec = {}) =>
+  partial<Node>({
     metadata: { name, annotations: { [CurrentConfig]: current, [DesiredConfig]: desired, [State]: state } },
     spec,
     status: { conditions: [{ type: 'Ready', status: ready }] },
-  }) as unknown as Node;
+  });
 const degraded = (count: number) =>
   Array.from({ length: count }, (_, index) => node(`n${index}`, ['V0', 'V1', 'Degraded']));
 
