@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { withoutUndefined } from '../base/defined.ts';
 import type { Clock } from '../clock/clock.ts';
+import { isRecord } from '../contract/json-values.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -22,8 +23,6 @@ const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.
 /** The cluster extension that contains the configuration of a plugin. */
 const EXTENSION = 'client.authentication.k8s.io/exec';
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
@@ -52,7 +51,7 @@ export function readPlugin(
   const reported = exec.provideClusterInfo === true ? { cluster: clusterInfo(cluster, ca) } : {};
   const info = { apiVersion, kind: 'ExecCredential', spec: { ...reported, interactive: false } };
   const own = list(env).flatMap((each) =>
-    isFields(each) && isText(each.name) ? [[each.name, String(each.value ?? '')] as const] : [],
+    isRecord(each) && isText(each.name) ? [[each.name, String(each.value ?? '')] as const] : [],
   );
   return {
     command: command.includes('/') ? resolve(folder, command) : command,
@@ -66,12 +65,12 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   const known = ['server', 'tls-server-name', 'insecure-skip-tls-verify', 'proxy-url'].flatMap((name) =>
     cluster[name] === undefined ? [] : [[name, cluster[name]] as const],
   );
-  const own = list(cluster.extensions).find((each) => isFields(each) && each.name === EXTENSION);
+  const own = list(cluster.extensions).find((each) => isRecord(each) && each.name === EXTENSION);
   return {
     ...Object.fromEntries(known),
     ...withoutUndefined({
       'certificate-authority-data': ca === undefined ? undefined : Buffer.from(ca).toString('base64'),
-      config: isFields(own) ? own.extension : undefined,
+      config: isRecord(own) ? own.extension : undefined,
     }),
   };
 }
@@ -114,7 +113,7 @@ function run({ command, args, env, installHint }: Plugin): Promise<string> {
 
 function read(answer: string): { readonly given: Given; readonly until: number } {
   const value: unknown = JSON.parse(answer);
-  const status = isFields(value) && isFields(value.status) ? value.status : {};
+  const status = isRecord(value) && isRecord(value.status) ? value.status : {};
   const { token, clientCertificateData: certificate, clientKeyData: key, expirationTimestamp } = status;
   if (!isText(token) && !(isText(certificate) && isText(key)))
     throw new Error(

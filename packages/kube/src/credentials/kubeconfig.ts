@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { nearest } from '../base/nearest.ts';
 import type { Clock } from '../clock/clock.ts';
+import { isRecord } from '../contract/json-values.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 import type { ReadText } from './follow-files.ts';
 import { mustBeCertificate, mustFit, type Pem } from './key-pair.ts';
@@ -27,9 +28,6 @@ interface Part {
   readonly folder: string;
 }
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const text = (fields: Fields, name: string): string | undefined => {
   const value = fields[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -52,7 +50,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
-  if (!isFields(value)) throw new ConfigError(`kubeconfig ${path} is not a mapping`);
+  if (!isRecord(value)) throw new ConfigError(`kubeconfig ${path} is not a mapping`);
   return value;
 }
 
@@ -75,7 +73,7 @@ const entriesOf = (
   files.flatMap(({ path, fields }) => {
     const entries = fields[list];
     if (!Array.isArray(entries)) return [];
-    return entries.filter(isFields).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
+    return entries.filter(isRecord).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
 /** For each name, the first file with an entry of this name applies. */
@@ -83,7 +81,7 @@ function named(config: Config, list: string, field: string, name: string): Part 
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
   const fields: unknown = found ? (found.entry[field] ?? {}) : undefined;
-  if (found && isFields(fields)) return { fields, folder: found.folder };
+  if (found && isRecord(fields)) return { fields, folder: found.folder };
   const names = entries.map((each) => each.name).filter((each) => typeof each === 'string');
   const near = nearest(name, names);
   const help = near === undefined ? `existing names: ${names.join(', ') || 'none'}` : `did you mean "${near}"?`;

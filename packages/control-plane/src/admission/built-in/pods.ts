@@ -1,6 +1,7 @@
 import { forbidden } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { child, isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { SYSTEM_PRIORITIES } from '../../kinds/cluster/storage.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
@@ -55,7 +56,7 @@ function mirrorProblem(pod: ApiObject): string | undefined {
   if (text(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
   if (apiReference(pod) === 'secrets') return 'a mirror pod may not reference secrets';
   const projects = items(spec, 'volumes').some((volume) =>
-    items(look(volume, 'projected'), 'sources').some((source) => isPlain(source.serviceAccountToken)),
+    items(look(volume, 'projected'), 'sources').some((source) => isRecord(source.serviceAccountToken)),
   );
   return projects ? 'a mirror pod may not use ServiceAccountToken volume projections' : undefined;
 }

@@ -1,7 +1,8 @@
 import { forbidden } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { copyJson, jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, items, labels, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, labels, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
 import { lookup } from './lookup.ts';
@@ -69,13 +70,13 @@ export function runtimeClassAdmission(registry: Registry): AdmissionPlugin {
       const runtimeClass = classOf(attributes, pod);
       const spec = child(pod, 'spec');
       const { podFixed } = look(runtimeClass, 'overhead');
-      if (isPlain(podFixed)) {
-        if (isPlain(spec.overhead) && !jsonEquals(spec.overhead, podFixed)) {
+      if (isRecord(podFixed)) {
+        if (isRecord(spec.overhead) && !jsonEquals(spec.overhead, podFixed)) {
           refuse(attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
         }
         spec.overhead = copyJson(podFixed);
       }
-      if (isPlain(runtimeClass?.scheduling)) place(attributes, spec, runtimeClass.scheduling);
+      if (isRecord(runtimeClass?.scheduling)) place(attributes, spec, runtimeClass.scheduling);
       return undefined;
     },
     validate(attributes) {

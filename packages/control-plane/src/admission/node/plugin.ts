@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { forbidden } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, look } from '../../apimachinery/objects/plain.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
 import { forbiddenLabels } from './labels.ts';
@@ -17,14 +18,14 @@ function checkNode(node: string, { operation, name, object, old }: AdmissionAttr
   if (object === undefined) return;
   const source = look(object, 'spec').configSource;
   if (operation === 'CREATE') {
-    if (isPlain(source)) refuse(`node "${node}" is not allowed to create pods with a non-nil configSource`);
+    if (isRecord(source)) refuse(`node "${node}" is not allowed to create pods with a non-nil configSource`);
     const labels = forbiddenLabels(object.metadata.labels);
     if (labels.length > 0) {
       refuse(`node "${node}" is not allowed to set the following labels: ${labels.join(', ')}`);
     }
   }
   if (operation !== 'UPDATE' || old === undefined) return;
-  if (isPlain(source) && !isDeepStrictEqual(source, look(old, 'spec').configSource)) {
+  if (isRecord(source) && !isDeepStrictEqual(source, look(old, 'spec').configSource)) {
     refuse(`node "${node}" is not allowed to update configSource to a new non-nil configSource`);
   }
   if (!isDeepStrictEqual(look(object, 'spec').taints ?? [], look(old, 'spec').taints ?? [])) {

@@ -1,5 +1,6 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /** The order of the fields is the order of the checks. */
 const VOLUMES: readonly (readonly [field: string, what: string])[] = [
@@ -23,13 +24,13 @@ const PROJECTED: readonly (readonly [field: string, what: string])[] = [
 const WITH_SECRETS = ['cephfs', 'cinder', 'flexVolume', 'rbd', 'scaleIO', 'iscsi', 'storageos'];
 
 const find = (holder: Plain, fields: readonly (readonly [string, string])[]): string | undefined =>
-  fields.find(([field]) => isPlain(holder[field]))?.[1];
+  fields.find(([field]) => isRecord(holder[field]))?.[1];
 
 const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): boolean =>
   containers.some(
     (container) =>
-      items(container, 'envFrom').some((source) => isPlain(source[`${kind}Ref`])) ||
-      items(container, 'env').some((variable) => isPlain(look(variable, 'valueFrom')[`${kind}KeyRef`])),
+      items(container, 'envFrom').some((source) => isRecord(source[`${kind}Ref`])) ||
+      items(container, 'env').some((variable) => isRecord(look(variable, 'valueFrom')[`${kind}KeyRef`])),
   );
 
 /** Returns the kind of API object to which a pod refers, because a static pod must not refer to API objects. */
@@ -41,7 +42,7 @@ export function apiReference(pod: ApiObject): string | undefined {
   const holds = (field: string, source: string): boolean =>
     volumes.some(
       (volume) =>
-        isPlain(volume[field]) || items(look(volume, 'projected'), 'sources').some((item) => isPlain(item[source])),
+        isRecord(volume[field]) || items(look(volume, 'projected'), 'sources').some((item) => isRecord(item[source])),
     );
   const hasSecrets =
     items(spec, 'imagePullSecrets').length > 0 ||
@@ -49,9 +50,9 @@ export function apiReference(pod: ApiObject): string | undefined {
     holds('secret', 'secret') ||
     volumes.some(
       (volume) =>
-        isPlain(volume.azureFile) ||
-        WITH_SECRETS.some((field) => isPlain(look(volume, field).secretRef)) ||
-        isPlain(look(volume, 'csi').nodePublishSecretRef),
+        isRecord(volume.azureFile) ||
+        WITH_SECRETS.some((field) => isRecord(look(volume, field).secretRef)) ||
+        isRecord(look(volume, 'csi').nodePublishSecretRef),
     );
   if (hasSecrets) return 'secrets';
   if (usesEnv(containers, 'configMap') || holds('configMap', 'configMap')) return 'configmaps';

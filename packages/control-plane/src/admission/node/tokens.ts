@@ -1,6 +1,7 @@
 import { notFound } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
 import { type Refuse, stored } from './pods.ts';
@@ -26,10 +27,10 @@ function driverOfClaim(registry: Registry, namespace: string, claim: string): st
 /** In-tree volume plugins are not translated to CSI drivers. */
 function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   const { name = '', namespace = '' } = pod.metadata;
-  if (isPlain(look(volume, 'ephemeral').volumeClaimTemplate)) {
+  if (isRecord(look(volume, 'ephemeral').volumeClaimTemplate)) {
     return driverOfClaim(registry, namespace, `${name}-${text(volume, 'name')}`);
   }
-  if (isPlain(volume.persistentVolumeClaim)) {
+  if (isRecord(volume.persistentVolumeClaim)) {
     return driverOfClaim(registry, namespace, text(volume.persistentVolumeClaim, 'claimName'));
   }
   return text(look(volume, 'csi'), 'driver');
@@ -45,7 +46,7 @@ function wants(
   for (const volume of items(look(pod, 'spec'), 'volumes')) {
     const sources = items(look(volume, 'projected'), 'sources');
     const asks = (source: Plain): boolean =>
-      isPlain(source.serviceAccountToken) && text(source.serviceAccountToken, 'audience') === audience;
+      isRecord(source.serviceAccountToken) && text(source.serviceAccountToken, 'audience') === audience;
     if (sources.some(asks)) return { found: true, why: '' };
     try {
       const name = driverOf(registry, pod, volume);

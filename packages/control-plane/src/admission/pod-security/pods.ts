@@ -1,5 +1,6 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { PodLike } from './words.ts';
 
 const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
@@ -22,7 +23,7 @@ export const podOf = (pod: Plain | ApiObject): PodLike => ({
 
 export function templateOf(resource: string, object: ApiObject): PodLike | undefined {
   const template = look(object, ...(TEMPLATES[resource] ?? []));
-  return isPlain(template.spec) ? podOf(template) : undefined;
+  return isRecord(template.spec) ? podOf(template) : undefined;
 }
 
 /** An update needs a check if containers are added or removed, or an image changes. */

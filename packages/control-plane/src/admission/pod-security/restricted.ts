@@ -1,4 +1,5 @@
-import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { badSeccomp, type Check, isSeccompAllowed } from './baseline.ts';
 import {
   containersOf,
@@ -87,8 +88,8 @@ export const seccompRestricted: Check = ({ spec }, minor) => {
   const bad = badSeccomp(spec);
   if (bad !== undefined) return bad;
   const own = context(spec).seccompProfile;
-  if (isPlain(own) && isSeccompAllowed(own)) return undefined;
-  const silent = containersOf(spec).filter((container) => !isPlain(context(container).seccompProfile));
+  if (isRecord(own) && isSeccompAllowed(own)) return undefined;
+  const silent = containersOf(spec).filter((container) => !isRecord(context(container).seccompProfile));
   if (silent.length === 0) return undefined;
   return {
     reason: 'seccompProfile',

@@ -1,4 +1,5 @@
-import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 export interface Violation {
   readonly reason: string;
@@ -48,7 +49,7 @@ export function parts(spec: Plain, field: string): { pod: Plain | undefined; con
   const own = context(spec)[field];
   const containers = containersOf(spec).flatMap((container): [Plain, Plain][] => {
     const part = context(container)[field];
-    return isPlain(part) ? [[container, part]] : [];
+    return isRecord(part) ? [[container, part]] : [];
   });
-  return { pod: isPlain(own) ? own : undefined, containers };
+  return { pod: isRecord(own) ? own : undefined, containers };
 }

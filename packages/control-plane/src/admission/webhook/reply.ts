@@ -1,6 +1,6 @@
 import { jsonTypeOf } from '../../apimachinery/errors/errors.ts';
 import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
-import { isPlain } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
 import { parseJsonBody } from '../../registry/bodies/body.ts';
 import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
@@ -69,7 +69,7 @@ function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookF
 function statusMessage(body: string): string | undefined {
   try {
     const answer = parseJsonBody(body);
-    if (!isPlain(answer) || answer.kind !== 'Status' || answer.apiVersion !== 'v1') return undefined;
+    if (!isRecord(answer) || answer.kind !== 'Status' || answer.apiVersion !== 'v1') return undefined;
     return answer.status === 'Failure' ? String(answer.message ?? '') : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -90,7 +90,7 @@ function decode({ status, body, contentType = '' }: WebhookReply): Record<string
     throw unread(jsonProblem(body));
   }
   if (answer === null) return {};
-  if (!isPlain(answer)) throw unread(`json: cannot unmarshal ${jsonTypeOf(answer)} into Go value of type ${HEAD}`);
+  if (!isRecord(answer)) throw unread(`json: cannot unmarshal ${jsonTypeOf(answer)} into Go value of type ${HEAD}`);
   return answer;
 }
 
@@ -117,10 +117,10 @@ const isText: Fits = (value) => typeof value === 'string';
 const FIELDS: readonly (readonly [string, Fits, string])[] = [
   ['uid', isText, 'types.UID'],
   ['allowed', (value) => typeof value === 'boolean', 'bool'],
-  ['status', isPlain, 'v1.Status'],
+  ['status', isRecord, 'v1.Status'],
   ['patch', isText, '[]uint8'],
   ['patchType', isText, 'PatchType'],
-  ['auditAnnotations', isPlain, 'map[string]string'],
+  ['auditAnnotations', isRecord, 'map[string]string'],
   ['warnings', (value) => Array.isArray(value) && value.every(isText), '[]string'],
 ];
 
@@ -169,7 +169,7 @@ export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   checkKind(answer, expected);
   const { response } = answer;
   if (response === undefined || response === null) throw invalid('webhook response was absent');
-  if (!isPlain(response)) {
+  if (!isRecord(response)) {
     throw uncalled(
       `json: cannot unmarshal ${jsonTypeOf(response)} into Go struct field AdmissionReview.response of type ${expected.version}.AdmissionResponse`,
     );

@@ -1,5 +1,6 @@
+import { isRecord } from './json-value.ts';
 import type { ApiObject } from './object.ts';
-import { isPlain, items, look, type Plain, text } from './plain.ts';
+import { items, look, type Plain, text } from './plain.ts';
 import { formatQuantity, parseQuantity, type Quantity } from './quantity.ts';
 
 export type Amounts = Map<string, Quantity>;
@@ -96,7 +97,7 @@ export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amount
  */
 export function defaultPodResources(spec: Plain): void {
   const { resources } = spec;
-  if (!isPlain(resources)) return;
+  if (!isRecord(resources)) return;
   const requests = { ...look(resources, 'requests') };
   const limits = { ...look(resources, 'limits') };
   if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return;

@@ -1,15 +1,13 @@
+import { isRecord } from './json-value.ts';
 import type { ApiObject } from './object.ts';
 
 /** A JSON object whose fields have unknown types. */
 export type Plain = Record<string, unknown>;
 
-export const isPlain = (value: unknown): value is Plain =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export function child(parent: Plain | ApiObject, field: string): Plain {
   const holder = parent as Plain;
   const value = holder[field];
-  if (isPlain(value)) return value;
+  if (isRecord(value)) return value;
   const made: Plain = {};
   holder[field] = made;
   return made;
@@ -18,29 +16,29 @@ export function child(parent: Plain | ApiObject, field: string): Plain {
 /** If the path is absent, the result is a new empty object. */
 export function look(parent: unknown, ...path: readonly string[]): Plain {
   let value: unknown = parent;
-  for (const field of path) value = isPlain(value) ? value[field] : undefined;
-  return isPlain(value) ? value : {};
+  for (const field of path) value = isRecord(value) ? value[field] : undefined;
+  return isRecord(value) ? value : {};
 }
 
 /** If the field is absent, the list is empty. */
 export function items(parent: unknown, field: string): Plain[] {
-  const value = isPlain(parent) ? parent[field] : undefined;
-  return Array.isArray(value) ? value.filter(isPlain) : [];
+  const value = isRecord(parent) ? parent[field] : undefined;
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 /** If the field is absent, the list is empty. */
 export function strings(parent: unknown, field: string): string[] {
-  const value = isPlain(parent) ? parent[field] : undefined;
+  const value = isRecord(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
 export function text(parent: unknown, field: string): string {
-  const value = isPlain(parent) ? parent[field] : undefined;
+  const value = isRecord(parent) ? parent[field] : undefined;
   return typeof value === 'string' ? value : '';
 }
 
 export function number(parent: unknown, field: string): number | undefined {
-  const value = isPlain(parent) ? parent[field] : undefined;
+  const value = isRecord(parent) ? parent[field] : undefined;
   return typeof value === 'number' ? value : undefined;
 }
 

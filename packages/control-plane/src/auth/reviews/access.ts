@@ -1,9 +1,10 @@
 import { invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelValueProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { tidyMeta } from '../../apimachinery/objects/object-text.ts';
-import { defined, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { defined, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { type StatusCause, StatusError } from '../../apimachinery/objects/status.ts';
 import type { Access, Authorizer, FieldDemand } from '../../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../../apimachinery/users/user.ts';
@@ -18,11 +19,11 @@ const shownPath = (attributes: Plain): Plain => ({ Path: text(attributes, 'path'
 function attributeCauses(spec: Plain): StatusCause[] {
   const resource = spec['resourceAttributes'];
   const path = spec['nonResourceAttributes'];
-  if (isPlain(resource) && isPlain(path)) {
+  if (isRecord(resource) && isRecord(path)) {
     const why = 'cannot be specified in combination with resourceAttributes';
     return [invalidValue('spec.nonResourceAttributes', shownPath(path), why)];
   }
-  if (isPlain(resource) || isPlain(path)) return [];
+  if (isRecord(resource) || isRecord(path)) return [];
   const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
   return [invalidValue('spec.resourceAttributes', null, why)];
 }
@@ -30,7 +31,7 @@ function attributeCauses(spec: Plain): StatusCause[] {
 function selectorCauses(attributes: Plain): StatusCause[] {
   return ['fieldSelector', 'labelSelector'].flatMap((field) => {
     const selector = look(attributes, field);
-    if (!isPlain(attributes[field])) return [];
+    if (!isRecord(attributes[field])) return [];
     const raw = text(selector, 'rawSelector');
     const path = `spec.resourceAttributes.${field}`;
     const asks = items(selector, 'requirements').length > 0;
@@ -96,11 +97,11 @@ function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCau
 function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const namespace = text(look(spec, 'resourceAttributes'), 'namespace');
-  if (isPlain(spec['resourceAttributes']) && namespace !== metadata.namespace) {
+  if (isRecord(spec['resourceAttributes']) && namespace !== metadata.namespace) {
     causes.push(invalidValue('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace'));
   }
   const path = spec['nonResourceAttributes'];
-  if (isPlain(path)) {
+  if (isRecord(path)) {
     causes.push(invalidValue('spec.nonResourceAttributes', shownPath(path), 'disallowed on this kind of request'));
   }
   return causes;
@@ -123,7 +124,7 @@ function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
 
 function accessOf(user: UserInfo, spec: Plain): Access {
   const resource = look(spec, 'resourceAttributes');
-  const isPath = isPlain(spec['nonResourceAttributes']);
+  const isPath = isRecord(spec['nonResourceAttributes']);
   const attributes = isPath ? look(spec, 'nonResourceAttributes') : resource;
   return {
     user,
@@ -183,7 +184,7 @@ function parses(raw: string, field: string): boolean {
 
 function selectorProblems(attributes: Plain): string[] {
   return ['fieldSelector', 'labelSelector'].flatMap((field) => {
-    if (!isPlain(attributes[field])) return [];
+    if (!isRecord(attributes[field])) return [];
     const { some, all } = readable(look(attributes, field), field);
     if (all) return [];
     return [`spec.resourceAttributes.${field} ${some ? 'partially ' : ''}ignored due to parse error`];

@@ -1,6 +1,7 @@
 import { badRequest } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { anonymous } from '../../apimachinery/users/user.ts';
 import type { ReviewHandler } from '../../resources/registry.ts';
 import { bearerToken, type TokenReader } from '../authentication/authenticator.ts';
@@ -11,7 +12,7 @@ const list = (items: readonly string[]): string => `[${items.map((item) => JSON.
 
 /** A failed review replaces only the error in the status of the request body. */
 function before({ status }: ApiObject): Plain {
-  const { authenticated: _authenticated, ...rest } = isPlain(status) ? status : {};
+  const { authenticated: _authenticated, ...rest } = isRecord(status) ? status : {};
   return { ...rest, user: look(rest, 'user') };
 }
 

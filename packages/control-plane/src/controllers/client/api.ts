@@ -1,8 +1,8 @@
 import type { ServerRequest, ServerResponse } from '../../apimachinery/http/exchange.ts';
 import { type InProcessRequest, inProcess, textOf } from '../../apimachinery/http/in-process.ts';
 import { parseJson, stringifyJson } from '../../apimachinery/objects/json.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain } from '../../apimachinery/objects/plain.ts';
 import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
 import { type Place, pathOf, type Resource } from './resources.ts';
 
@@ -20,7 +20,7 @@ export const hasCode = (error: unknown, code: number): boolean =>
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
-  if (!isPlain(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutEmptyLists(item, instead)]));
 }
 

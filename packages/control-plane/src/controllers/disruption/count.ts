@@ -1,6 +1,7 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { isDying, isReady, scaled } from '../objects/fields.ts';
 
 /**
@@ -128,7 +129,7 @@ export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): P
   const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed, disruptedPods } = count;
   const counts = { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed };
   const observedGeneration = budget.metadata.generation ?? 0;
-  const known = isPlain(status.disruptedPods) ? status.disruptedPods : {};
+  const known = isRecord(status.disruptedPods) ? status.disruptedPods : {};
   const gone = Object.keys(known).filter((name) => !Object.hasOwn(disruptedPods, name));
   const condition = disruptionCondition(budget, disruptionsAllowed > 0, now);
   const conditions = items(status, 'conditions');

@@ -1,5 +1,6 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, namespaceOf } from '../objects/fields.ts';
 import { isNamed, isTolerated } from './node-match.ts';
@@ -61,12 +62,12 @@ function count(counts: Counts, key: string, by: number): void {
  * selector of the term.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
-  if (!isPlain(term.labelSelector)) return () => false;
+  if (!isRecord(term.labelSelector)) return () => false;
   return selectorOf(term.labelSelector as Parameters<typeof selectorOf>[0]);
 }
 
 const selectsAll = (term: Plain): boolean =>
-  isPlain(term.labelSelector) &&
+  isRecord(term.labelSelector) &&
   Object.keys(look(term, 'labelSelector', 'matchLabels')).length === 0 &&
   items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
@@ -77,7 +78,7 @@ const selectsAll = (term: Plain): boolean =>
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
   const matches = labelMatcher(term);
   const named = strings(term, 'namespaces');
-  const byLabels = isPlain(term.namespaceSelector)
+  const byLabels = isRecord(term.namespaceSelector)
     ? selectorOf(term.namespaceSelector as Parameters<typeof selectorOf>[0])
     : undefined;
   const inScope = (namespace: string): boolean => {

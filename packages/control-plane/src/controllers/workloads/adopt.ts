@@ -1,5 +1,6 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, look } from '../../apimachinery/objects/plain.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
 import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
 import { type Api, allowing } from '../client/api.ts';
 import type { Resource } from '../client/resources.ts';
@@ -46,7 +47,7 @@ export class Adoption {
     let selector = this.#selectors.get(owner);
     if (selector === undefined) {
       const given = look(owner, 'spec').selector;
-      selector = isPlain(given) ? selectorOf(given as SelectorSpec) : NOTHING;
+      selector = isRecord(given) ? selectorOf(given as SelectorSpec) : NOTHING;
       this.#selectors.set(owner, selector);
     }
     return selector(object.metadata.labels ?? {});

@@ -1,8 +1,9 @@
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { pathSegmentProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, items, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorCauses } from '../base/selector.ts';
 import { strategy } from '../base/strategy.ts';
@@ -36,7 +37,7 @@ const roleCauses =
       ruleFindings(findings, rule, `rules[${index}]`, namespaced);
     }
     const { aggregationRule } = role;
-    if (!isPlain(aggregationRule)) return findings.causes;
+    if (!isRecord(aggregationRule)) return findings.causes;
     const at = 'aggregationRule.clusterRoleSelectors';
     const selectors = items(aggregationRule, 'clusterRoleSelectors');
     if (selectors.length === 0) {

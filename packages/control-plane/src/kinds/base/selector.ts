@@ -1,6 +1,7 @@
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
-import { isPlain, items, labels, strings, text } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { items, labels, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorForm } from '../internal/form.ts';
 
@@ -14,7 +15,7 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
 }
 
 /** Formats a selector for an error message. */
-export const shownSelector = (selector: unknown): unknown => (isPlain(selector) ? selectorForm(selector) : null);
+export const shownSelector = (selector: unknown): unknown => (isRecord(selector) ? selectorForm(selector) : null);
 
 /**
  * See `ValidateLabelSelector` in Kubernetes.

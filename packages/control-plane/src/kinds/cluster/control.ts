@@ -1,8 +1,9 @@
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { pathSegmentProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { child, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { serviceNameProblems } from '../base/formats.ts';
 import { strategy } from '../base/strategy.ts';
@@ -36,7 +37,7 @@ function serviceCauses(object: ApiObject): StatusCause[] {
     findings.invalid('spec.versionPriority', rank, `must be positive and less than ${MOST_VERSION_PRIORITY}`);
   }
   const { service } = spec;
-  if (!isPlain(service)) {
+  if (!isRecord(service)) {
     if (text(spec, 'caBundle') !== '') {
       findings.invalid(
         'spec.caBundle',
@@ -73,7 +74,7 @@ const localCondition = (now: Date): Plain => ({
 export const apiServiceStrategy = strategy({
   setDefaults(object) {
     const { service } = child(object, 'spec');
-    if (isPlain(service)) service.port ??= 443;
+    if (isRecord(service)) service.port ??= 443;
   },
   prepareForCreate(object, { now }) {
     const isLocal = look(object, 'spec').service === undefined;
@@ -96,7 +97,7 @@ function leaseCauses(object: ApiObject): StatusCause[] {
 /** Removes the fields for coordinated leader election, which is off by default. */
 function dropElection(object: ApiObject): void {
   const { spec } = object;
-  if (!isPlain(spec)) return;
+  if (!isRecord(spec)) return;
   delete spec.strategy;
   delete spec.preferredHolder;
 }

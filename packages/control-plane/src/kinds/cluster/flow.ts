@@ -1,7 +1,8 @@
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { child, isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { conditionTypesCauses } from '../base/conditions.ts';
 import { strategy, withStatus } from '../base/strategy.ts';
@@ -26,7 +27,7 @@ function subjectFindings(findings: Findings, subject: Plain, at: string): void {
     }
   }
   const given = subject[own];
-  if (!isPlain(given)) {
+  if (!isRecord(given)) {
     findings.required(`${at}.${own}`, `${own} is required when subject kind is '${kind}'`);
     return;
   }
@@ -87,7 +88,7 @@ function schemaCauses(object: ApiObject): StatusCause[] {
     );
   }
   const { distinguisherMethod } = spec;
-  if (isPlain(distinguisherMethod)) {
+  if (isRecord(distinguisherMethod)) {
     const type = text(distinguisherMethod, 'type');
     if (!METHODS.includes(type)) findings.oneOf('spec.distinguisherMethod.type', { Type: type }, METHODS);
   }
@@ -161,7 +162,7 @@ function levelCauses(object: ApiObject): StatusCause[] {
     return findings.causes;
   }
   if (exempt !== undefined) findings.forbidden('spec.exempt', 'must be nil if the type is Limited');
-  if (!isPlain(limited)) {
+  if (!isRecord(limited)) {
     findings.required('spec.limited', 'must not be empty when type is Limited');
     return findings.causes;
   }
@@ -175,7 +176,7 @@ function levelCauses(object: ApiObject): StatusCause[] {
     if (queuing !== undefined)
       findings.forbidden(`${at}.limitResponse.queuing`, 'must be nil if limited.limitResponse.type is not Limited');
   } else if (answer === 'Queue') {
-    if (!isPlain(queuing)) {
+    if (!isRecord(queuing)) {
       findings.required(`${at}.limitResponse.queuing`, 'must not be empty if limited.limitResponse.type is Limited');
     } else queueFindings(findings, queuing, `${at}.limitResponse.queuing`);
   } else findings.oneOf(`${at}.limitResponse.type`, answer, ['Queue', 'Reject'], true);
@@ -215,15 +216,15 @@ export const priorityLevelStrategy = strategy({
   setDefaults(object) {
     const spec = child(object, 'spec');
     const { limited, exempt } = spec;
-    if (isPlain(exempt)) {
+    if (isRecord(exempt)) {
       exempt.nominalConcurrencyShares ??= 0;
       exempt.lendablePercent ??= 0;
     }
-    if (!isPlain(limited)) return;
+    if (!isRecord(limited)) return;
     limited.nominalConcurrencyShares ??= 30;
     limited.lendablePercent ??= 0;
     const queuing = look(limited, 'limitResponse').queuing;
-    if (!isPlain(queuing)) return;
+    if (!isRecord(queuing)) return;
     for (const [field, value] of Object.entries({ handSize: 8, queues: 64, queueLengthLimit: 50 })) {
       if ((queuing[field] ?? 0) === 0) queuing[field] = value;
     }

@@ -2,8 +2,9 @@ import { invalidValue, unsupportedValue } from '../../apimachinery/errors/errors
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, pathSegmentProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems, ipWarnings, parseAddress } from '../base/addresses.ts';
 import { portNameProblems } from '../base/formats.ts';
@@ -215,7 +216,7 @@ function parameterFindings(findings: Findings, parameters: Plain): void {
 export const ingressClassStrategy = strategy({
   setDefaults(object) {
     const { parameters } = look(object, 'spec');
-    if (isPlain(parameters)) parameters.scope ??= 'Cluster';
+    if (isRecord(parameters)) parameters.scope ??= 'Cluster';
   },
   causes(object) {
     const findings = new Findings();

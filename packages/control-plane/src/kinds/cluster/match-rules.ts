@@ -1,6 +1,7 @@
 import type { Findings } from '../../apimachinery/errors/findings.ts';
 import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
-import { isPlain, items, type Plain, strings } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { items, type Plain, strings } from '../../apimachinery/objects/plain.ts';
 import { selectorCauses } from '../base/selector.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
@@ -74,7 +75,7 @@ export function ruleFindings(findings: Findings, rule: Plain, at: string): void 
 function matchFindings(findings: Findings, holder: Plain, at: string): void {
   if (holder.matchPolicy !== undefined) findings.oneOf(`${at}.matchPolicy`, holder.matchPolicy, MATCHES);
   for (const field of ['namespaceSelector', 'objectSelector']) {
-    if (isPlain(holder[field])) findings.add(selectorCauses(holder[field], `${at}.${field}`));
+    if (isRecord(holder[field])) findings.add(selectorCauses(holder[field], `${at}.${field}`));
   }
 }
 

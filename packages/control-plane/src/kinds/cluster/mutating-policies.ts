@@ -1,7 +1,8 @@
 import { invalidValue, requiredValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
-import { child, isPlain, items, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { child, items, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { isMutationType, messageType } from '../../schema/cel/aggregates.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
@@ -35,7 +36,7 @@ function patchCauses(mutation: Plain, at: string, variables: readonly Declaratio
   if (patch === undefined) return [unsupportedValue(`${at}.patchType`, patchType, Object.keys(PATCHES))];
   const { field, other, type } = patch;
   const holder = mutation[field];
-  const causes = isPlain(holder)
+  const causes = isRecord(holder)
     ? mutationCauses(holder, `${at}.${field}`, type, variables, isMutationType)
     : [requiredValue(`${at}.${field}`, `must be specified when patchType is ${patchType}`)];
   if (mutation[other] !== undefined) {
@@ -82,7 +83,7 @@ export const mutatingBindingStrategy = strategy({
     if (name === '') findings.required('spec.policyName');
     else findings.problems('spec.policyName', name, subdomainProblems(name));
     paramFindings(findings, spec.paramRef);
-    if (isPlain(spec.matchResources)) constraintFindings(findings, spec.matchResources, 'spec.matchResources');
+    if (isRecord(spec.matchResources)) constraintFindings(findings, spec.matchResources, 'spec.matchResources');
     return [...findings.causes, ...operationCauses(spec.matchResources, 'spec.matchResources')];
   },
 });

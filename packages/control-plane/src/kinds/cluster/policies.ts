@@ -2,8 +2,9 @@ import { duplicateValue } from '../../apimachinery/errors/causes.ts';
 import { invalidValue, requiredValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { pathSegmentProblems, qualifiedNameProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
 import { conditionsCauses } from '../base/conditions.ts';
@@ -15,7 +16,7 @@ import { constraintFindings } from './match-rules.ts';
 
 /** Sets the defaults of the `matchConstraints` of a policy, or of the `matchResources` of a binding. */
 export function defaultConstraints(matchConstraints: unknown): void {
-  if (!isPlain(matchConstraints)) return;
+  if (!isRecord(matchConstraints)) return;
   matchConstraints.matchPolicy ??= 'Equivalent';
   child(matchConstraints, 'namespaceSelector');
   child(matchConstraints, 'objectSelector');
@@ -62,7 +63,7 @@ export function formCauses(spec: Plain): StatusCause[] {
   if (!FAILURE_POLICIES.includes(policy)) {
     causes.push(unsupportedValue('spec.failurePolicy', policy, FAILURE_POLICIES));
   }
-  if (isPlain(spec.paramKind)) causes.push(...paramKindCauses(spec.paramKind, 'spec.paramKind'));
+  if (isRecord(spec.paramKind)) causes.push(...paramKindCauses(spec.paramKind, 'spec.paramKind'));
   if (spec.matchConstraints === undefined) causes.push(requiredValue('spec.matchConstraints'));
   else if (items(spec.matchConstraints, 'resourceRules').length === 0) {
     causes.push(requiredValue('spec.matchConstraints.resourceRules'));
@@ -157,7 +158,7 @@ function policyStatusCauses({ status }: ApiObject): StatusCause[] {
 }
 
 export function paramFindings(findings: Findings, ref: unknown): void {
-  if (!isPlain(ref)) return;
+  if (!isRecord(ref)) return;
   const at = 'spec.paramRef';
   const name = text(ref, 'name');
   const { selector } = ref;

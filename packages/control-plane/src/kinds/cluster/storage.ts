@@ -2,10 +2,10 @@ import { invalidValue } from '../../apimachinery/errors/errors.ts';
 import { Findings, NOT_NEGATIVE } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
-import { isNumber } from '../../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorCauses } from '../base/selector.ts';
@@ -132,7 +132,7 @@ function attachmentCauses(object: ApiObject): StatusCause[] {
 export const volumeAttachmentStrategy = strategy({
   setDefaults(object) {
     const spec = look(object, 'spec', 'source').inlineVolumeSpec;
-    if (!isPlain(spec)) return;
+    if (!isRecord(spec)) return;
     roundAmounts(spec.capacity);
     defaultSources(spec);
   },

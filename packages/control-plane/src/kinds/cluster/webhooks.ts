@@ -2,8 +2,9 @@ import { duplicateValue } from '../../apimachinery/errors/causes.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { webhookServiceFindings, webhookUrlFindings } from '../../apimachinery/errors/webhook-client.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { child, isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { serviceNameProblems } from '../base/formats.ts';
 import { selectorCauses } from '../base/selector.ts';
@@ -24,7 +25,7 @@ function defaultWebhook(webhook: Plain, mutating: boolean): void {
   if (mutating) webhook.reinvocationPolicy ??= 'Never';
   for (const rule of items(webhook, 'rules')) rule.scope ??= '*';
   const service = look(webhook, 'clientConfig').service;
-  if (isPlain(service)) service.port ??= 443;
+  if (isRecord(service)) service.port ??= 443;
 }
 
 function presets(holder: Plain): void {
@@ -40,7 +41,7 @@ function clientCauses(webhook: Plain, path: string): StatusCause[] {
   if ((url === undefined) === (service === undefined)) {
     findings.required(path, 'exactly one of url or service is required');
   } else if (typeof url === 'string') webhookUrlFindings(findings, url, `${path}.url`);
-  else if (isPlain(service)) webhookServiceFindings(findings, service, `${path}.service`);
+  else if (isRecord(service)) webhookServiceFindings(findings, service, `${path}.service`);
   return findings.causes;
 }
 
@@ -69,7 +70,7 @@ function webhookCauses(webhook: Plain, path: string): StatusCause[] {
     findings.invalid(`${path}.timeoutSeconds`, seconds, why);
   }
   for (const field of ['namespaceSelector', 'objectSelector']) {
-    if (isPlain(webhook[field])) findings.add(selectorCauses(webhook[field], `${path}.${field}`));
+    if (isRecord(webhook[field])) findings.add(selectorCauses(webhook[field], `${path}.${field}`));
   }
   findings.add(clientCauses(webhook, `${path}.clientConfig`));
   if (webhook.reinvocationPolicy !== undefined) {

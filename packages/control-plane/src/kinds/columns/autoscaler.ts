@@ -1,6 +1,7 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
 /** The field with the value of a metric, by metric type. */
@@ -32,7 +33,7 @@ function shownMetric(metric: Plain, status: Plain | undefined): string {
   const source = look(metric, field);
   const target = look(source, 'target');
   const current = look(status, field, 'current');
-  const isKnown = isPlain(status?.[field]);
+  const isKnown = isRecord(status?.[field]);
   const average = text(target, 'averageValue');
   if (type === 'Pods') return `${quantity(current, 'averageValue', isKnown)}/${average}`;
   if (WITH_TOTAL.includes(type)) {

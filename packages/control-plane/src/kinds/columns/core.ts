@@ -1,6 +1,7 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, ageAt, column, countAt, NAME, NONE, shownFirst, shownLabels, textAt, wide } from './column.ts';
 import { CONTAINERS, IMAGES, templateColumn } from './template.ts';
 
@@ -192,7 +193,7 @@ const firstSeen = (event: ApiObject): unknown => event.firstTimestamp ?? event.e
 
 function lastSeen(event: ApiObject): unknown {
   // If the series has no time, the time of the last event is unknown.
-  if (isPlain(event.series)) return event.series.lastObservedTime;
+  if (isRecord(event.series)) return event.series.lastObservedTime;
   return event.lastTimestamp ?? firstSeen(event);
 }
 

@@ -1,8 +1,9 @@
 import { forbiddenValue, invalidValue, jsonTypeOf, requiredValue, tooLong } from '../../apimachinery/errors/errors.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, items, look, preset, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, preset, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy } from '../base/strategy.ts';
 
@@ -79,7 +80,7 @@ const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 function jsonProblem(content: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(content.toString('utf8'));
-    if (value === null || isPlain(value)) return undefined;
+    if (value === null || isRecord(value)) return undefined;
     return `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`;
   } catch {
     // Go prints the first bytes of the content as a list of numbers.
@@ -118,8 +119,8 @@ function secretCauses(object: ApiObject): StatusCause[] {
 /** The server stores only `data`, so `stringData` is encoded into `data`. */
 function encodeStringData(secret: ApiObject): void {
   const { stringData } = secret;
-  if (isPlain(stringData)) {
-    const data = isPlain(secret.data) ? secret.data : {};
+  if (isRecord(stringData)) {
+    const data = isRecord(secret.data) ? secret.data : {};
     for (const [key, value] of Object.entries(stringData)) data[key] = Buffer.from(String(value)).toString('base64');
     if (Object.keys(data).length > 0) secret.data = data;
   }

@@ -1,9 +1,10 @@
 import { invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
 import { pathSegmentProblems, qualifiedNameProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { fieldAt, fieldsAt } from '../base/define.ts';
 import type { Strategy } from '../base/strategy.ts';
@@ -110,7 +111,7 @@ const tooLongFor = (field: string, limit: number): StatusCause =>
   invalidValue(field, '', `can have at most ${limit} characters`);
 
 function seriesCauses({ series }: ApiObject): StatusCause[] {
-  if (!isPlain(series)) return [];
+  if (!isRecord(series)) return [];
   return [
     ...((number(series, 'count') ?? 0) < 2 ? [invalidValue('series.count', '', 'should be at least 2')] : []),
     ...(text(series, 'lastObservedTime') === '' ? [requiredValue('series.lastObservedTime')] : []),
@@ -132,7 +133,7 @@ function eventCauses(event: ApiObject): StatusCause[] {
   if (!TYPES.includes(type)) causes.push(invalidValue('type', '', `has invalid value: ${type}`));
   for (const [field, name] of OLD_FIELDS) {
     const value = event[field];
-    const isSet = isPlain(value) ? text(value, 'component') !== '' || text(value, 'host') !== '' : (value ?? 0) !== 0;
+    const isSet = isRecord(value) ? text(value, 'component') !== '' || text(value, 'host') !== '' : (value ?? 0) !== 0;
     if (isSet) causes.push(invalidValue(name, '', 'needs to be unset'));
   }
   return causes;

@@ -1,10 +1,10 @@
 import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
 import { Findings, NOT_NEGATIVE } from '../../apimachinery/errors/findings.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
-import { isNumber } from '../../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems } from '../base/addresses.ts';
@@ -24,7 +24,7 @@ const FEATURE_RULE = [
 /** Keeps `podCIDR` equal to the first item of `podCIDRs`. */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
-  if (!isPlain(spec)) return;
+  if (!isRecord(spec)) return;
   const [first] = strings(spec, 'podCIDRs');
   const one = text(spec, 'podCIDR');
   if (one !== '' && first !== one) spec.podCIDRs = [one];
@@ -52,7 +52,7 @@ function defaultAllocatable(node: ApiObject): void {
   roundAmounts(capacity);
   roundAmounts(status.allocatable);
   followCidr(node);
-  if (isPlain(capacity) && status.allocatable === undefined) status.allocatable = { ...capacity };
+  if (isRecord(capacity) && status.allocatable === undefined) status.allocatable = { ...capacity };
 }
 
 function quantityCauses(status: Plain): StatusCause[] {

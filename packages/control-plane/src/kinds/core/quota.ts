@@ -1,8 +1,9 @@
 import { Findings, NOT_NEGATIVE } from '../../apimachinery/errors/findings.ts';
 import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityMilli, quantityNanos, quantityValue, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy, withStatus } from '../base/strategy.ts';
@@ -85,7 +86,7 @@ function scopeFindings(findings: Findings, spec: Plain): void {
   }
   conflictFindings(findings, scopes, 'spec.scopes', scopes);
   const { scopeSelector } = spec;
-  if (!isPlain(scopeSelector)) return;
+  if (!isRecord(scopeSelector)) return;
   const at = 'spec.scopeSelector.matchExpressions';
   for (const expression of items(scopeSelector, 'matchExpressions')) {
     const scope = text(expression, 'scopeName');

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { Findings } from '../../apimachinery/errors/findings.ts';
-import { isPlain, labels, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { labels, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems } from '../base/addresses.ts';
 
@@ -141,7 +142,7 @@ export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[
   const wrong = familyCauses(spec, before);
   if (wrong.length > 0) return wrong;
   const findings = new Findings();
-  if (isPlain(before)) releaseSecond(findings, spec, before);
+  if (isRecord(before)) releaseSecond(findings, spec, before);
   inferFamilies(findings, spec);
   if (findings.causes.length > 0) return findings.causes;
   if (isOpen(spec)) {

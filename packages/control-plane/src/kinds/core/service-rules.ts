@@ -1,7 +1,8 @@
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems, ipProblems } from '../base/addresses.ts';
 import { portNameProblems } from '../base/formats.ts';
@@ -195,7 +196,7 @@ function affinityFindings(findings: Findings, spec: Plain): void {
   const config = spec.sessionAffinityConfig;
   if (spec.sessionAffinity === 'ClientIP') {
     const at = 'spec.sessionAffinityConfig';
-    if (!isPlain(config)) findings.required(at, 'when `sessionAffinity` is ClientIP');
+    if (!isRecord(config)) findings.required(at, 'when `sessionAffinity` is ClientIP');
     else {
       const seconds = number(look(config, 'clientIP'), 'timeoutSeconds') ?? 0;
       if (seconds <= 0 || seconds > DAY_SECONDS) {

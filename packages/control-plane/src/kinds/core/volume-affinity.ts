@@ -1,6 +1,7 @@
 import { invalidValue } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
 
@@ -38,6 +39,6 @@ export function affinityChange(affinity: unknown, old: unknown): StatusCause[] {
       ? affinity
       : { ...look({ affinity }, 'affinity'), required: { ...required, nodeSelectorTerms: terms } };
   if (jsonEquals(seen, old)) return [];
-  const shown = isPlain(affinity) ? internalForm('VolumeNodeAffinity', affinity) : null;
+  const shown = isRecord(affinity) ? internalForm('VolumeNodeAffinity', affinity) : null;
   return [invalidValue('nodeAffinity', shown, 'field is immutable, except for updating from beta label to GA')];
 }

@@ -3,9 +3,10 @@ import { forbiddenValue, invalidValue, unsupportedValue } from '../../apimachine
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, qualifiedNameProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { copyWithEmpties, given } from '../../apimachinery/objects/empties.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { copyJson, formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
+import { child, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos, quantityValue, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { backstepProblems } from '../base/formats.ts';
@@ -56,7 +57,7 @@ const SOURCES = [
 const RECLAIM = ['Delete', 'Recycle', 'Retain'];
 
 function secretFindings(findings: Findings, ref: unknown, at: string): void {
-  if (!isPlain(ref)) return;
+  if (!isRecord(ref)) return;
   for (const field of ['name', 'namespace']) {
     const value = text(ref, field);
     if (value === '') findings.required(`${at}.${field}`);
@@ -121,7 +122,7 @@ export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, 
     findings.forbidden(`${at}.persistentVolumeReclaimPolicy`, `may only be Retain ${INLINE}`);
   }
   const affinity = spec.nodeAffinity;
-  if (isPlain(affinity)) {
+  if (isRecord(affinity)) {
     if (inline) findings.forbidden(`${at}.nodeAffinity`, `may not be specified ${INLINE}`);
     else if (affinity.required === undefined) {
       findings.required(`${at}.nodeAffinity.required`, 'must specify required node constraints');
@@ -156,8 +157,8 @@ function oneSource(
   at: string,
   volumeName: string,
 ): void {
-  if (name === 'csi' && isPlain(source)) csiFindings(findings, source, `${at}.csi`);
-  else if (name === 'local' && isPlain(source)) {
+  if (name === 'csi' && isRecord(source)) csiFindings(findings, source, `${at}.csi`);
+  else if (name === 'local' && isRecord(source)) {
     const path = text(source, 'path');
     if (path === '') findings.required(`${at}.local.path`);
     else findings.problems(`${at}.local.path`, path, backstepProblems(path));
@@ -189,7 +190,7 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
  */
 function comparedSource(source: Plain, before: Plain): Plain {
   const [csi, old] = [source.csi, before.csi];
-  if (!isPlain(csi) || !isPlain(old) || old.controllerExpandSecretRef !== undefined) return source;
+  if (!isRecord(csi) || !isRecord(old) || old.controllerExpandSecretRef !== undefined) return source;
   const { controllerExpandSecretRef: _, ...rest } = csi;
   return { ...source, csi: rest };
 }
@@ -264,7 +265,7 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const [storage, storageBefore] = [storageOf(spec), storageOf(before)];
   if (bound) {
     const { requests } = look(frozen, 'resources');
-    if (isPlain(requests)) carry(requests, 'storage', storageBefore);
+    if (isRecord(requests)) carry(requests, 'storage', storageBefore);
     carry(frozen, 'volumeAttributesClassName', before.volumeAttributesClassName);
   }
   const causes: StatusCause[] = [];
@@ -306,7 +307,7 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
 /** The field `dataSource` supports only some kinds. */
 function dropSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
-  if (!isPlain(dataSource) || dataSourceRef !== undefined) return;
+  if (!isRecord(dataSource) || dataSourceRef !== undefined) return;
   const group = text(dataSource, 'apiGroup');
   const isKnown =
     (dataSource.kind === 'PersistentVolumeClaim' && group === '') ||
@@ -322,8 +323,8 @@ function dropForeignSource(spec: Plain): void {
 /** Copies a data source that is set in only one of `dataSource` and `dataSourceRef` to the other field. */
 function mirrorSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
-  if (isPlain(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
-  else if (isPlain(dataSourceRef) && dataSource === undefined && text(dataSourceRef, 'namespace') === '') {
+  if (isRecord(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
+  else if (isRecord(dataSourceRef) && dataSource === undefined && text(dataSourceRef, 'namespace') === '') {
     spec.dataSource = { ...dataSourceRef };
   }
 }

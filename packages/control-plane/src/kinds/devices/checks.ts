@@ -7,8 +7,8 @@ import {
   subdomainProblems,
 } from '../../apimachinery/errors/names.ts';
 import { stringifyJson } from '../../apimachinery/objects/json.ts';
-import { isNumber } from '../../apimachinery/objects/json-value.ts';
-import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { isNumber, isRecord } from '../../apimachinery/objects/json-value.ts';
+import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
 import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { DYN, printType } from '../../schema/cel/types/types.ts';
@@ -121,7 +121,7 @@ export function rawFindings(findings: Findings, data: unknown, at: string, isSto
   if (data === undefined || data === null) findings.required(at);
   else if (!isStored && Buffer.byteLength(stringifyJson(data)) > LONGEST_PARAMETERS)
     findings.tooLong(at, LONGEST_PARAMETERS);
-  else if (!isPlain(data)) findings.invalid(at, '<value omitted>', 'must be a valid JSON object');
+  else if (!isRecord(data)) findings.invalid(at, '<value omitted>', 'must be a valid JSON object');
 }
 
 /** @param isStored whether the configuration is unchanged, and may therefore be too large */

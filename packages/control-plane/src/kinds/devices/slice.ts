@@ -2,8 +2,9 @@ import { tooMany } from '../../apimachinery/errors/causes.ts';
 import type { Findings } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from '../internal/form.ts';
 import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
 import { driverFindings } from '../pod/rules/volume-sources.ts';
@@ -34,7 +35,7 @@ const ALPHA_VALUES = ['bools', 'ints', 'strings', 'versions'];
 const SINGLES = ['bool', 'int', 'string', 'version'];
 
 const entriesOf = (parent: Plain, field: string): [string, Plain][] =>
-  Object.entries(look(parent, field)).map(([name, value]) => [name, isPlain(value) ? value : {}]);
+  Object.entries(look(parent, field)).map(([name, value]) => [name, isRecord(value) ? value : {}]);
 
 /** @returns the names of the fields with a value */
 function choiceFindings(findings: Findings, holder: Plain, at: string, empty: string): string[] {

@@ -1,5 +1,6 @@
 import { emptiesOf, keepEmpties } from '../../apimachinery/objects/empties.ts';
-import { defined, isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { defined, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { INTERNAL } from './table.ts';
 
 interface InternalField {
@@ -43,7 +44,7 @@ const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q
 
 /** Sorts the keys of maps, as Go does. */
 export const inOrder = (value: unknown): unknown =>
-  isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+  isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
 /** The field order is the order of the Go structure. */
 export function selectorForm(selector: Plain): Plain {
@@ -64,16 +65,16 @@ const inFieldOrder = ({ key, operator, values }: Plain): Plain =>
 
 function formOf(type: string, value: unknown): unknown {
   if (type in ZEROS) return value === undefined || value === null ? ZEROS[type] : inOrder(value);
-  if (type === 's') return isPlain(value) ? selectorForm(value) : null;
-  if (type.startsWith('*')) return isPlain(value) ? internalForm(type.slice(1), value) : null;
+  if (type === 's') return isRecord(value) ? selectorForm(value) : null;
+  if (type.startsWith('*')) return isRecord(value) ? internalForm(type.slice(1), value) : null;
   if (type.startsWith('[]')) {
     return Array.isArray(value) ? value.map((item) => formOf(type.slice(2), item)) : null;
   }
   if (type.startsWith('{}')) {
-    if (!isPlain(value)) return null;
+    if (!isRecord(value)) return null;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, formOf(type.slice(2), item)]));
   }
-  return internalForm(type, isPlain(value) ? value : {});
+  return internalForm(type, isRecord(value) ? value : {});
 }
 
 /**

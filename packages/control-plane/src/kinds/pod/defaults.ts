@@ -1,10 +1,11 @@
 import { defaultPodResources } from '../../apimachinery/objects/amounts.ts';
-import { isPlain, items, look, type Plain, preset, presets, text } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { items, look, type Plain, preset, presets, text } from '../../apimachinery/objects/plain.ts';
 import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import { isLatestImage } from './image.ts';
 
 function defaultProbe(probe: unknown): void {
-  if (!isPlain(probe)) return;
+  if (!isRecord(probe)) return;
   for (const field of ['timeoutSeconds', 'successThreshold']) if ((probe[field] ?? 0) === 0) probe[field] = 1;
   if ((probe.periodSeconds ?? 0) === 0) probe.periodSeconds = 10;
   if ((probe.failureThreshold ?? 0) === 0) probe.failureThreshold = 3;
@@ -12,14 +13,14 @@ function defaultProbe(probe: unknown): void {
 }
 
 function defaultAction(action: unknown): void {
-  if (!isPlain(action)) return;
+  if (!isRecord(action)) return;
   const { httpGet, grpc } = action;
-  if (isPlain(httpGet)) presets(httpGet, { path: '/', scheme: 'HTTP' });
-  if (isPlain(grpc) && grpc.service === undefined) grpc.service = '';
+  if (isRecord(httpGet)) presets(httpGet, { path: '/', scheme: 'HTTP' });
+  if (isRecord(grpc) && grpc.service === undefined) grpc.service = '';
 }
 
 const defaultFieldRef = (reference: unknown): void => {
-  if (isPlain(reference)) preset(reference, 'apiVersion', 'v1');
+  if (isRecord(reference)) preset(reference, 'apiVersion', 'v1');
 };
 
 function roundResources(holder: Plain): void {
@@ -32,8 +33,8 @@ function roundResources(holder: Plain): void {
 function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
   const { limits } = resources;
-  if (!isPlain(limits)) return;
-  const requests = isPlain(resources.requests) ? resources.requests : {};
+  if (!isRecord(limits)) return;
+  const requests = isRecord(resources.requests) ? resources.requests : {};
   for (const [resource, quantity] of Object.entries(limits)) requests[resource] ??= quantity;
   resources.requests = requests;
 }
@@ -52,7 +53,7 @@ function defaultContainer(container: Plain): void {
   for (const variable of items(container, 'env')) {
     const { fieldRef, fileKeyRef } = look(variable, 'valueFrom');
     defaultFieldRef(fieldRef);
-    if (isPlain(fileKeyRef)) fileKeyRef.optional ??= false;
+    if (isRecord(fileKeyRef)) fileKeyRef.optional ??= false;
   }
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) defaultProbe(container[probe]);
   const lifecycle = look(container, 'lifecycle');
@@ -78,10 +79,10 @@ function defaultItems(source: unknown): void {
 
 export function defaultSources(volume: Plain): void {
   const { hostPath } = volume;
-  if (isPlain(hostPath)) hostPath.type ??= '';
+  if (isRecord(hostPath)) hostPath.type ??= '';
   for (const [name, defaults] of Object.entries(VOLUME_DEFAULTS)) {
     const source = volume[name];
-    if (isPlain(source)) presets(source, defaults);
+    if (isRecord(source)) presets(source, defaults);
   }
 }
 
@@ -91,18 +92,18 @@ function defaultVolume(volume: Plain): void {
   if (sources.length === 0) volume.emptyDir = {};
   for (const name of FILE_SOURCES) {
     const source = volume[name];
-    if (!isPlain(source)) continue;
+    if (!isRecord(source)) continue;
     source.defaultMode ??= FILE_MODE;
     defaultItems(source);
     for (const projection of items(source, 'sources')) {
       defaultItems(projection.downwardAPI);
       const token = projection.serviceAccountToken;
-      if (isPlain(token)) token.expirationSeconds ??= 3600;
+      if (isRecord(token)) token.expirationSeconds ??= 3600;
     }
   }
   const { ephemeral, image } = volume;
-  if (isPlain(image)) preset(image, 'pullPolicy', isLatestImage(text(image, 'reference')) ? 'Always' : 'IfNotPresent');
-  if (isPlain(ephemeral)) {
+  if (isRecord(image)) preset(image, 'pullPolicy', isLatestImage(text(image, 'reference')) ? 'Always' : 'IfNotPresent');
+  if (isRecord(ephemeral)) {
     const spec = look(ephemeral, 'volumeClaimTemplate', 'spec');
     for (const list of ['requests', 'limits']) roundAmounts(look(spec, 'resources')[list]);
     preset(spec, 'volumeMode', 'Filesystem');

@@ -1,5 +1,6 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, type Plain, strings } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, strings } from '../../apimachinery/objects/plain.ts';
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
@@ -8,7 +9,7 @@ const OPERATORS = { matchLabelKeys: 'In', mismatchLabelKeys: 'NotIn' } as const;
 
 function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: readonly (keyof typeof OPERATORS)[]): void {
   const selector = holder.labelSelector;
-  if (!isPlain(selector)) return;
+  if (!isRecord(selector)) return;
   const added = lists.flatMap((list) =>
     strings(holder, list)
       .filter((key) => Object.hasOwn(own, key))

@@ -1,8 +1,8 @@
-import { isNumber } from '../../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { mergeLabelKeys } from './label-keys.ts';
 
@@ -26,7 +26,7 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
  */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
-  const holders = isPlain(spec.resources)
+  const holders = isRecord(spec.resources)
     ? [spec.resources]
     : containers.map((container) => look(container, 'resources'));
   const [requests, limits] = [qosSums(holders, 'requests'), qosSums(holders, 'limits')];
@@ -73,15 +73,15 @@ const hasVolumeStatus = (status: Plain): boolean =>
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
   // The feature gate of this field is off, so only a pod that already has the field keeps it.
-  if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
+  if (isRecord(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }
-  if (isPlain(status) && !hasVolumeStatus(look(old, 'status'))) {
+  if (isRecord(status) && !hasVolumeStatus(look(old, 'status'))) {
     for (const mount of statusMounts(status)) delete mount.volumeStatus;
   }
   const before = look(old, 'status').qosClass;
   const isKept = subresource === 'status' && text(status, 'qosClass') !== '';
-  if (isPlain(status) && before !== undefined && !isKept) status.qosClass = before;
+  if (isRecord(status) && before !== undefined && !isKept) status.qosClass = before;
 }
 
 /**

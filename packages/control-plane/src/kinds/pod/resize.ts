@@ -1,7 +1,8 @@
 import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { copyJson, jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { qosClass } from './prepare.ts';
 import { podCauses } from './validate.ts';
@@ -73,7 +74,7 @@ function removedCauses(resources: Plain, before: Plain, at: string, what: string
 }
 
 const hasAmounts = ({ resources }: Plain): boolean =>
-  isPlain(resources) && ['requests', 'limits'].some((field) => Object.keys(look(resources, field)).length > 0);
+  isRecord(resources) && ['requests', 'limits'].some((field) => Object.keys(look(resources, field)).length > 0);
 
 function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
   if (!hasAmounts(spec) && !hasAmounts(before)) return [];

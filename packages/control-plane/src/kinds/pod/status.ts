@@ -1,9 +1,9 @@
 import { tooLong } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
-import { isNumber } from '../../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems, parseAddress } from '../base/addresses.ts';
@@ -54,8 +54,8 @@ function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject):
     const now = items(pod.status, list);
     for (const [index, before] of items(old.status, list).entries()) {
       const { terminated } = look(before, 'state');
-      if (!isPlain(terminated)) continue;
-      const next = now.filter(({ name, state }) => name === before.name && !isPlain(look(state).terminated));
+      if (!isRecord(terminated)) continue;
+      const next = now.filter(({ name, state }) => name === before.name && !isRecord(look(state).terminated));
       if (next.length === 0 || canTerminatedRun(spec, containers, text(before, 'name'), terminated.exitCode ?? 0))
         continue;
       const why = 'may not be transitioned to non-terminated state';
@@ -86,7 +86,7 @@ function claimFindings(findings: Findings, pod: ApiObject): void {
 
 function extendedClaimFindings(findings: Findings, pod: ApiObject): void {
   const claim = look(pod.status).extendedResourceClaimStatus;
-  if (!isPlain(claim)) return;
+  if (!isRecord(claim)) return;
   const at = 'status.extendedResourceClaimStatus';
   const spec = look(pod, 'spec');
   const containers = new Map(
@@ -161,7 +161,7 @@ function userFindings(findings: Findings, pod: ApiObject): void {
     for (const [index, container] of items(pod.status, list).entries()) {
       const at = `status.${list}[${index}].user.linux`;
       const { linux } = look(container, 'user');
-      if (!isPlain(linux)) continue;
+      if (!isRecord(linux)) continue;
       if (system === 'windows') findings.forbidden(at, 'cannot be set for a windows pod');
       if (system !== 'linux') continue;
       for (const id of ['uid', 'gid']) findings.problems(`${at}.${id}`, linux[id] ?? 0, userIdProblems(linux[id] ?? 0));
@@ -247,7 +247,7 @@ export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
 /** If an update omits `observedGeneration` of the pod or of a condition, the old value stays. */
 export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   const { status } = pod;
-  if (!isPlain(status)) return;
+  if (!isRecord(status)) return;
   const before = look(old, 'status');
   if ((status.observedGeneration ?? 0) === 0 && before.observedGeneration !== undefined) {
     status.observedGeneration = before.observedGeneration;

@@ -1,8 +1,9 @@
 import { forbiddenValue, invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
 import { copyWithEmpties, forgetEmpty, given } from '../../apimachinery/objects/empties.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
@@ -60,7 +61,7 @@ function carry(from: Plain, field: string, to: Plain): void {
 function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
-  const affinity = isPlain(frozen.affinity) ? frozen.affinity : {};
+  const affinity = isRecord(frozen.affinity) ? frozen.affinity : {};
   carry(look(before, 'affinity'), 'nodeAffinity', affinity);
   if (before.affinity === undefined && Object.keys(affinity).length === 0) delete frozen.affinity;
   else frozen.affinity = affinity;

@@ -2,9 +2,9 @@ import { rangeCauses } from '../../apimachinery/errors/causes.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { emptiesOf, holdsEmpties } from '../../apimachinery/objects/empties.ts';
-import { isNumber } from '../../apimachinery/objects/json-value.ts';
+import { isNumber, isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems } from '../base/addresses.ts';
 import { searchDomainProblems } from '../base/formats.ts';
@@ -55,7 +55,7 @@ function isGiven(container: Plain, field: string): boolean {
   const value = container[field] ?? undefined;
   if (value === undefined) return emptiesOf(container)[field] !== undefined;
   if (Array.isArray(value)) return value.length > 0;
-  return !isPlain(value) || COUNT_EMPTY.has(field) || Object.keys(value).length > 0 || holdsEmpties(value);
+  return !isRecord(value) || COUNT_EMPTY.has(field) || Object.keys(value).length > 0 || holdsEmpties(value);
 }
 
 function ephemeralFindings(findings: Findings, spec: Plain, at: string, context: ContainerContext): void {
@@ -109,7 +109,7 @@ function dnsFindings(findings: Findings, spec: Plain, path: string): void {
   const config = spec.dnsConfig;
   const servers = strings(config, 'nameservers');
   if (spec.dnsPolicy === 'None') {
-    if (!isPlain(config)) {
+    if (!isRecord(config)) {
       findings.required(at, 'must provide `dnsConfig` when `dnsPolicy` is None');
       return;
     }
@@ -119,7 +119,7 @@ function dnsFindings(findings: Findings, spec: Plain, path: string): void {
       return;
     }
   }
-  if (!isPlain(config)) return;
+  if (!isRecord(config)) return;
   if (servers.length > MAX_NAMESERVERS) {
     findings.invalid(`${at}.nameservers`, servers, `must not have more than ${MAX_NAMESERVERS} nameservers`);
   }

@@ -1,8 +1,9 @@
 import { negativeCauses } from '../../apimachinery/errors/causes.ts';
 import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
+import { child, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { DecodeError } from '../../resources/shape.ts';
 import { shownSelector } from '../base/selector.ts';
@@ -138,7 +139,7 @@ function defaultDaemonSet(object: ApiObject): void {
   const update = child(spec, 'updateStrategy');
   preset(update, 'type', 'RollingUpdate');
   const isRolling = update.type === 'RollingUpdate';
-  if (!isRolling && !isPlain(update.rollingUpdate)) return;
+  if (!isRolling && !isRecord(update.rollingUpdate)) return;
   const rolling = child(update, 'rollingUpdate');
   // In kube-apiserver's internal type, every object has both `maxUnavailable` and `maxSurge`.
   rolling.maxUnavailable ??= isRolling ? 1 : 0;
@@ -244,7 +245,7 @@ export const controllerRevisionStrategy: Strategy = {
   validate({ data, revision }) {
     const causes = negativeCauses('revision', revision);
     if (data === undefined) return [...causes, requiredValue('data', 'data is mandatory')];
-    return isPlain(data) ? causes : [...causes, requiredValue('data', 'data must be a valid JSON object')];
+    return isRecord(data) ? causes : [...causes, requiredValue('data', 'data must be a valid JSON object')];
   },
   validateUpdate: (object, old) => [
     ...negativeCauses('revision', object.revision),

@@ -1,4 +1,5 @@
-import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /**
  * Annotations of `autoscaling/v1` for fields that exist only in `autoscaling/v2`. Source: conversion.go of
@@ -34,9 +35,9 @@ const withoutNothing = (fields: Plain): Plain =>
 
 /** The fields and labels of the selector are in the order of Go. */
 function selectorOf(selector: unknown): Plain | undefined {
-  if (!isPlain(selector)) return undefined;
+  if (!isRecord(selector)) return undefined;
   const { matchLabels, matchExpressions } = selector;
-  const sorted = isPlain(matchLabels) ? Object.entries(matchLabels).toSorted(([a], [b]) => (a < b ? -1 : 1)) : [];
+  const sorted = isRecord(matchLabels) ? Object.entries(matchLabels).toSorted(([a], [b]) => (a < b ? -1 : 1)) : [];
   const expressions = items({ matchExpressions }, 'matchExpressions').map(({ key, operator, values }) =>
     withoutNothing({ key, operator, values }),
   );
@@ -183,7 +184,7 @@ const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, For
     const result: Record<string, unknown> = { type: text(metric, 'type') };
     for (const [field, form] of Object.entries(forms)) {
       const part = metric[field];
-      if (isPlain(part)) result[field] = withoutNothing(form(part));
+      if (isRecord(part)) result[field] = withoutNothing(form(part));
     }
     return result;
   });
@@ -195,7 +196,7 @@ const goJson = (value: unknown): string =>
 /** The behavior annotation has the field names of an internal Go type. */
 function behaviorText(behavior: Plain): string {
   const rules = (direction: unknown): Plain | null => {
-    if (!isPlain(direction)) return null;
+    if (!isRecord(direction)) return null;
     const { stabilizationWindowSeconds, selectPolicy, policies, tolerance } = direction;
     return {
       StabilizationWindowSeconds: stabilizationWindowSeconds ?? null,
@@ -222,7 +223,7 @@ function anyCase(holder: unknown, name: string): unknown {
 function behaviorOf(value: unknown): Plain | undefined {
   const rules = (name: string): Plain | undefined => {
     const direction = anyCase(value, name);
-    if (!isPlain(direction)) return undefined;
+    if (!isRecord(direction)) return undefined;
     const policies = anyCase(direction, 'policies');
     return withoutNothing({
       stabilizationWindowSeconds: anyCase(direction, 'stabilizationWindowSeconds'),
@@ -256,7 +257,7 @@ export function annotationsFor(spec: Plain, status: Plain, others: readonly Plai
   if (others.length > 0) annotations[METRICS] = goJson(converted(others, OLD_SOURCES));
   const current = items(status, 'currentMetrics');
   if (current.length > 0) annotations[CURRENT_METRICS] = goJson(converted(current, OLD_STATUSES));
-  if (isPlain(spec.behavior)) annotations[BEHAVIOR] = behaviorText(spec.behavior);
+  if (isRecord(spec.behavior)) annotations[BEHAVIOR] = behaviorText(spec.behavior);
   const conditions = items(status, 'conditions');
   if (conditions.length > 0) {
     annotations[CONDITIONS] = goJson(
@@ -291,7 +292,7 @@ export function fieldsIn(annotations: Annotations | undefined): AnnotatedFields 
   };
   const list = (key: string): Plain[] | undefined => {
     const value = read(key);
-    return Array.isArray(value) && value.every(isPlain) ? value : undefined;
+    return Array.isArray(value) && value.every(isRecord) ? value : undefined;
   };
   const metrics = list(METRICS);
   const currentMetrics = list(CURRENT_METRICS);

@@ -1,8 +1,9 @@
 import { unsupportedValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, pathSegmentProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { containerResourceName } from '../pod/rules/resources.ts';
@@ -215,7 +216,7 @@ export function autoscalerCauses(
   }
   for (const direction of ['scaleUp', 'scaleDown']) {
     const rules = look(spec, 'behavior')[direction];
-    if (isPlain(rules)) scalingFindings(findings, rules, `spec.behavior.${direction}`);
+    if (isRecord(rules)) scalingFindings(findings, rules, `spec.behavior.${direction}`);
   }
   return findings.causes;
 }

@@ -1,8 +1,9 @@
 import { given } from '../../apimachinery/objects/empties.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
 import { copyJson } from '../../apimachinery/objects/object-text.ts';
-import { child, defined, isPlain, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
+import { child, defined, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy } from '../base/strategy.ts';
 import { annotationsFor, fieldsIn, SPEC_FORMS, STATUS_FORMS, withoutForms } from './autoscaler-annotations.ts';
@@ -46,7 +47,8 @@ function encode(object: ApiObject): ApiObject {
   const own = target === undefined ? [] : [cpuMetric({ target: { type: 'Utilization', averageUtilization: target } })];
   const metrics = [...others, ...own];
   const ownCurrent = current === undefined ? undefined : [cpuMetric({ current: { averageUtilization: current } })];
-  const shown = isPlain(object.status) && withoutValue.has(object.status) ? ownCurrent : (currentMetrics ?? ownCurrent);
+  const shown =
+    isRecord(object.status) && withoutValue.has(object.status) ? ownCurrent : (currentMetrics ?? ownCurrent);
   return {
     ...object,
     apiVersion: STORED,
@@ -113,7 +115,7 @@ const SCALE_UP = {
 const SCALE_DOWN = { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] };
 
 function defaultBehavior(spec: Plain): void {
-  if (!isPlain(spec.behavior)) return;
+  if (!isRecord(spec.behavior)) return;
   const { behavior } = spec;
   behavior.scaleUp = withRules(look(behavior, 'scaleUp'), SCALE_UP);
   behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
@@ -162,7 +164,7 @@ export const autoscalerV1Strategy = {
       // The server writes the annotations, so the manager of a field also manages its annotation.
       const isAnnotated = fieldsIn(object.metadata.annotations).currentMetrics !== undefined;
       Object.assign(object, decode(encode(object)));
-      if (!isAnnotated && isPlain(object.status)) withoutValue.add(object.status);
+      if (!isAnnotated && isRecord(object.status)) withoutValue.add(object.status);
     },
     // A write of the spec does not change the status, and a write of the status does not change the spec.
     prepareForCreate(object) {
@@ -186,7 +188,7 @@ export const autoscalerStrategy = {
       object.metadata = withAnnotations(object.metadata, withoutForms(object.metadata.annotations));
       defaultReplicas(object);
       const spec = child(object, 'spec');
-      if (!Array.isArray(spec.metrics) || !spec.metrics.some(isPlain)) {
+      if (!Array.isArray(spec.metrics) || !spec.metrics.some(isRecord)) {
         const target = { type: 'Utilization', averageUtilization: DEFAULT_CPU_PERCENT };
         spec.metrics = [{ type: 'Resource', resource: { name: 'cpu', target } }];
       }

@@ -2,9 +2,10 @@ import { invalidValue, unsupportedValue } from '../../apimachinery/errors/errors
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, items, labels, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, labels, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { selectorCauses, shownSelector } from '../base/selector.ts';
@@ -183,7 +184,7 @@ function openedSpec(spec: Plain, before: Plain): Plain {
 /** Error messages contain the template with sorted labels and without empty metadata. */
 function shownTemplate(template: Plain): Plain {
   const { metadata, ...rest } = template;
-  if (!isPlain(metadata)) return rest;
+  if (!isRecord(metadata)) return rest;
   const given = labels(metadata, 'labels');
   if (Object.keys(given).length === 0) return { ...rest, metadata };
   return { ...rest, metadata: { ...metadata, labels: inOrder(given) } };
@@ -218,7 +219,7 @@ function shownField(spec: Plain, field: string): unknown {
   const value = spec[field];
   if (field === 'selector') return shownSelector(value);
   const structure = SHOWN_AS[field];
-  return structure !== undefined && isPlain(value) ? internalForm(structure, value) : (value ?? null);
+  return structure !== undefined && isRecord(value) ? internalForm(structure, value) : (value ?? null);
 }
 
 function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]): StatusCause[] {

@@ -1,7 +1,8 @@
 import type { Findings } from '../../apimachinery/errors/findings.ts';
 import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
-import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from '../internal/form.ts';
 import { countIndexes } from './job-indexes.ts';
 
@@ -94,7 +95,7 @@ export function failurePolicyFindings(findings: Findings, spec: Plain, path: str
       findings.invalid(`${here}.action`, action, 'requires the backoffLimitPerIndex to be set');
     } else findings.oneOf(`${here}.action`, action, ACTIONS);
     const conditions = items(rule, 'onPodConditions');
-    if (isPlain(rule.onExitCodes)) exitCodeFindings(findings, rule.onExitCodes, spec, `${here}.onExitCodes`);
+    if (isRecord(rule.onExitCodes)) exitCodeFindings(findings, rule.onExitCodes, spec, `${here}.onExitCodes`);
     if (conditions.length > MOST_RULES) findings.tooLong(`${here}.onPodConditions`, MOST_RULES);
     for (const [position, pattern] of conditions.entries()) {
       const field = `${here}.onPodConditions[${position}]`;

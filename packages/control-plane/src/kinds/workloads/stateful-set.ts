@@ -1,9 +1,10 @@
 import { forbiddenValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems } from '../../apimachinery/errors/names.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { child, isPlain, items, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
+import { child, items, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { Strategy } from '../base/strategy.ts';
 import { defaultClaim } from '../core/volumes.ts';
@@ -22,12 +23,12 @@ function defaultStatefulSet(object: ApiObject): void {
   if (text(update, 'type') === '')
     Object.assign(update, { type: 'RollingUpdate', rollingUpdate: update.rollingUpdate ?? {} });
   const { rollingUpdate } = update;
-  if (update.type === 'RollingUpdate' && isPlain(rollingUpdate)) rollingUpdate.partition ??= 0;
+  if (update.type === 'RollingUpdate' && isRecord(rollingUpdate)) rollingUpdate.partition ??= 0;
   const retention = child(spec, 'persistentVolumeClaimRetentionPolicy');
   preset(retention, 'whenDeleted', 'Retain');
   preset(retention, 'whenScaled', 'Retain');
   const claims = spec.volumeClaimTemplates;
-  for (const claim of Array.isArray(claims) ? claims.filter(isPlain) : []) {
+  for (const claim of Array.isArray(claims) ? claims.filter(isRecord) : []) {
     // The server sets apiVersion and kind, even if a client sent different values.
     claim.apiVersion = 'v1';
     claim.kind = 'PersistentVolumeClaim';

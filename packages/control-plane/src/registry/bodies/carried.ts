@@ -1,7 +1,7 @@
 import { internalError } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain } from '../../apimachinery/objects/plain.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import { bodyKinds, builtinKinds, customScaleKind } from '../../kinds/index.ts';
 import type { AdmissionAttributes, CarriedKind } from '../../resources/admission.ts';
@@ -87,7 +87,7 @@ export function readMade(made: ApiObject, served: ServedKind, apiVersion: string
   }
   const { apiVersion: _version, kind: _kind, ...rest } = made;
   const object = { apiVersion: served.apiVersion, kind: custom ? given.kind : kind, ...rest } as ApiObject;
-  if (!isPlain(object.metadata)) object.metadata = {};
+  if (!isRecord(object.metadata)) object.metadata = {};
   const unknown = readAs(object, served);
   if (strict && !custom && unknown.length > 0) {
     throw internalError(`strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`);

@@ -1,7 +1,7 @@
 import { badRequest, internal } from '../../apimachinery/errors/errors.ts';
 import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
 import { stringifyJson } from '../../apimachinery/objects/json.ts';
-import { goJson, isNumber } from '../../apimachinery/objects/json-value.ts';
+import { goJson, isNumber, isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
@@ -50,8 +50,8 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   }
 }
 
-const isPlain = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A parsed body contains only JSON values. */
+const isJsonObject = (body: unknown): body is JsonObject => isRecord(body);
 
 /** The fields of an operation in a JSON patch. */
 const OPERATION: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
@@ -59,7 +59,7 @@ const OPERATION: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 function unknownInOperations(operations: unknown): string[] {
   if (!Array.isArray(operations)) return [];
   return operations.flatMap((operation: unknown, index) =>
-    isPlain(operation)
+    isRecord(operation)
       ? Object.keys(operation)
           .filter((field) => !OPERATION.has(field))
           .map((field) => `[${index}].${field}`)
@@ -99,10 +99,10 @@ function patcher(
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
   // A strategic merge patch with the value null changes nothing.
   if (patch === null) return (target) => target;
-  if (type === 'application/merge-patch+json' && fieldValidation === 'Ignore' && !isPlain(patch)) {
+  if (type === 'application/merge-patch+json' && fieldValidation === 'Ignore' && !isRecord(patch)) {
     throw replacingPatch(patch);
   }
-  if (!isPlain(patch)) {
+  if (!isJsonObject(patch)) {
     const type_ = Array.isArray(patch) ? 'array' : typeof patch;
     throw badRequest(`${prefix}json: cannot unmarshal ${type_} into Go value of type map[string]interface {}`);
   }
@@ -118,7 +118,7 @@ function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
     return after.map((item, index) => opened(before[index], item));
   }
-  if (!isPlain(before) || !isPlain(after)) return after;
+  if (!isRecord(before) || !isRecord(after)) return after;
   const fields = Object.entries(after).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(fields.map(([key, value]) => [key, opened(before[key], value)]));
 }
@@ -309,7 +309,7 @@ export function parseApplied(bytes: Uint8Array): ApiObject {
   const text = Buffer.from(bytes).toString('utf8');
   const value = parseYamlText(text, 'error decoding YAML: ');
   if (value === null || value === undefined) throw badRequest('invalid object type: /, Kind=');
-  if (!isPlain(value as JsonObject)) {
+  if (!isRecord(value as JsonObject)) {
     const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
     throw badRequest(
       `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`,
@@ -411,7 +411,7 @@ function applyObject(
     const applied = parseApplied(bytes);
     checkAppliedType(applied, served);
     // An apply has its own texts for all other errors.
-    if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
+    if (!isRecord(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
   let isChecked = false;

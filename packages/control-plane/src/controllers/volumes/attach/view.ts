@@ -1,5 +1,6 @@
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
-import { isPlain, look, text } from '../../../apimachinery/objects/plain.ts';
+import { look, text } from '../../../apimachinery/objects/plain.ts';
 import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../../client/resources.ts';
 import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../../objects/fields.ts';
 import { keyOf } from '../../objects/keys.ts';
@@ -80,7 +81,7 @@ export class AttachCaches {
         const claim = this.claims.get(`${namespaceOf(pod)}/${claimName}`);
         const volume = this.volumes.get(text(look(claim, 'spec'), 'volumeName'));
         const csi = look(volume, 'spec').csi;
-        if (volume === undefined || !isPlain(csi)) continue;
+        if (volume === undefined || !isRecord(csi)) continue;
         const driver = text(csi, 'driver');
         if (look(this.#drivers.get(driver), 'spec').attachRequired === false) continue;
         const handle = text(csi, 'volumeHandle');

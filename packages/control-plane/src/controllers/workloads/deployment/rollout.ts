@@ -1,5 +1,6 @@
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
-import { isPlain, look, number, text } from '../../../apimachinery/objects/plain.ts';
+import { look, number, text } from '../../../apimachinery/objects/plain.ts';
 import { scaled } from '../../objects/fields.ts';
 import { replicasOf } from '../pods.ts';
 
@@ -26,7 +27,7 @@ const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): num
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');
   if (type !== 'RollingUpdate') return { surge: 0, unavailable: 0 };
-  const { maxSurge, maxUnavailable } = isPlain(rollingUpdate) ? rollingUpdate : {};
+  const { maxSurge, maxUnavailable } = isRecord(rollingUpdate) ? rollingUpdate : {};
   const replicas = replicasOf(deployment);
   const surge = scaled(maxSurge ?? 0, replicas, true);
   const unavailable = scaled(maxUnavailable ?? 0, replicas, false);

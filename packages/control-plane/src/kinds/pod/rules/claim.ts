@@ -1,6 +1,7 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/names.ts';
-import { isPlain, look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorCauses } from '../../base/selector.ts';
 
@@ -27,12 +28,12 @@ const STRICT: ClaimLeniency = { anyGroup: false, anyLabelValue: false };
 
 /** See `ValidationOptionsForPersistentVolumeClaim` in Kubernetes. */
 export const claimLeniency = (old: Plain): ClaimLeniency => ({
-  anyGroup: [old.dataSource, old.dataSourceRef].some((source) => isPlain(source) && source.apiGroup !== undefined),
+  anyGroup: [old.dataSource, old.dataSourceRef].some((source) => isRecord(source) && source.apiGroup !== undefined),
   anyLabelValue: old.selector !== undefined && selectorCauses(old.selector, '').length > 0,
 });
 
 function sourceFindings(findings: Findings, source: unknown, at: string, anyGroup: boolean): void {
-  if (!isPlain(source)) return;
+  if (!isRecord(source)) return;
   if (text(source, 'name') === '') findings.required(`${at}.name`);
   const kind = text(source, 'kind');
   if (kind === '') findings.required(`${at}.kind`);
@@ -68,10 +69,10 @@ export function claimSpecFindings(
   sourceFindings(findings, spec.dataSourceRef, `${at}.dataSourceRef`, anyGroup);
   const { dataSource, dataSourceRef } = spec;
   if (text(dataSourceRef, 'namespace') !== '') {
-    if (isPlain(dataSource)) {
+    if (isRecord(dataSource)) {
       findings.invalid(at, {}, 'may not be specified when dataSourceRef.namespace is specified');
     }
-  } else if (isPlain(dataSource) && isPlain(dataSourceRef)) {
+  } else if (isRecord(dataSource) && isRecord(dataSourceRef)) {
     const differs = ['apiGroup', 'kind', 'name'].some((field) => dataSource[field] !== dataSourceRef[field]);
     // kube-apiserver prints an empty structure as the value of this error.
     if (differs) findings.invalid(at, {}, 'must match dataSourceRef');

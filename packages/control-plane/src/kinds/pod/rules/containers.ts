@@ -1,7 +1,7 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/names.ts';
-import { isNumber } from '../../../apimachinery/objects/json-value.ts';
-import { isPlain, items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
+import { isNumber, isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import {
   descendingPathProblems,
   environmentNameProblems,
@@ -57,12 +57,12 @@ function environmentFindings(findings: Findings, container: Plain, at: string): 
     if (name === '') findings.required(`${here}.name`);
     else findings.problems(`${here}.name`, name, environmentNameProblems(name));
     const from = variable.valueFrom;
-    if (!isPlain(from)) continue;
+    if (!isRecord(from)) continue;
     const source = `${here}.valueFrom`;
-    if (isPlain(from.fieldRef)) {
+    if (isRecord(from.fieldRef)) {
       fieldRefFindings(findings, from.fieldRef, `${source}.fieldRef`, ENVIRONMENT_FIELDS);
     }
-    if (isPlain(from.resourceFieldRef)) {
+    if (isRecord(from.resourceFieldRef)) {
       resourceRefFindings(findings, from.resourceFieldRef, `${source}.resourceFieldRef`, false);
     }
     for (const kind of ['configMapKeyRef', 'secretKeyRef']) keyRefFindings(findings, from[kind], `${source}.${kind}`);
@@ -85,7 +85,7 @@ const KEY_RULE =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 function keyRefFindings(findings: Findings, ref: unknown, at: string): void {
-  if (!isPlain(ref)) return;
+  if (!isRecord(ref)) return;
   const name = text(ref, 'name');
   findings.problems(`${at}.name`, name, subdomainProblems(name));
   const key = text(ref, 'key');
@@ -107,7 +107,7 @@ function environmentSourceFindings(findings: Findings, container: Plain, at: str
     let count = 0;
     for (const kind of ['configMapRef', 'secretRef']) {
       const ref = source[kind];
-      if (!isPlain(ref)) continue;
+      if (!isRecord(ref)) continue;
       count++;
       const name = text(ref, 'name');
       if (name === '') findings.required(`${here}.${kind}.name`);
@@ -207,7 +207,7 @@ function handlerFindings(findings: Findings, holder: Plain, at: string, grace: n
   let found = 0;
   for (const name of HANDLERS) {
     const handler = holder[name];
-    if (!isPlain(handler)) continue;
+    if (!isRecord(handler)) continue;
     const here = `${at}.${name}`;
     if (found++ > 0) {
       findings.forbidden(here, 'may not specify more than 1 handler type');
@@ -249,7 +249,7 @@ const PROBE_NUMBERS = [
 function probeFindings(findings: Findings, container: Plain, at: string, grace: number): void {
   for (const name of ['livenessProbe', 'readinessProbe', 'startupProbe']) {
     const probe = container[name];
-    if (!isPlain(probe)) continue;
+    if (!isRecord(probe)) continue;
     const here = `${at}.${name}`;
     handlerFindings(findings, probe, here, grace);
     for (const field of PROBE_NUMBERS) findings.notNegative(`${here}.${field}`, probe[field]);
@@ -303,10 +303,10 @@ export function containerFindings(findings: Findings, container: Plain, at: stri
 
 function lifecycleFindings(findings: Findings, container: Plain, at: string, grace: number): void {
   const lifecycle = container.lifecycle;
-  if (!isPlain(lifecycle)) return;
+  if (!isRecord(lifecycle)) return;
   for (const hook of ['postStart', 'preStop']) {
     const handler = lifecycle[hook];
-    if (isPlain(handler)) handlerFindings(findings, handler, `${at}.lifecycle.${hook}`, grace);
+    if (isRecord(handler)) handlerFindings(findings, handler, `${at}.lifecycle.${hook}`, grace);
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { labelProblems } from '../../../apimachinery/errors/names.ts';
-import { isPlain, items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { backstepProblems, environmentNameProblems } from '../../base/formats.ts';
 
 /** See `validateFileKeySelector` in Kubernetes. */
 export function fileRefFindings(findings: Findings, ref: unknown, at: string): void {
-  if (!isPlain(ref)) return;
+  if (!isRecord(ref)) return;
   const rules = [
     ['key', environmentNameProblems],
     ['volumeName', labelProblems],
@@ -24,8 +25,8 @@ export function fileVolumeFindings(findings: Findings, spec: Plain, path: string
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
     for (const [index, container] of items(spec, list).entries()) {
       for (const [position, variable] of items(container, 'env').entries()) {
-        const ref = isPlain(variable.valueFrom) ? variable.valueFrom.fileKeyRef : undefined;
-        if (!isPlain(ref)) continue;
+        const ref = isRecord(variable.valueFrom) ? variable.valueFrom.fileKeyRef : undefined;
+        if (!isRecord(ref)) continue;
         const at = `${path}.${list}[${index}].env[${position}].valueFrom.fileKeyRef.volumeName`;
         const name = text(ref, 'volumeName');
         const volume = volumes.get(name);

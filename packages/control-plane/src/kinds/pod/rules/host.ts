@@ -1,6 +1,7 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../../apimachinery/errors/names.ts';
-import { isPlain, items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 
 /** The lists of containers of a pod, in the order in which the server visits them. */
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const;
@@ -49,7 +50,7 @@ function userNameProblems(name: string): string[] {
 
 /** Validates the Windows options of a security context (`validateWindowsSecurityContextOptions`). */
 export function windowsOptionsFindings(findings: Findings, options: unknown, at: string): void {
-  if (!isPlain(options)) return;
+  if (!isRecord(options)) return;
   const { gmsaCredentialSpecName: name, gmsaCredentialSpec: credential, runAsUserName: user } = options;
   if (typeof name === 'string') findings.problems(`${at}.gmsaCredentialSpecName`, name, subdomainProblems(name));
   if (credential === '') {
@@ -175,7 +176,7 @@ function linuxFindings(findings: Findings, spec: Plain, path: string): void {
 
 /** A pod must not have fields of another operating system. */
 export function systemFindings(findings: Findings, spec: Plain, path: string): void {
-  if (!isPlain(spec.os)) return;
+  if (!isRecord(spec.os)) return;
   const os = text(spec.os, 'name');
   if (os === '') findings.required(`${path}.os.name`);
   else findings.oneOf(`${path}.os`, os, ['linux', 'windows']);

@@ -1,6 +1,7 @@
 import { tooMany } from '../../../apimachinery/errors/causes.ts';
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
-import { isPlain, items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 
 const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
 const ACTIONS = ['Restart', 'RestartAllContainers'];
@@ -20,7 +21,7 @@ export function restartFindings(findings: Findings, container: Plain, at: string
     const here = `${at}.restartPolicyRules[${index}]`;
     findings.oneOf(`${here}.action`, text(rule, 'action'), ACTIONS);
     const codes = rule.exitCodes;
-    if (!isPlain(codes)) {
+    if (!isRecord(codes)) {
       findings.required(`${here}.exitCodes`, 'must be specified');
       continue;
     }

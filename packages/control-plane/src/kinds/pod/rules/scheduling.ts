@@ -6,16 +6,8 @@ import {
   subdomainProblems,
 } from '../../../apimachinery/errors/names.ts';
 import { notSupported } from '../../../apimachinery/errors/schema-causes.ts';
-import {
-  isPlain,
-  items,
-  labels,
-  look,
-  number,
-  type Plain,
-  strings,
-  text,
-} from '../../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { items, labels, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { selectorCauses } from '../../base/selector.ts';
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -91,7 +83,7 @@ function labelKeyFindings(findings: Findings, holder: Plain, at: string, lists: 
   const labelKeys = new Set(Object.keys(labels(selector, 'matchLabels')));
   for (const list of lists) {
     const keys = strings(holder, list);
-    if (keys.length > 0 && !isPlain(selector)) {
+    if (keys.length > 0 && !isRecord(selector)) {
       findings.forbidden(`${at}.${list}`, 'must not be specified when labelSelector is not set');
       continue;
     }
@@ -129,9 +121,9 @@ function podTerm(findings: Findings, term: Plain, at: string): void {
 
 /** See `validateAffinity` in Kubernetes. */
 export function affinityFindings(findings: Findings, affinity: unknown, at: string): void {
-  if (!isPlain(affinity)) return;
+  if (!isRecord(affinity)) return;
   const { nodeAffinity } = affinity;
-  if (isPlain(nodeAffinity)) {
+  if (isRecord(nodeAffinity)) {
     const here = `${at}.nodeAffinity`;
     if (nodeAffinity[REQUIRED] !== undefined) {
       nodeSelectorFindings(findings, nodeAffinity[REQUIRED], `${here}.${REQUIRED}`);

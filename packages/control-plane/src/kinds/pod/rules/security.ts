@@ -1,5 +1,6 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
-import { isPlain, items, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { items, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { descendingPathProblems, userIdProblems } from '../../base/formats.ts';
 import { internalForm } from '../../internal/form.ts';
 import { windowsOptionsFindings } from './host.ts';
@@ -10,7 +11,7 @@ const SYSCTL_PATTERN = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0
 const MAX_SYSCTL = 253;
 
 function seccompFindings(findings: Findings, profile: unknown, at: string): void {
-  if (!isPlain(profile)) return;
+  if (!isRecord(profile)) return;
   const type = text(profile, 'type');
   if (type === '') findings.required(`${at}.type`, 'type is required when seccompProfile is set');
   else findings.oneOf(`${at}.type`, type, PROFILES);
@@ -26,7 +27,7 @@ function seccompFindings(findings: Findings, profile: unknown, at: string): void
 }
 
 function armorFindings(findings: Findings, profile: unknown, at: string): void {
-  if (!isPlain(profile)) return;
+  if (!isRecord(profile)) return;
   const type = text(profile, 'type');
   const local = profile.localhostProfile;
   const field = `${at}.localhostProfile`;
@@ -47,7 +48,7 @@ const isOfIpc = (sysctl: string): boolean => IPC.test(sysctl);
 /** See `validatePodSpecSecurityContext` in Kubernetes. */
 export function podSecurityFindings(findings: Findings, spec: Plain, path: string): void {
   const context = spec.securityContext;
-  if (!isPlain(context)) return;
+  if (!isRecord(context)) return;
   const at = `${path}.securityContext`;
   for (const field of ['fsGroup', 'runAsUser', 'runAsGroup']) {
     findings.problems(`${at}.${field}`, context[field], userIdProblems(context[field]));
@@ -91,7 +92,7 @@ export function podSecurityFindings(findings: Findings, spec: Plain, path: strin
 
 /** See `ValidateSecurityContext` in Kubernetes. */
 export function containerSecurityFindings(findings: Findings, context: unknown, at: string, hostUsers: boolean): void {
-  if (!isPlain(context)) return;
+  if (!isRecord(context)) return;
   // Privileged containers are allowed, as with `--allow-privileged`.
   for (const field of ['runAsUser', 'runAsGroup']) {
     findings.problems(`${at}.${field}`, context[field], userIdProblems(context[field]));

@@ -1,6 +1,7 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/names.ts';
-import { isPlain, items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import { items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { backstepProblems, descendingPathProblems, volumePathProblems } from '../../base/formats.ts';
 import { templateMetadataFindings } from '../../base/template-metadata.ts';
@@ -41,12 +42,12 @@ function downwardFile(findings: Findings, file: Plain, at: string): void {
   const path = text(file, 'path');
   findings.problems(`${at}.path`, path, volumePathProblems(path));
   const { fieldRef, resourceFieldRef } = file;
-  if (isPlain(fieldRef)) {
+  if (isRecord(fieldRef)) {
     fieldRefFindings(findings, fieldRef, `${at}.fieldRef`, VOLUME_FIELDS);
-    if (isPlain(resourceFieldRef)) {
+    if (isRecord(resourceFieldRef)) {
       findings.invalid(at, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
     }
-  } else if (isPlain(resourceFieldRef)) {
+  } else if (isRecord(resourceFieldRef)) {
     resourceRefFindings(findings, resourceFieldRef, `${at}.resourceFieldRef`, true);
   } else findings.required(at, 'one of fieldRef and resourceFieldRef is required');
   fileMode(findings, `${at}.mode`, number(file, 'mode'));
@@ -64,21 +65,21 @@ function projected(findings: Findings, volume: Plain, at: string): void {
     const here = `${at}.sources[${index}]`;
     for (const kind of ['secret', 'configMap']) {
       const from = source[kind];
-      if (!isPlain(from)) continue;
+      if (!isRecord(from)) continue;
       needed(findings, from, `${here}.${kind}`, 'name');
       for (const [position, item] of items(from, 'items').entries()) {
         keyToPath(findings, item, `${here}.${kind}.items[${position}]`);
         once(text(item, 'path'), text(from, 'name'));
       }
     }
-    if (isPlain(source.downwardAPI)) {
+    if (isRecord(source.downwardAPI)) {
       for (const file of items(source.downwardAPI, 'items')) {
         downwardFile(findings, file, `${here}.downwardAPI`);
         once(text(file, 'path'), text(file, 'path'));
       }
     }
     const token = source.serviceAccountToken;
-    if (isPlain(token)) {
+    if (isRecord(token)) {
       const field = `${here}.serviceAccountToken.expirationSeconds`;
       const seconds = number(token, 'expirationSeconds') ?? 0;
       if (seconds < MIN_TOKEN_SECONDS) {
@@ -130,7 +131,7 @@ const needs =
 
 /** A reference to a Secret needs a name, and in a persistent volume also a namespace. */
 function secretRef(findings: Findings, source: Plain, at: string, ...fields: readonly string[]): void {
-  if (isPlain(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, ...fields);
+  if (isRecord(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, ...fields);
 }
 
 const IQN_FORMATS: readonly (readonly [start: string, format: RegExp])[] = [
@@ -252,14 +253,14 @@ const RULES: Readonly<Record<string, SourceRule>> = {
   csi(findings, source, at) {
     driverFindings(findings, text(source, 'driver'), `${at}.driver`);
     const secret = source.nodePublishSecretRef;
-    if (!isPlain(secret)) return;
+    if (!isRecord(secret)) return;
     const name = text(secret, 'name');
     if (name === '') findings.required(`${at}.nodePublishSecretRef.name`);
     else findings.problems(`${at}.name`, name, subdomainProblems(name));
   },
   ephemeral(findings, source, at) {
     const template = source.volumeClaimTemplate;
-    if (!isPlain(template)) {
+    if (!isRecord(template)) {
       findings.required(`${at}.volumeClaimTemplate`);
       return;
     }
@@ -357,7 +358,7 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
 };
 
 export function sourceFindings(findings: Findings, type: string, source: unknown, at: string, volume: Volume): void {
-  if (!isPlain(source)) return;
+  if (!isRecord(source)) return;
   const rules = volume.of === 'persistentVolume' ? PERSISTENT_RULES : RULES;
   // kube-apiserver uses another name for this source in its errors.
   const shown = type === 'gcePersistentDisk' ? 'persistentDisk' : type;
