@@ -11,6 +11,7 @@ import {
 } from '@mcm/api';
 import {
   BY_UNREST,
+  CanaryChecks,
   type ControllerContext,
   CreationsUnderWay,
   createBufferCaches,
@@ -165,6 +166,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
     disruptions: new DisruptionsUnderWay(),
     safeguards,
     report,
+    canaryChecks: new CanaryChecks(),
     recorder,
     clock: runtime.clock,
     random: runtime.random,

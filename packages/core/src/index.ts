@@ -286,6 +286,7 @@ export {
   type Subject,
   scrubbedJournal,
 } from './replay/index.ts';
+export { type CanaryCheck, CanaryChecks } from './rollout/canary-checks.ts';
 export { postponementOf } from './rollout/postponement.ts';
 export { closedBy, isOpenedBy, nextLook } from './rollout/windows/state.ts';
 export {

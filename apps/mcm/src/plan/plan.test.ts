@@ -207,6 +207,19 @@ describe('mcm plan', () => {
     expect((await plan(file('large', 3))).flatMap(({ assumes }) => assumes).join()).not.toContain('if an update fails');
   });
 
+  test.each([
+    [Annotations.RolloutUndoOnFailure, 'undoes'],
+    [Annotations.RolloutPauseOnFailure, 'pauses'],
+  ])('mcm plan prints the effect of a pod of a canary that is not Ready: %s', async (key, then) => {
+    const ready = `${Annotations.RolloutCanaryPodsReady}: "true"`;
+    const more = `, annotations: { ${Annotations.RolloutCanary}: "1", ${Annotations.RolloutCanarySoak}: 1m, ${ready}, ${key}: "true" }`;
+    const [planned] = await plan(file('large', 3, more));
+    expect(planned?.complete).toBe(true);
+    expect(planned?.assumes.at(-1)).toBe(
+      `the simulation assumes that pods of canaries are Ready; if a pod is not Ready, mcm ${then} the rollout`,
+    );
+  });
+
   test('mcm plan prints the costs of a rollout, and a quota that is too small', async () => {
     expect(planLines(await plan(file('large', 3)), false).join('\n')).not.toContain('costs');
     for (const [name, price] of [

@@ -204,6 +204,7 @@ function described(
       ...costs.remarks,
       ...assumptions(source, unseen),
       ...failedUpdates(deployment, machines.updated),
+      ...canaryPods(deployment, machines.made),
     ],
   };
 }
@@ -269,6 +270,13 @@ function failedUpdates(deployment: MachineDeployment, updated: number): string[]
     ? `mcm keeps the machine and selects no other node, because ${Annotations.RolloutOnCannotUpdateInPlace} is Stop`
     : 'mcm replaces the machine after its health timeout, unless the timeout is disabled';
   return [`the simulation assumes that in-place updates succeed; if an update fails, ${then}`];
+}
+
+/** Reports what happens if a pod of a canary is not Ready, because the simulation assumes that all pods are Ready. */
+function canaryPods({ metadata: { annotations = {} } }: MachineDeployment, made: number): string[] {
+  if (annotations[Annotations.RolloutCanaryPodsReady] !== 'true' || made === 0) return [];
+  const then = annotations[Annotations.RolloutUndoOnFailure] === 'true' ? 'undoes' : 'pauses';
+  return [`the simulation assumes that pods of canaries are Ready; if a pod is not Ready, mcm ${then} the rollout`];
 }
 
 /** Returns the classes of the file, and the stored classes that the file does not contain. */

@@ -25,6 +25,7 @@ import type { DisruptionReport } from '../disruption/report/report.ts';
 import type { Safeguards } from '../disruption/safeguards.ts';
 import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { CanaryChecks } from '../rollout/canary-checks.ts';
 import type { CreationsUnderWay } from './expectations.ts';
 
 /** Index of machines and sets by the UID of their controller, or {@link NO_CONTROLLER}. */
@@ -135,6 +136,8 @@ export interface ControllerContext {
   readonly rollouts?: RolloutPermit | undefined;
   /** Collects the disruptions of all deployments. Without the flag `--disruption-report`, `report` is absent. */
   readonly report?: DisruptionReport | undefined;
+  /** Counts the checks of the pods of canaries. */
+  readonly canaryChecks?: CanaryChecks | undefined;
 }
 
 /** Returns the deployment that owns the set or the warm machine, if it is cached. */

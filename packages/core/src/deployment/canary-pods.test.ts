@@ -63,10 +63,13 @@ const isPaused = async (world: World) => (await world.deployment()).spec.paused 
 
 test('a canary whose pod is not Ready after the soak time pauses the rollout, although its Node is Ready', async () => {
   await using world = await rollingOut(PAUSE);
+  const checks: string[] = [];
+  world.context.canaryChecks?.onCheck((check) => checks.push(check));
   await createPod(world, 'web', {});
   await world.pass(9 * MINUTE_S);
   expect([await isPaused(world), await world.sizes()]).toEqual([false, 'large:1 small:3']);
   await world.pass(2 * MINUTE_S);
+  expect(checks).toEqual(['NotReady']);
   expect([await isPaused(world), await world.sizes()]).toEqual([true, 'large:1 small:3']);
   const name = (await canary(world))?.metadata.name;
   const said = (await world.events()).filter(({ reason }) => reason === 'RolloutPaused').map(({ message }) => message);
@@ -105,6 +108,21 @@ test.each<[what: string, shape: PodShape]>([
   expect([await world.sizes(), reads]).toEqual(['large:4 small:0', 1]);
   const set = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'large');
   expect((await world.deployment()).metadata.annotations?.[Annotations.RolloutCanaryPodsSeen]).toBe(set?.metadata.name);
+});
+
+test('after a return to the former template, a rollout to the same template checks the pods of its canaries again', async () => {
+  await using world = await rollingOut(PAUSE);
+  const seen = async () => (await world.deployment()).metadata.annotations?.[Annotations.RolloutCanaryPodsSeen];
+  await world.until(async () => (await seen()) !== undefined, 20 * MINUTE_S);
+  await world.changeClass('small');
+  await world.until(async () => (await world.sizes()) === 'large:0 small:4', 30 * MINUTE_S);
+  await world.pass(MINUTE_S);
+  expect(await seen()).toBeUndefined();
+  await world.changeClass('large');
+  await world.until(async () => (await canary(world))?.status?.currentStatus?.phase === 'Running', 60);
+  await createPod(world, 'web', {});
+  await world.pass(11 * MINUTE_S);
+  expect([await isPaused(world), await world.sizes()]).toEqual([true, 'large:1 small:3']);
 });
 
 test('a pod that started a moment before the end of the soak time does not count', async () => {

@@ -166,12 +166,18 @@ function automaticPause({
   return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined, why);
 }
 
-/** Returns the name of the current set if the pods of its canaries are known and do not stop the rollout. */
-function podsSeenBy(view: View): string | undefined {
-  const { canaryPods } = view;
-  if (canaryPods === undefined || canaryPods.unseen !== undefined) return undefined;
+/**
+ * Returns the name of the current set if the pods of its canaries are known and do not stop the rollout. Returns null if
+ * the recorded set is not the current set, because a later rollout to the recorded set needs a new check.
+ */
+function podsSeenBy(view: View): string | null | undefined {
+  const { canaryPods, deployment } = view;
+  const recorded = deployment.metadata.annotations?.[Annotations.RolloutCanaryPodsSeen];
+  const current = view.split.current?.metadata.name;
+  const outdated = recorded !== undefined && current !== undefined && recorded !== current ? null : undefined;
+  if (canaryPods === undefined || canaryPods.unseen !== undefined) return outdated;
   const input = gateInputOf(view);
-  if (!mustSeePods(input) || unreadyCanaries(view.deployment, canaryPods, input.machines).length > 0) return undefined;
+  if (!mustSeePods(input) || unreadyCanaries(deployment, canaryPods, input.machines).length > 0) return outdated;
   return input.current?.metadata.name;
 }
 

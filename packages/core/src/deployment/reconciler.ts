@@ -42,6 +42,7 @@ import { limitsOf } from '../objects/limits.ts';
 import { isTerminating } from '../objects/machines.ts';
 import { isEmptySelector, matcherOf } from '../objects/selector.ts';
 import { printViolations } from '../objects/violations.ts';
+import { checkOf } from '../rollout/canary-pods.ts';
 import { splitSets } from '../rollout/revisions.ts';
 import { sameRules } from '../rollout/windows/parse.ts';
 import { CLASS_LOOK_MS, ClassLookup } from '../set/class-lookup.ts';
@@ -157,7 +158,7 @@ export class DeploymentReconciler {
     const expiresMs = await this.#requests.expire(scaled, sets, signal);
     if (expiresMs === 0) return again(0);
     if (expiresMs !== undefined) this.#wake(key, expiresMs);
-    const { nodes, clock, deployments, disruptions } = this.#access.context;
+    const { nodes, clock, deployments, disruptions, canaryChecks } = this.#access.context;
     const unsettled = sets.filter((set) => disruptions.isShrinking(set));
     for (const set of unsettled) await this.#access.sets.settle(set, signal);
     if (unsettled.length > 0) return again(0);
@@ -175,6 +176,7 @@ export class DeploymentReconciler {
       now,
     };
     const canaryPods = await lookAtCanaries(snapshot, nodes, signal);
+    if (canaryPods) canaryChecks?.checked(checkOf(canaryPods));
     const { plan, entry } = await this.#plan(canaryPods ? { ...snapshot, canaryPods } : snapshot, signal);
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);

@@ -2,6 +2,7 @@ import { Annotations, type Machine, type MachineDeployment, type MachineSet, typ
 import { type Change, type Clock, controllerOf, type MeterLabels, type Meters, type Sample } from '@mcm/kube';
 import type { DisruptionReport } from '../disruption/report/report.ts';
 import type { DisruptionRow } from '../disruption/report/rows.ts';
+import type { CanaryChecks } from '../rollout/canary-checks.ts';
 import { bufferOf } from '../warm/buffer.ts';
 import { isUsable, warmStateOf } from '../warm/warm-machine.ts';
 import { zoneSettingOf } from '../zones/setting.ts';
@@ -15,6 +16,8 @@ export interface ManagerSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   /** The disruptions of all scopes. Without the flag `--disruption-report`, `report` is absent. */
   readonly report?: Pick<DisruptionReport, 'rows'> | undefined;
+  /** The checks of the pods of canaries. */
+  readonly canaryChecks?: Pick<CanaryChecks, 'onCheck'> | undefined;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -298,6 +301,12 @@ export function registerManagerMetrics(meters: Meters, sources: ManagerSources):
     () => zonesOf({ deployments, sets, machines }),
   );
   registerDisruptions(meters, sources);
+  const checks = meters.counter({
+    name: 'mcm_canary_pod_checks_total',
+    help: 'Number of checks of the pods of canaries after their soak time. The label result is Ready, NotReady or Unknown',
+    labels: ['result'],
+  });
+  sources.canaryChecks?.onCheck((result) => checks({ result }));
   const stale = meters.counter({
     name: 'mcm_machine_stale_machines_total',
     help: 'Number of machines that mcm deleted after a failed health check',

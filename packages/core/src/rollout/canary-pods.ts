@@ -2,6 +2,7 @@ import { Annotations, Labels, type Machine, type MachineDeployment, MachineDeplo
 import { controllerOf, type Pod } from '@mcm/kube';
 import { findCondition } from '../objects/conditions.ts';
 import { parseInstant } from '../values/integers.ts';
+import type { CanaryCheck } from './canary-checks.ts';
 import { type Gate, type GateInput, hasSoaked, type RolloutSettings } from './rollout-gate.ts';
 
 export interface UnreadyCanary {
@@ -64,6 +65,12 @@ export function unreadyCanaries(
   const noted = metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',') ?? [];
   const unready = new Set(seen?.canaries.filter(({ pods }) => pods.length > 0).map(({ uid }) => uid));
   return machines.filter(({ metadata: { name, uid } }) => unready.has(uid) && !noted.includes(`${name}~${uid}`));
+}
+
+/** Returns the result of a read of the pods of canaries, for the metrics. */
+export function checkOf({ canaries, unseen }: CanaryPods): CanaryCheck {
+  if (unseen !== undefined) return 'Unknown';
+  return canaries.some(({ pods }) => pods.length > 0) ? 'NotReady' : 'Ready';
 }
 
 export function unreadyText(seen: CanaryPods | undefined): string {

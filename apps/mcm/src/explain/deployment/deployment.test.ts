@@ -401,6 +401,34 @@ describe('explain', () => {
     );
   });
 
+  test.each([
+    ['undo-on-failure', 'undoes'],
+    ['pause-on-failure', 'pauses'],
+  ])('until the check of the pods of canaries, a hint announces the check with %s', (key, then) => {
+    const annotations = {
+      'rollout.machine.sapcloud.io/canary': '1',
+      'rollout.machine.sapcloud.io/canary-soak': '10m',
+      'rollout.machine.sapcloud.io/canary-pods-ready': 'true',
+      [`rollout.machine.sapcloud.io/${key}`]: 'true',
+    };
+    const former = { ...template, spec: { class: { kind: 'MachineClass', name: 'former' } } };
+    const old = { ...set(2), metadata: meta('pool-old'), spec: { ...set(2).spec, template: former } } as MachineSet;
+    const machines = new Map([
+      ['uid-pool-old', many(2, 'Running', 'o')],
+      ['uid-pool-a', [machine('canary', 'Pending')]],
+    ]);
+    const hint = `if a pod of the canaries is not Ready after the soak time, mcm ${then} the rollout`;
+    const hintsWith = (given: Record<string, string>) => {
+      const reading = read([], { deployment: deployment(2, {}, { annotations: given }) });
+      return explainDeployment({ ...reading, sets: [old, set(1)], machines }, NOW, []).hints;
+    };
+    expect(hintsWith(annotations)).toContain(hint);
+    const { 'rollout.machine.sapcloud.io/canary-pods-ready': _ready, ...others } = annotations;
+    expect(hintsWith(others)).not.toContain(hint);
+    const seen = { 'rollout.machine.sapcloud.io/canary-pods-seen': set(1).metadata.name };
+    expect(hintsWith({ ...annotations, ...seen })).not.toContain(hint);
+  });
+
   test('the deployment does not wait for a machine whose drain cannot end', () => {
     const deleted = { deletionTimestamp: at(-200) };
     const held = { ...deleted, annotations: { 'node.machine.sapcloud.io/undrained': 'Hold' } };

@@ -157,6 +157,7 @@ function explainActing(
       ...hintsOf(deployment, all, sets.length),
       ...(nodeOf ? inPlaceHints(deployment, all, nodeOf) : []),
       ...disruptionHints(plan.repairs),
+      ...canaryHints(reading, plan),
       ...plan.problems.conditions.flatMap((reported) => cureOf(deployment, reported)),
     ];
     return { ...base, next: nextOf(reading, plan, changes), changes, disruption, hints };
@@ -167,6 +168,22 @@ function explainActing(
     ];
     return { ...base, next: `none: ${error.message}`, hints };
   }
+}
+
+/** Announces the check of the pods of the canaries until the manager has checked these pods in the current rollout. */
+function canaryHints(
+  { deployment, sets }: Pick<DeploymentReading, 'deployment' | 'sets'>,
+  { unfinished }: RolloutPlan,
+): readonly string[] {
+  const { annotations = {} } = deployment.metadata;
+  if (annotations[Annotations.RolloutCanaryPodsReady] !== 'true' || !unfinished || deployment.spec.paused) return [];
+  const current = splitSets(deployment, sets).current?.metadata.name;
+  const isProven = [Annotations.RolloutCanaryPodsSeen, Annotations.RolloutLastGood].some(
+    (key) => current !== undefined && annotations[key] === current,
+  );
+  if (isProven) return [];
+  const then = annotations[Annotations.RolloutUndoOnFailure] === 'true' ? 'undoes' : 'pauses';
+  return [`if a pod of the canaries is not Ready after the soak time, mcm ${then} the rollout`];
 }
 
 function lookupOf(nodes: readonly Node[]): (name: string) => Node | undefined {

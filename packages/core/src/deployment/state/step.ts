@@ -36,7 +36,7 @@ export interface RolloutPlan {
   readonly lastGood: string | undefined;
   readonly standby: string | null | undefined;
   /** The name of the current set, which is recorded if no pod of its canaries stops the rollout. */
-  readonly podsSeen: string | undefined;
+  readonly podsSeen: string | null | undefined;
   /** The value of the annotation with the zones without capacity, in the format of `standby`. */
   readonly short: string | null | undefined;
   readonly pause: AutomaticPause | undefined;

@@ -32,6 +32,7 @@ import { DisruptionReport } from '../../disruption/report/report.ts';
 import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
 import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 import type { Journal } from '../../journal/journal.ts';
+import { CanaryChecks } from '../../rollout/canary-checks.ts';
 
 interface Parts {
   readonly client: KubeClient;
@@ -84,6 +85,7 @@ export function managerContext({
     safeguards,
     report: reports ? new DisruptionReport(safeguards) : undefined,
     recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
+    canaryChecks: new CanaryChecks(),
     rollouts,
     ...shared,
   };
