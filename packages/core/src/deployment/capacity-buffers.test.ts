@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type CapacityBuffer, capacityBuffers, machinesFor, type PodTemplate, podTemplates } from '../warm/buffer.ts';
 import crd from './testdata/capacity-buffers-crd.json' with { type: 'json' };
 import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
+import { createBufferCaches, createBufferController } from './warm/buffers.ts';
 
 const FOLLOWS = { [Annotations.WarmBuffer]: `${NAMESPACE}/web`, [Annotations.WarmState]: 'Running' };
 const HOUR = 3_600;
@@ -107,6 +108,30 @@ test('a cluster without the API keeps the number, and the number of the user is 
   await world.change({ metadata: { annotations: { [Annotations.WarmBuffer]: null } } });
   await world.until(async () => (await recorded(world)) === undefined, HOUR);
   expect(await warm(world)).toBe(2);
+});
+
+test('before the manager has read all buffers, a missing buffer does not change the number', async () => {
+  // A watch that opens after a refusal ends the refusal before its first events arrive.
+  const unread = <T extends object>(cache: T): T =>
+    new Proxy(cache, {
+      get: (target, key) => {
+        const value: unknown = key === 'synced' ? false : Reflect.get(target, key, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  await using world = await start({ buffers: false });
+  const { context } = world;
+  const real = createBufferCaches(context.client, { ...context, freeze: true });
+  const caches = { buffers: unread(real.buffers), templates: unread(real.templates) };
+  const end = new AbortController();
+  const parts = [real.buffers, real.templates, createBufferController(context, caches)];
+  const running = parts.map((part) => part.run(end.signal));
+  await world.deploy(1, {}, { annotations: { ...FOLLOWS, [Annotations.WarmBufferMachines]: '2' } });
+  await world.pass(60);
+  expect(await recorded(world)).toBe('2');
+  expect(await reasons(world)).toEqual([expect.stringContaining('the manager has not read the buffers yet')]);
+  end.abort(new Error('closed'));
+  await Promise.allSettled(running);
 });
 
 test('an invalid reference is reported, and the deployment has no warm machines', async () => {
