@@ -15,6 +15,10 @@ import type { WorldOptions } from '../world/world.ts';
  *   unreachable for hours.
  * - `hooks`: machines wait for hooks in all stages. The owners of the hooks are often away for longer than the timeouts.
  *   A webhook owns some hooks. The webhook is slow, loses answers, and sends wrong and forged answers.
+ * - `canary`: the pods of canaries are sometimes not Ready. For odd seeds, mcm undoes the rollout, and for even seeds,
+ *   mcm pauses the rollout.
+ * - `buffers`: the number of warm machines follows a CapacityBuffer, which users change, delete and create.
+ * - `reports`: like `sick`, and the manager writes the disruptions to a ConfigMap, which other clients change and delete.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later. In
  *   every third history, the clocks of the four processes differ by up to four minutes.
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories, each deployment has a
@@ -35,6 +39,9 @@ export const FLEET_MODES = [
   'warm',
   'zones',
   'hooks',
+  'canary',
+  'buffers',
+  'reports',
   'leases',
   'large',
   'crds',
@@ -48,11 +55,13 @@ type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | '
 const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
   mode === 'in-place' || (mode === 'pauses' && seed % 5 >= 3);
 
+const PLAIN_MODES: ReadonlySet<FleetMode> = new Set([
+  ...(['rolls', 'leases', 'crds', 'disks', 'restores', 'interruptions'] as const),
+  ...(['capacity', 'warm', 'zones', 'hooks', 'canary', 'buffers'] as const),
+]);
+
 /** Whether users neither mark machines as Failed nor pause rollouts. */
-export const isPlainMode = (mode: FleetMode): boolean =>
-  ['rolls', 'leases', 'crds', 'disks', 'restores', 'interruptions', 'capacity', 'warm', 'zones', 'hooks'].includes(
-    mode,
-  );
+export const isPlainMode = (mode: FleetMode): boolean => PLAIN_MODES.has(mode);
 
 /**
  * Whether the API server compacts its history while connections are broken. In all other histories, watches expire

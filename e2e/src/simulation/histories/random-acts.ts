@@ -3,6 +3,7 @@ import { ignoreNotFound, nodes } from '@mcm/kube';
 import type { Instance, KubeletBehaviour } from '@mcm/provider-local';
 import type { Caller } from '../network/network.ts';
 import { type Draw, drawFaultChances, faultyCloud, lostVm } from '../network/random-faults.ts';
+import type { Feature } from '../opt-in/feature.ts';
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
@@ -88,6 +89,11 @@ const RESTORE_ACTS = [
 ] as const;
 const WARM = ['warm', 'warm', 'refuse starts', 'refuse starts', 'refuse starts'] as const;
 const WARM_ACTS = [...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...WARM] as const;
+const FEATURE_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'feature'>(14).fill('feature')] as const;
+const REPORT_ACTS = [
+  ...[...OFTEN, ...OFTEN, ...MISFORTUNES, ...OFTEN],
+  ...[...Array<'sicken'>(10).fill('sicken'), ...Array<'feature'>(4).fill('feature')],
+] as const;
 const POOL_ACTS = ['configure', 'configure', 'direct', 'kill config'] as const;
 const LARGE_ACTS = [
   ...[...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...POOL_ACTS, ...POOL_ACTS, ...Array<'sicken'>(6).fill('sicken')],
@@ -112,6 +118,7 @@ type ActName =
       | 'evacuate full'
       | 'relabel'
       | 'owners away'
+      | 'feature'
     );
 
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
@@ -125,6 +132,9 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   warm: WARM_ACTS,
   zones: ZONE_ACTS,
   hooks: HOOK_ACTS,
+  canary: FEATURE_ACTS,
+  buffers: FEATURE_ACTS,
+  reports: REPORT_ACTS,
 };
 
 /** The desired state of a deployment. */
@@ -163,6 +173,7 @@ export class RandomHistory {
   readonly #restores: Restores | undefined;
   readonly #keptUpdates: KeptUpdateVerifier | undefined;
   readonly #drift: DriftVerifier | undefined;
+  readonly #feature: Feature | undefined;
 
   constructor(
     world: World,
@@ -176,6 +187,7 @@ export class RandomHistory {
       restores,
       keptUpdates,
       drift,
+      feature,
     }: {
       readonly pools?: FleetPools | undefined;
       readonly interruptions?: InterruptionVerifier | undefined;
@@ -184,6 +196,7 @@ export class RandomHistory {
       readonly restores?: Restores | undefined;
       readonly keptUpdates?: KeptUpdateVerifier | undefined;
       readonly drift?: DriftVerifier | undefined;
+      readonly feature?: Feature | undefined;
     },
   ) {
     this.#world = world;
@@ -194,6 +207,7 @@ export class RandomHistory {
     this.#restores = restores;
     this.#keptUpdates = keptUpdates;
     this.#drift = drift;
+    this.#feature = feature;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -280,6 +294,7 @@ export class RandomHistory {
       'lose zone': () => this.#loseZone(),
       'evacuate full': () => this.#evacuateFull(),
       'owners away': () => this.#ownersAway(),
+      feature: () => this.#featureAct(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
       configure: () => this.#pools?.change(),
@@ -439,6 +454,13 @@ export class RandomHistory {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
 
+  async #featureAct(): Promise<void> {
+    const { maxWaitMs = 0 } = this.#feature ?? {};
+    await this.#feature?.act(this.#dice, this.#first);
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#roll(), () => this.#deleteByHand()])?.();
+    await this.#world.clock.advance(this.#dice.number(maxWaitMs));
+  }
+
   async #pauseAgain(): Promise<void> {
     await this.#world.change({ paused: false });
     await this.#world.clock.advance(this.#dice.number(MAX_ROLL_MS));
@@ -473,6 +495,7 @@ export class RandomHistory {
     }
     await this.#zones?.evacuate(undefined);
     this.#hooks?.away(0);
+    await this.#feature?.calm(this.#first);
     if (this.#byHand) this.#selectAgainAndAgain();
     this.#restores?.operate();
     const stopNodes = runCloudNodes(world);
@@ -481,6 +504,7 @@ export class RandomHistory {
     this.#restores?.rest();
     stopNodes();
     await this.#interruptions?.verifyTimely();
+    await this.#feature?.verifyTimely(this.#first);
     await this.#zones?.untilOpen();
     await this.#zones?.untilBalanced();
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
@@ -493,6 +517,7 @@ export class RandomHistory {
     await world.untilAllSettled(this.#wanted, 1);
     await this.#zones?.verifyBalance();
     await this.#drift?.verifyEnd();
+    await this.#feature?.verifyEnd(this.#first);
     await world.verifyDisk();
   }
 

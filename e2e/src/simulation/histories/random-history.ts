@@ -1,4 +1,8 @@
 import { Annotations } from '@mcm/api';
+import { bufferOptIn } from '../opt-in/buffer-feature.ts';
+import { canaryOptIn } from '../opt-in/canary-feature.ts';
+import type { OptIn } from '../opt-in/feature.ts';
+import { reportOptIn } from '../opt-in/report-feature.ts';
 import { Dice } from '../script/dice.ts';
 import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.ts';
 import { DriftVerifier } from '../verifiers/drift-verifier.ts';
@@ -38,6 +42,8 @@ export interface RandomOutcome extends Outcome {
   readonly keptUpdates: number;
   /** The number of Nodes whose labels another client changed. */
   readonly drifted: number;
+  /** The number of verified decisions of a feature that is off by default. */
+  readonly optedIn: number;
 }
 
 export interface FleetHistoryOptions extends HistoryOptions {
@@ -63,6 +69,8 @@ const zoneAnnotations = (seed: number) =>
   seed % 2 === 0
     ? { [Annotations.Zones]: ZONE_LIST, [Annotations.ZonesMaxUnavailable]: '1' }
     : { [Annotations.Zones]: ZONE_LIST };
+
+const TIMEOUTS = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' } as const;
 
 /** The maximum difference between a clock and the time of the simulation. */
 const MAX_SKEW_MS = 120_000;
@@ -93,10 +101,15 @@ function classAnnotationsOf(mode: FleetMode, seed: number): WorldOptions['classA
   return mode === 'hooks' ? { [Annotations.Hooks]: HOOKS } : undefined;
 }
 
+/** Returns the feature that is off by default, and that a history uses. */
+function optInOf(mode: FleetMode, seed: number): OptIn | undefined {
+  if (mode === 'canary') return canaryOptIn(seed);
+  if (mode === 'buffers') return bufferOptIn(seed);
+  return mode === 'reports' ? reportOptIn(strategyOf(mode, seed)) : undefined;
+}
+
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
   const { seed, profile, wrap, journal } = options;
-  const timeouts = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
-  const machine = hasDrift(mode, seed) ? { ...timeouts, ...DriftVerifier.machine } : timeouts;
   const windows = windowHold(5);
   const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
   const elected =
@@ -107,10 +120,11 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const capacity = mode === 'capacity' ? new CapacityVerifier() : undefined;
   const webhook = mode === 'hooks' ? new SimulatedWebhook(new Dice(seed + 6_000_000)) : undefined;
   const restored = mode === 'restores' ? new RestoreVerifier() : undefined;
+  const optIn = optInOf(mode, seed);
   const worldOptions: WorldOptions = {
     seed,
     profile,
-    machine,
+    machine: hasDrift(mode, seed) ? { ...TIMEOUTS, ...DriftVerifier.machine } : TIMEOUTS,
     kubelets: { joinDelay: hold ? (hold === windows ? 10_000 : 2_000) * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),
     annotations: annotationsOf(mode, seed, hold === windows ? windows.annotation : undefined),
@@ -126,6 +140,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     restartAfterMs: 1_000 * (seed % 11),
     wrap,
     journal,
+    ...optIn?.options,
   };
   const config = hasPools(mode, seed) ? await ConfigWorld.start({}, worldOptions) : undefined;
   const world = config?.world ?? (await World.start(worldOptions));
@@ -141,9 +156,10 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const drift = hasDrift(mode, seed) ? DriftVerifier.watch(world, end.signal) : undefined;
   const keptUpdates = keepsUpdates(mode, seed) ? KeptUpdateVerifier.watch(world, end.signal) : undefined;
   const restores = restored && new Restores(world, restored, new Dice(seed + 5_000_000));
+  const feature = optIn?.watch(world, end.signal);
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
-  const parts = { pools, interruptions, zones, hooks, restores, keptUpdates, drift };
+  const parts = { pools, interruptions, zones, hooks, restores, keptUpdates, drift, feature };
   const played = new RandomHistory(world, mode, options, parts);
   try {
     await pools?.create(end.signal);
@@ -169,5 +185,6 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     hooked: hooks?.verified ?? 0,
     keptUpdates: keptUpdates?.verified ?? 0,
     drifted: drift?.verified ?? 0,
+    optedIn: feature?.verified ?? 0,
   };
 }

@@ -25,7 +25,15 @@ const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
 const GROUPS: readonly (readonly Caller[])[] = [['manager'], ['manager', 'machine-controller']];
 
 const OFTEN = ['scale down', 'scale down', 'scale up'] as const;
-type ActName = (typeof OFTEN)[number] | 'name ahead' | 'kill' | 'endanger' | 'cut' | 'silence';
+type ActName = (typeof OFTEN)[number] | 'name ahead' | 'give up' | 'kill' | 'endanger' | 'cut' | 'silence';
+
+const EXPIRY = '10m';
+const EXPIRY_MS = 600_000;
+/** A mark must stay until shortly before its expiry. */
+const EARLY_MS = 60_000;
+
+/** Whether marks expire. A priority has no time, so it never expires. */
+const hasExpiry = (seed: number): boolean => seed % 3 === 0 || seed % 6 === 1;
 
 const formOf = (seed: number): ScalerForm => SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
 
@@ -54,13 +62,14 @@ class ScalerHistory {
     // The chosen names have no effect before the number of replicas is lower. An autoscaler that writes the names first
     // has waited for the effect of its last change.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
+    const givesUp = hasExpiry(seed) ? (['give up', 'give up', 'give up'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
     // A priority and the number of replicas are in two objects. These histories have no delays, because a watch may
     // deliver only one of the two changes.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
-      acts: [...OFTEN, ...OFTEN, ...ahead, 'kill', 'kill', 'endanger', ...blind],
+      acts: [...OFTEN, ...OFTEN, ...ahead, ...givesUp, 'kill', 'kill', 'endanger', ...blind],
       maxPauseMs: MAX_PAUSE_MS,
       wait: (ms) => world.clock.advance(ms),
       act: (name) => this.#act(name as ActName),
@@ -85,6 +94,7 @@ class ScalerHistory {
       'scale down': () => this.#scaleDown(),
       'scale up': () => this.#scaleUp(),
       'name ahead': () => this.#nameAhead(),
+      'give up': () => this.#giveUp(),
       kill: () => this.#kill(),
       endanger: () => this.#endanger(),
       cut: () => this.#cut(),
@@ -94,7 +104,7 @@ class ScalerHistory {
   }
 
   /** Running machines that the autoscaler has not chosen for a scale-in yet. */
-  async #victims(): Promise<readonly string[]> {
+  async #victims(): Promise<readonly Machine[]> {
     const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
     const candidates = (await this.#world.machines()).filter(
       ({ metadata, status }) =>
@@ -102,20 +112,22 @@ class ScalerHistory {
         status?.currentStatus?.phase === 'Running' &&
         !this.#verifier.isNamed(metadata.name),
     );
-    const victims: string[] = [];
+    const victims: Machine[] = [];
     while (victims.length < Math.min(most, candidates.length)) {
       const [victim] = candidates.splice(this.#dice.number(candidates.length), 1);
-      if (!victim) continue;
-      // The test does not verify this deletion, because the autoscaler is responsible for the number of remaining
-      // machines.
-      this.#world.reporter.deletesByHand(victim.metadata.uid);
-      victims.push(victim.metadata.name);
+      if (victim) victims.push(victim);
     }
     return victims;
   }
 
+  /** The test does not verify these deletions, because the autoscaler is responsible for the remaining machines. */
+  #chosen(victims: readonly Machine[]): readonly string[] {
+    for (const { metadata } of victims) this.#world.reporter.deletesByHand(metadata.uid);
+    return victims.map(({ metadata }) => metadata.name);
+  }
+
   async #scaleDown(): Promise<void> {
-    const victims = await this.#victims();
+    const victims = this.#chosen(await this.#victims());
     if (victims.length === 0) return;
     this.#lowers(victims);
     await this.#scaler.scaleDown(victims);
@@ -123,11 +135,8 @@ class ScalerHistory {
 
   async #nameAhead(): Promise<void> {
     const world = this.#world;
-    await world.until(async () => {
-      const { metadata, status } = await world.deployment();
-      return status?.observedGeneration === metadata.generation;
-    });
-    const victims = await this.#victims();
+    await this.#untilObserved();
+    const victims = this.#chosen(await this.#victims());
     if (victims.length === 0) return;
     world.reporter.note('act', `the autoscaler marks ${victims} before the reduction of replicas`);
     this.#verifier.names(victims);
@@ -136,6 +145,54 @@ class ScalerHistory {
     if (this.#dice.number(2) === 0) this.#kill();
     this.#lowers(victims);
     await this.#scaler.scaleBy(-victims.length);
+  }
+
+  /** Waits until the manager has seen the last change of the replicas. */
+  async #untilObserved(): Promise<void> {
+    await this.#world.until(async () => {
+      const { metadata, status } = await this.#world.deployment();
+      return status?.observedGeneration === metadata.generation;
+    });
+  }
+
+  /**
+   * The autoscaler marks machines, but never reduces the replicas. mcm keeps the marks until they expire, then removes
+   * the marks, and deletes none of the machines.
+   */
+  async #giveUp(): Promise<void> {
+    const { clock, reporter } = this.#world;
+    await this.#untilObserved();
+    const victims = await this.#victims();
+    if (victims.length === 0) return;
+    const names = victims.map(({ metadata }) => metadata.name);
+    reporter.note('act', `the autoscaler marks ${names}, and never reduces the replicas`);
+    const at = clock.now().getTime();
+    await this.#scaler.nameOnly(names);
+    await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    if (this.#dice.number(2) === 0) this.#kill();
+    await clock.advance(at + EXPIRY_MS - EARLY_MS - clock.now().getTime());
+    const early = await this.#marked(victims);
+    const there = new Set((await this.#world.machines()).filter(isStaying).map(({ metadata }) => metadata.uid));
+    for (const { metadata } of victims)
+      if (there.has(metadata.uid) && !early.includes(metadata.name))
+        reporter.violate(`the mark of machine ${metadata.name} was removed before its expiry`);
+    await this.#world.until(async () => (await this.#marked(victims)).length === 0, BOUNDS.settled.ms);
+  }
+
+  /** Returns the names of the machines with a mark on the machine or in the list of the deployment. */
+  async #marked(victims: readonly Machine[]): Promise<readonly string[]> {
+    const uids = new Set(victims.map(({ metadata }) => metadata.uid));
+    const { metadata } = await this.#world.deployment();
+    const listed = (metadata.annotations?.[Annotations.TriggerDeletion] ?? '')
+      .split(',')
+      .map((one) => one.split('~')[0]);
+    return (await this.#world.machines())
+      .filter((machine) => uids.has(machine.metadata.uid) && isStaying(machine))
+      .filter(({ metadata: { name, annotations = {} } }) => {
+        const isLow = annotations[Annotations.Priority] === '1' || Annotations.MarkedForDeletionTime in annotations;
+        return isLow || listed.includes(name);
+      })
+      .map(({ metadata: { name } }) => name);
   }
 
   #lowers(victims: readonly string[]): void {
@@ -198,6 +255,9 @@ class ScalerHistory {
   }
 }
 
+const isStaying = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp === undefined && status?.currentStatus?.phase !== 'Failed';
+
 function scalerOf({ admin, clock }: World, form: ScalerForm): Autoscaler {
   const deployments = admin.resource<MachineDeployment>(machineDeployments, NAMESPACE);
   const all = admin.resource<Machine>(machines, NAMESPACE);
@@ -239,7 +299,7 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
     kubelets: { joinDelay: 500 * (seed % 7) },
     ...strategyOf('scaler', seed),
     // A short expiry must not change which machines a scale-down deletes.
-    annotations: seed % 3 === 0 ? { [Annotations.MarkExpiry]: '10m' } : undefined,
+    annotations: hasExpiry(seed) ? { [Annotations.MarkExpiry]: EXPIRY } : undefined,
     restartAfterMs: 1_000 * (seed % 11),
     wrap: (name, transport) => wrap(name, slow(transport)),
     journal: options.journal,

@@ -18,6 +18,8 @@ export interface App {
   readonly volumes: boolean;
   /** The disruption budget of the application. Without `minAvailable`, the application has no budget. */
   minAvailable: number | undefined;
+  /** Whether the pods run on different nodes if possible. */
+  readonly spread?: boolean;
 }
 
 interface Workload extends KubeObject {
@@ -39,7 +41,7 @@ export const CSI_DRIVER = 'csi.example';
 
 /** Creates an application. The controllers of the control plane create its pods. */
 export async function createApp(client: KubeClient, app: App): Promise<void> {
-  const { name, replicas, volumes, minAvailable } = app;
+  const { name, replicas, volumes, minAvailable, spread } = app;
   const labels = { app: name };
   const pod = { containers: [{ name: 'main', image: 'pause' }], terminationGracePeriodSeconds: GRACE_SECONDS };
   const metadata = { name, namespace: NAMESPACE };
@@ -50,7 +52,11 @@ export async function createApp(client: KubeClient, app: App): Promise<void> {
     return;
   }
   for (let i = 0; i < replicas; i += 1) await createVolume(client, `data-${name}-${i}`);
-  const template = { metadata: { labels }, spec: { ...pod, volumes: [] } };
+  const constraint = { maxSkew: 2, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' };
+  const constraints = spread
+    ? { topologySpreadConstraints: [{ ...constraint, labelSelector: { matchLabels: labels } }] }
+    : {};
+  const template = { metadata: { labels }, spec: { ...pod, ...constraints, volumes: [] } };
   const volumeClaimTemplates = [
     {
       metadata: { name: 'data' },

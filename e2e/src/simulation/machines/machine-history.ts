@@ -46,7 +46,9 @@ const ACTS = [
   ...['lose machine', 'delete node', 'forbid', 'other finalizer'],
   ...['lost creation', 'stale health', 'unseen node', 'silent kubelets'],
 ] as const;
-type ActName = (typeof ACTS)[number];
+/** The random actions of a history with a shared limit of moving volumes. */
+const PACED_ACTS = [...ACTS, ...Array<'drain all'>(10).fill('drain all')] as const;
+type ActName = (typeof PACED_ACTS)[number];
 
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 
@@ -61,14 +63,16 @@ class MachineHistory {
   #silenced = false;
   #cutMs = 0;
   readonly #compacts: boolean;
+  readonly #isPaced: boolean;
 
-  constructor(world: MachineWorld, { seed, plan }: HistoryOptions) {
+  constructor(world: MachineWorld, { seed, plan, volumeLimit }: MachineHistoryOptions) {
     this.#world = world;
+    this.#isPaced = volumeLimit !== undefined;
     this.#compacts = compactsHistory(seed);
     this.#dice = new Dice(seed + 2_000_000);
     this.#script = new Script({
       dice: this.#dice,
-      acts: ACTS,
+      acts: this.#isPaced ? PACED_ACTS : ACTS,
       maxPauseMs: MAX_PAUSE_MS,
       wait: (ms) => world.clock.advance(ms),
       act: (name) => this.#act(name as ActName),
@@ -84,6 +88,7 @@ class MachineHistory {
     await this.#create();
     await this.#create();
     await this.#app();
+    if (this.#isPaced) await this.#drainAll();
     if (firstFault) await this.#firstFault(firstFault);
     await this.#script.play(1 + this.#dice.number(MAX_ACTS));
     this.#note('all faults end');
@@ -116,6 +121,7 @@ class MachineHistory {
       'stale health': () => this.#staleHealth(),
       'unseen node': () => this.#unseenNode(),
       'silent kubelets': () => this.#silentKubelets(),
+      'drain all': () => this.#drainAll(),
     };
     await acts[name]();
   }
@@ -137,6 +143,23 @@ class MachineHistory {
   async #delete(): Promise<void> {
     const machine = this.#dice.one(this.#world.machines());
     if (machine && !isGoing(machine)) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  /** A StatefulSet gets its pods on all machines, and a user then deletes these machines at the same time. */
+  async #drainAll(): Promise<void> {
+    const world = this.#world;
+    for (let count = world.machines().length; count < MAX_MACHINES; count += 1) await this.#create();
+    if (!world.apps.has('stateful')) {
+      await world.clock.advance(5_000);
+      const app = { name: 'stateful', replicas: 6, volumes: true, minAvailable: undefined, spread: true };
+      await world.createApp(app);
+    }
+    await world.clock.advance(10_000 + this.#dice.pause(MINUTE));
+    for (const { metadata } of world.machines().filter((machine) => !isGoing(machine)))
+      await world.deleteMachine(metadata.name);
+    await this.#create();
+    await this.#create();
+    await world.clock.advance(this.#dice.pause(MINUTE));
   }
 
   async #force(): Promise<void> {
@@ -440,9 +463,22 @@ export interface MachineHistoryOptions extends HistoryOptions {
   readonly defect?: Defect;
   /** The fault at the start of the history. */
   readonly firstFault?: FirstFault;
+  /** The flag `--drain-volume-limit` of the machine controller. */
+  readonly volumeLimit?: number | undefined;
 }
 
-export async function playMachines(options: MachineHistoryOptions): Promise<Outcome & { readonly faults: FaultTally }> {
+/** The result of a history of machines. */
+export interface MachineOutcome extends Outcome {
+  readonly faults: FaultTally;
+  /** The number of evictions that were verified while other volumes moved. */
+  readonly volumes: number;
+}
+
+/** Plays a history in which all drains share a limit of moving volumes. */
+export const playVolumes = (options: MachineHistoryOptions): Promise<MachineOutcome> =>
+  playMachines({ ...options, volumeLimit: 1 + (options.seed % 3) });
+
+export async function playMachines(options: MachineHistoryOptions): Promise<MachineOutcome> {
   const world = await MachineWorld.start(options);
   const played = new MachineHistory(world, options);
   try {
@@ -456,6 +492,7 @@ export async function playMachines(options: MachineHistoryOptions): Promise<Outc
     history: JSON.stringify(world.reporter.history),
     faults: tallyFaults(world.reporter.history, played.ordered),
     plan: played.plan,
+    volumes: world.volumesVerified,
   };
   await world.close();
   return outcome;

@@ -111,6 +111,11 @@ export class MachineVerifier {
     this.#lostNodes.add(labels?.node ?? name);
   }
 
+  /** Whether the Machine of a Node was deleted without its VM. */
+  isLostNode(name: string): boolean {
+    return this.#lostNodes.has(name);
+  }
+
   /** Records that another controller is about to remove its finalizer from a machine. */
   otherFinalizerGoes(uid: string): void {
     this.#released.add(uid);

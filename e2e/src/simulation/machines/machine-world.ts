@@ -36,6 +36,7 @@ import { ApiCache } from './api-cache.ts';
 import { type App, createApp, setBudget } from './apps.ts';
 import { HollowNodes } from './hollow-nodes.ts';
 import { hasOtherFinalizer, MachineVerifier, OTHER_FINALIZER } from './machine-verifier.ts';
+import { VolumeVerifier } from './volume-verifier.ts';
 
 const USER_AGENT = 'machine-controller';
 /** Only the kinds of machines are installed, because the tests create a thousand control planes. */
@@ -74,6 +75,8 @@ export interface MachineWorldOptions {
   readonly defect?: Defect;
   /** Receives the decisions of all processes. */
   readonly journal?: Journal | undefined;
+  /** The flag `--drain-volume-limit` of the machine controller. */
+  readonly volumeLimit?: number | undefined;
 }
 
 type Plane = Pick<ControlPlane, 'transport' | 'compact' | 'close'>;
@@ -114,11 +117,19 @@ export class MachineWorld {
   readonly #restartAfterMs: number;
   readonly #defect: Defect;
   readonly #journal: Journal | undefined;
+  readonly #volumeLimit: number | undefined;
+  readonly #volumes: VolumeVerifier[] = [];
+  #isSkewed = false;
 
-  private constructor({ seed, profile, defect = {}, journal }: MachineWorldOptions, clock: VirtualClock, plane: Plane) {
+  private constructor(
+    { seed, profile, defect = {}, journal, volumeLimit }: MachineWorldOptions,
+    clock: VirtualClock,
+    plane: Plane,
+  ) {
     this.clock = clock;
     this.#defect = defect;
     this.#journal = journal;
+    this.#volumeLimit = volumeLimit;
     this.#plane = plane;
     this.#random = seededRandom(seed + 2);
     this.#restartAfterMs = 1_000 * (seed % 11);
@@ -218,6 +229,28 @@ export class MachineWorld {
     }
   }
 
+  /** The number of evictions that were verified while other volumes moved. */
+  get volumesVerified(): number {
+    return this.#volumes.reduce((sum, { verified }) => sum + verified, 0);
+  }
+
+  /** Creates the verifier of the shared limit of one process. */
+  #limited(): VolumeVerifier | undefined {
+    const { clock, cache, verifier } = this;
+    if (this.#volumeLimit === undefined) return undefined;
+    const volumes = new VolumeVerifier({
+      clock,
+      cache,
+      limit: this.#volumeLimit,
+      violate: (text) => this.reporter.violate(text),
+      // With another clock, the detach timeout of the controller has another end.
+      isLimited: (node) => !this.#isSkewed && !verifier.isLostNode(node),
+      lagMs: () => this.network.lagMs('machine-controller', 'volumeattachments', 'pods'),
+    });
+    this.#volumes.push(volumes);
+    return volumes;
+  }
+
   /** Starts a machine controller. A controller that already runs continues as a former leader. */
   startProcess(): void {
     const stop = new AbortController();
@@ -232,7 +265,9 @@ export class MachineWorld {
     const random = this.#random;
     const { kube = (sound) => sound, cloud = (sound) => sound, log: logged = (sound: Logger) => sound } = this.#defect;
     const log = logged(this.log.with({ process: USER_AGENT }));
-    const wire = this.network.wire('machine-controller', this.#verified(this.#plane.transport), { life: stop.signal });
+    const wire = this.network.wire('machine-controller', this.#verified(this.#plane.transport, this.#limited()), {
+      life: stop.signal,
+    });
     const transport = proc.wrap(kube(wire, this.clock));
     const client = createClient({ transport, userAgent: USER_AGENT, clock, random });
     const controller = buildMachineController({
@@ -250,6 +285,7 @@ export class MachineWorld {
       recorder: this.#receivedUntil(createRecorder({ client, component: USER_AGENT, clock, log })),
       runtime: { clock, random, log, freeze: true },
       volumeWindow: 5,
+      volumeLimit: this.#volumeLimit ?? 0,
       journal: this.#journal,
     });
     void controller.run(stop.signal).catch((error: unknown) => {
@@ -283,12 +319,13 @@ export class MachineWorld {
 
   /** Changes the clock of the controller. */
   skew(ms: number): void {
+    this.#isSkewed = true;
     for (const { clock } of this.#processes) clock.skewMs = ms;
     this.verifier.clockGoesAhead(ms);
   }
 
   /** Verifies evictions and deletions of pods when the request reaches the server. */
-  #verified(transport: Transport): Transport {
+  #verified(transport: Transport, volumes: VolumeVerifier | undefined): Transport {
     return async (request) => {
       const [, name, eviction] = /\/pods\/([^/?]+)(\/eviction)?$/.exec(request.path) ?? [];
       const pod = name ? this.cache.pods.store.get(`${NAMESPACE}/${name}`) : undefined;
@@ -297,6 +334,7 @@ export class MachineWorld {
       if (before && eviction) this.verifier.asksToEvict(before);
       const answer = await transport(request);
       if (before && answer.status < 300) this.verifier.beforePodLeaves(before, eviction ? 'evict' : 'delete');
+      if (before && eviction && answer.status < 300) volumes?.evicted(before);
       return answer;
     };
   }

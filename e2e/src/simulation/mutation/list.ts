@@ -21,6 +21,7 @@ export const TOPICS = [
   'drift',
   'updates',
   'plane',
+  ...['canary', 'buffers', 'reports', 'marks', 'volumes'],
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -35,6 +36,13 @@ const Z = ['zones'] as const;
 const I = ['in-place'] as const;
 const STORE = 'packages/control-plane/src/store';
 const D = ['disks'] as const;
+const OPT_IN = {
+  canary: ['canary'],
+  buffers: ['buffers'],
+  reports: ['reports'],
+  marks: ['scaler'],
+  volumes: ['volumes'],
+};
 
 type Change = readonly [find: string, replace: string];
 
@@ -378,6 +386,65 @@ export const MUTANTS: readonly Mutant[] = [
       "if (current.phase === 'InPlaceUpdateFailed' && isKeptAfterFailure(o.node))",
       "if (current.phase === 'Pending' && isKeptAfterFailure(o.node))",
     ]),
+  ]),
+  ...of('canary', `${CORE}/rollout/canary-pods.ts`, OPT_IN.canary, [
+    'counts(pod) && isOld(pod) && !isReady(pod)',
+    'counts(pod) && !isOld(pod) && !isReady(pod)',
+  ]),
+  ...of('canary', `${CORE}/deployment/rollout/canary-look.ts`, OPT_IN.canary, [
+    'input.machines.filter(isAvailable)',
+    'input.machines.slice(0, 0)',
+  ]),
+  ...of('canary', `${CORE}/deployment/plan.ts`, OPT_IN.canary, [
+    'current !== undefined && recorded !== current ? null : undefined;',
+    'current !== undefined && recorded === current ? undefined : undefined;',
+  ]),
+  ...of('buffers', `${CORE}/deployment/warm/buffers.ts`, OPT_IN.buffers, [
+    'controller.watch(caches.buffers, ({ key }) => follower.of(key), all);',
+    'controller.watch(caches.buffers, () => [], all);',
+  ]),
+  ...of('buffers', `${CORE}/deployment/warm/buffers.ts`, OPT_IN.buffers, [
+    'controller.watch(caches.templates, ({ key }) => follower.ofTemplate(key), all);',
+    'controller.watch(caches.templates, () => [], all);',
+  ]),
+  ...of('buffers', `${CORE}/warm/buffer.ts`, OPT_IN.buffers, [
+    'Math.ceil(Math.max(pods, 0) / perMachine)',
+    'Math.floor(Math.max(pods, 0) / perMachine)',
+  ]),
+  ...of('reports', `${CORE}/disruption/report/tally.ts`, OPT_IN.reports, [
+    'counts.machines -= 1;',
+    'counts.machines -= counts.machines > 1 ? 0 : 1;',
+  ]),
+  ...of('reports', `${CORE}/disruption/report/rows.ts`, OPT_IN.reports, [
+    'budget.rolling ? Math.max(budget.unavailable, 1) : allowance;',
+    'budget.rolling ? budget.unavailable + 1 : allowance;',
+  ]),
+  ...of('reports', `${CORE}/safety/disruptions/controller.ts`, OPT_IN.reports, [
+    'if (stored.get(key) !== text) changes[key] = text;',
+    'changes[key] = text;',
+  ]),
+  ...of(
+    'marks',
+    `${CORE}/deployment/scaling/mark-expiry.ts`,
+    OPT_IN.marks,
+    [
+      'const machines = marked.filter(({ expiresAt }) => expiresAt <= now.getTime())',
+      'const machines = marked.filter(({ expiresAt }) => expiresAt <= now.getTime() + afterMs)',
+    ],
+    ['list: listWithout(deployment, machines),', 'list: undefined,'],
+    ['time === undefined ? [] : [{ machine, expiresAt: time + afterMs }];', '(time ?? 0) > 0 ? [] : [];'],
+  ),
+  ...of('volumes', `${CORE}/drain/volumes/volumes.ts`, OPT_IN.volumes, [
+    'if (busyDriver(o, used, pod.volumes) !== undefined) break;',
+    'if (o.urgent) break;',
+  ]),
+  ...of('volumes', `${CORE}/drain/volumes/volume-pace.ts`, OPT_IN.volumes, [
+    'const others = (this.#totals.get(driver) ?? 0) - (own?.get(driver) ?? 0);',
+    'const others = (own?.get(driver) ?? 0) - (own?.get(driver) ?? 0);',
+  ]),
+  ...of('volumes', `${CORE}/machine/reconciler.ts`, OPT_IN.volumes, [
+    'pace.moves(machine.metadata.uid, moving);',
+    'undefined;',
   ]),
   ...of('plane', `${STORE}/file-store.ts`, D, [
     '      this.#write(pending);\n',

@@ -63,6 +63,36 @@ export const BOUNDS = {
     ms: 2 * MINUTE,
     rule: 'without faults and with a notice as long as the time limit, mcm deletes the VM before the cloud',
   },
+  canaryStopped: {
+    suites: '`canary`',
+    ms: 5 * MINUTE,
+    rule: 'without faults, a canary whose pod is not Ready stops the rollout',
+  },
+  canaryRead: {
+    suites: '`canary`',
+    ms: 30 * SECOND,
+    rule: 'the manager may decide with pods of canaries that it read within the time limit',
+  },
+  bufferFollowed: {
+    suites: '`buffers`',
+    ms: 30 * SECOND,
+    rule: 'without faults, the number of warm machines follows a change of the CapacityBuffer within the time limit',
+  },
+  reported: {
+    suites: '`reports`',
+    ms: 30 * SECOND,
+    rule: 'without faults, the disruptions show a deleted machine within the time limit',
+  },
+  reportPeriod: {
+    suites: '`reports`',
+    ms: 10 * SECOND,
+    rule: 'one manager writes the disruptions at most once in the time limit',
+  },
+  reportLate: {
+    suites: '`reports`',
+    ms: 5 * SECOND,
+    rule: 'the disruptions show the numbers of machines within the time limit before the write',
+  },
   atRest: {
     suites: MACHINES,
     ms: HOUR,

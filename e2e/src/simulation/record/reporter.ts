@@ -198,6 +198,11 @@ export class Reporter {
   };
 
   /** Records that a manager starts to work. */
+  /** The number of starts of a manager. */
+  get managerStartCount(): number {
+    return this.#managers;
+  }
+
   managerStarts(): void {
     this.#managers += 1;
   }

@@ -4,12 +4,13 @@ import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
 import { POOL_MODES, playPool } from '../histories/pool-history.ts';
 import { play } from '../histories/random-history.ts';
 import { playScaler } from '../histories/scaler-history.ts';
-import { playMachines } from '../machines/machine-history.ts';
+import { playMachines, playVolumes } from '../machines/machine-history.ts';
 
 type Play = (options: HistoryOptions) => Promise<Outcome>;
 
 export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ['machines', playMachines],
+  ['volumes', playVolumes],
   ...FLEET_MODES.map((mode): [string, Play] => [mode, (options) => play(mode, options)]),
   ['scaler', playScaler],
   ['fleet-mode', playFleet],

@@ -190,9 +190,10 @@ export class Controllers {
     const { random } = this.#parts;
     const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
     const runtime = { clock, random, log: this.#parts.log.with({ process: 'manager' }), freeze: true };
-    const { journal, reports = false } = this.#options;
+    const { journal, reports = false, capacityBuffers = false } = this.#options;
     const environment = { control: client, target: client, namespace: NAMESPACE, runtime, journal };
-    return runManager(environment, { maxUnhealthyReplacements, disruptionReport: reports }, signal).ended;
+    const settings = { maxUnhealthyReplacements, disruptionReport: reports, capacityBuffers };
+    return runManager(environment, settings, signal).ended;
   }
 
   #runMachineController(

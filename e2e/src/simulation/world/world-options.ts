@@ -36,6 +36,8 @@ export interface WorldOptions {
   readonly interruptions?: boolean;
   /** The flags `--disruption-report` of the manager and `--record-vm-states` of the machine controller. */
   readonly reports?: boolean | undefined;
+  /** The flag `--capacity-buffers` of the manager. */
+  readonly capacityBuffers?: boolean;
   /** The flag `--max-unhealthy-replacements` of both controllers. */
   readonly maxUnhealthyReplacements?: number;
   /** The annotations of the deployment. */
@@ -49,6 +51,8 @@ export interface WorldOptions {
   /** Wraps the requests of a controller to the API server, for example with another identity. */
   readonly wrap?: ((name: ProcessName, transport: Transport) => Transport) | undefined;
   readonly classAnnotations?: Readonly<Record<string, string>> | undefined;
+  /** Additional fields of all MachineClasses. */
+  readonly classFields?: object;
   /** Wraps the requests of the machine controller to the cloud. */
   readonly wrapCloud?: ((transport: Transport) => Transport) | undefined;
   /**

@@ -202,6 +202,7 @@ export class World extends Fleet {
           zone: 'local-a',
           tags: { 'kubernetes.io/cluster/simulation': '1', 'kubernetes.io/role/node': '1' },
         },
+        ...this.#options.classFields,
       });
     }
   }

@@ -1,0 +1,210 @@
+import { type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
+import { type Change, type ConfigMap, configMaps, ignoreNotFound } from '@mcm/kube';
+import { BOUNDS } from '../record/bounds.ts';
+import type { Dice } from '../script/dice.ts';
+import { follow } from '../verifiers/follow.ts';
+import { NAMESPACE, type World, type WorldOptions } from '../world/world.ts';
+import type { Feature, FeatureWish, OptIn } from './feature.ts';
+
+const NAME = 'machine-disruptions';
+const AVAILABLE: ReadonlySet<string | undefined> = new Set(['Running', 'Available']);
+
+/** The numbers of a row, or the numbers that the machines had at a time in virtual milliseconds since 1970. */
+interface Numbers {
+  readonly machines: number;
+  readonly available: number;
+  readonly allowed: number;
+}
+
+interface State extends Pick<Numbers, 'machines' | 'available'> {
+  readonly at: number;
+  /** The possible numbers of allowed disruptions. At the end of a rollout, two numbers are possible. */
+  readonly allowed: readonly number[];
+}
+
+/** The numbers of allowed disruptions without and with a rollout. */
+interface Limits {
+  readonly repairs: number;
+  readonly rollout: number;
+}
+
+const numberIn = (row: string, field: string): number => Number(new RegExp(`^${field}: (\\d+)$`, 'm').exec(row)?.[1]);
+
+const textOf = ({ machines: all, available, allowed }: Numbers | State): string =>
+  `${all} machines, ${available} available, ${allowed} allowed`;
+
+/**
+ * Compares the ConfigMap with the disruptions with the machines:
+ * - Each write of the manager contains numbers that the machines had a moment ago.
+ * - The number of allowed disruptions is the flag without a rollout, and `maxUnavailable` (at least 1) in a rollout.
+ * - The manager writes no unchanged object, and writes at most once in the time limit.
+ * - At the end, the object shows a complete fleet without disruptions.
+ */
+class ReportFeature implements Feature {
+  readonly maxWaitMs = 60_000;
+  readonly #world: World;
+  readonly #limits: Limits;
+  readonly #machines = new Map<string, Machine>();
+  readonly #sets = new Map<string, MachineSet>();
+  readonly #states: State[] = [];
+  /** The times at which machines were removed. */
+  readonly #goneAt: number[] = [];
+  /** Whether the next change of the object is by the simulated client. */
+  #isOurs = false;
+  #wroteAt = Number.NEGATIVE_INFINITY;
+  #starts = 0;
+  /** The number of changes of the object by the manager. */
+  #updates = 0;
+  #verified = 0;
+
+  constructor(world: World, limits: Limits, signal: AbortSignal) {
+    this.#world = world;
+    this.#limits = limits;
+    this.#note();
+    follow<Machine>(world, machines, signal, (change) => this.#file(this.#machines, change));
+    follow<MachineSet>(world, machineSets, signal, (change) => this.#file(this.#sets, change));
+    follow<ConfigMap>(world, configMaps, signal, (change) => this.#written(change));
+  }
+
+  get verified(): number {
+    return this.#verified;
+  }
+
+  get #now(): number {
+    return this.#world.clock.now().getTime();
+  }
+
+  /** Another client deletes the object, or writes the rows of a former leader. */
+  async act(dice: Dice): Promise<void> {
+    const client = this.#world.admin.resource<ConfigMap>(configMaps, NAMESPACE);
+    this.#isOurs = true;
+    if (dice.number(2) === 0) {
+      this.#world.reporter.note('act', 'another client deletes the disruptions');
+      await ignoreNotFound(client.delete(NAME));
+    } else {
+      this.#world.reporter.note('act', 'a late write of a former leader changes the disruptions');
+      const data = { cluster: 'machines: 99\navailable: 98\n', 'zone.old': 'machines: 1\n' };
+      await ignoreNotFound(client.patch(NAME, { type: 'merge', body: { data } }));
+    }
+    await this.#world.clock.settle();
+    this.#isOurs = false;
+  }
+
+  async calm(): Promise<void> {
+    // The faults of this feature need no end.
+  }
+
+  /** A user deletes one machine. The object must show the missing machine within the time limit. */
+  async verifyTimely(wish: FeatureWish): Promise<void> {
+    const world = this.#world;
+    if (wish.replicas === 0) {
+      wish.replicas = 1;
+      await world.change({ replicas: 1 });
+      await world.untilAllSettled([wish], BOUNDS.settled.ms);
+    }
+    const [machine] = await world.machines();
+    if (machine === undefined) return;
+    // A replacement that joins at once may not change the numbers.
+    const kubelet = { joinDelay: 2 * BOUNDS.reported.ms };
+    world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 });
+    await world.clock.advance(BOUNDS.reported.ms);
+    const before = this.#verified;
+    await world.deleteMachine(machine.metadata.name);
+    await world.clock.advance(BOUNDS.reported.ms);
+    if (this.#verified === before) world.reporter.violate('a deleted machine does not change the disruptions');
+  }
+
+  async verifyEnd({ replicas }: FeatureWish): Promise<void> {
+    const object = await ignoreNotFound(this.#world.admin.resource<ConfigMap>(configMaps, NAMESPACE).get(NAME));
+    const { cluster = '', 'zone.local-a': zone = '', ...others } = object?.data ?? {};
+    const complete = { machines: replicas, available: replicas, allowed: this.#limits.repairs };
+    const violate = (text: string): void => this.#world.reporter.violate(text);
+    if (textOf(numbersOf(cluster)) !== textOf(complete))
+      violate(`the disruptions have ${textOf(numbersOf(cluster))}, and the fleet has ${textOf(complete)}`);
+    for (const field of ['inUse', 'waiting'])
+      if (numberIn(cluster, field) !== 0) violate(`the complete fleet has the disruptions ${JSON.stringify(cluster)}`);
+    for (const row of [cluster, zone])
+      if (!row.includes('breaker: Closed\n')) violate(`no closed circuit breaker in ${JSON.stringify(row)}`);
+    const patches = this.#world.writes.filter((write) => write === `patch configmaps ${NAME}`).length;
+    if (patches !== this.#updates) violate(`the manager sent ${patches} patches for ${this.#updates} changes`);
+    if (Object.keys(others).length > 0) violate(`the complete fleet has rows of ${Object.keys(others).join(', ')}`);
+  }
+
+  #file<T extends Machine | MachineSet>(all: Map<string, T>, { type, object }: Change<T>): void {
+    if (type === 'deleted') {
+      all.delete(object.metadata.uid);
+      if (Object.is(all, this.#machines)) this.#goneAt.push(this.#now);
+    } else all.set(object.metadata.uid, object);
+    this.#note();
+  }
+
+  #note(): void {
+    const isAvailable = ({ metadata, status }: Machine): boolean =>
+      metadata.deletionTimestamp === undefined && AVAILABLE.has(status?.currentStatus?.phase);
+    const { repairs, rollout } = this.#limits;
+    const sets = [...this.#sets.values()];
+    const owners = sets.filter(({ spec, status }) => (spec.replicas ?? 0) + (status?.replicas ?? 0) > 0);
+    this.#states.push({
+      at: this.#now,
+      machines: this.#machines.size,
+      available: [...this.#machines.values()].filter(isAvailable).length,
+      allowed: owners.length > 1 ? [rollout] : sets.length > 1 ? [rollout, repairs] : [repairs],
+    });
+  }
+
+  #written(change: Change<ConfigMap>): void {
+    const { metadata, data = {} } = change.object;
+    if (metadata.name !== NAME || change.type === 'deleted' || this.#isOurs) return;
+    this.#verified++;
+    if (change.type === 'updated') this.#updates++;
+    const { network, reporter } = this.#world;
+    if (change.type === 'updated' && JSON.stringify(change.old.data) === JSON.stringify(data))
+      reporter.violate('the manager writes the disruptions, although they are unchanged');
+    const starts = reporter.managerStartCount;
+    if (starts === this.#starts && this.#now - this.#wroteAt < BOUNDS.reportPeriod.ms - network.lagMs('manager'))
+      reporter.violate(`the manager writes the disruptions again after ${this.#now - this.#wroteAt} ms`);
+    this.#starts = starts;
+    this.#wroteAt = this.#now;
+    this.#verifyRow(data.cluster ?? '');
+  }
+
+  #verifyRow(row: string): void {
+    const { network, reporter } = this.#world;
+    const since =
+      this.#now - network.lagMs('manager', 'machinedeployments', 'machinesets', 'machines') - BOUNDS.reportLate.ms;
+    const recent = this.#states.slice(
+      Math.max(
+        this.#states.findLastIndex(({ at }) => at <= since),
+        0,
+      ),
+    );
+    const written = row === '' ? { machines: 0, available: 0, allowed: Number.NaN } : numbersOf(row);
+    // A cache may contain the own creations of the manager before the deletion of other machines.
+    const ever = this.#machines.size + this.#goneAt.filter((at) => at >= since).length;
+    const isRecent = recent.some(
+      (state) =>
+        state.available === written.available &&
+        (state.machines === written.machines || (state.machines < written.machines && written.machines <= ever)),
+    );
+    const hasLimit = row === '' || recent.some(({ allowed }) => allowed.includes(written.allowed));
+    if (isRecent && hasLimit) return;
+    const known = [...new Set(recent.map(textOf))].join('; ');
+    reporter.violate(`the manager writes ${textOf(written)}, but the fleet had: ${known}`);
+  }
+}
+
+const numbersOf = (row: string): Numbers => ({
+  machines: numberIn(row, 'machines'),
+  available: numberIn(row, 'available'),
+  allowed: numberIn(row, 'allowed'),
+});
+
+/** @param strategy the limits of the deployment */
+export const reportOptIn = ({
+  maxUnavailable = 0,
+  maxUnhealthyReplacements = 1,
+}: Pick<WorldOptions, 'maxUnavailable' | 'maxUnhealthyReplacements'>): OptIn => ({
+  options: { reports: true },
+  watch: (world, signal) =>
+    new ReportFeature(world, { repairs: maxUnhealthyReplacements, rollout: Math.max(maxUnavailable, 1) }, signal),
+});
