@@ -26,6 +26,7 @@ import {
   machineIndexes,
   machineSetIndexes,
   nodeIndexes,
+  orderedClient,
   projectMachine,
   projectNode,
   registerManagerMetrics,
@@ -136,6 +137,18 @@ const overshootOf = (
   concurrency: number,
 ) => ({ safetyUp, safetyDown, periodMs, concurrency });
 
+/** The caches of the objects that several controllers write, and the client that orders their writes. */
+function owners({
+  control,
+  namespace,
+  runtime,
+}: Environment): Pick<ControllerContext, 'client' | 'deployments' | 'sets'> {
+  const local = { ...runtime, namespace };
+  const deployments = createInformer<MachineDeployment>(control, machineDeployments, local);
+  const sets = createInformer<MachineSet>(control, machineSets, { ...local, indexes: machineSetIndexes });
+  return { client: orderedClient(control, [deployments, sets]), deployments, sets };
+}
+
 /** Creates the caches and controllers. The process starts the caches and controllers when it runs their units. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
@@ -156,10 +169,8 @@ export function createControllers(environment: Environment, settings: ManagerSet
   );
   const report = settings.disruptionReport ? new DisruptionReport(safeguards) : undefined;
   const context: ControllerContext = {
-    client: control,
+    ...owners(environment),
     namespace,
-    deployments: createInformer<MachineDeployment>(control, machineDeployments, local),
-    sets: createInformer<MachineSet>(control, machineSets, { ...local, indexes: machineSetIndexes }),
     machines: cached,
     nodes: target && nodeInformer && { client: target, informer: nodeInformer },
     creations: new CreationsUnderWay(),
@@ -176,6 +187,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
     traceIdOf: environment.traces?.idOf,
     blockedBy: settings.blockedBy,
     rollouts: environment.rollouts,
+    protectNewNodes: settings.protectNodesDuringRollout,
   };
   if (environment.meters) registerManagerMetrics(environment.meters, context);
   environment.traces?.rollouts(context);

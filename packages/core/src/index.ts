@@ -361,6 +361,7 @@ export {
   type NodeAccess,
   nextMachineNames,
   nodeIndexes,
+  orderedClient,
   planAutoPreservation,
   planReplicas,
   projectMachine,

@@ -134,6 +134,8 @@ export interface ControllerContext {
   readonly blockedBy?: boolean | undefined;
   /** Allows or stops disruptions by rollouts. Without a rollout budget of a fleet, `rollouts` is undefined. */
   readonly rollouts?: RolloutPermit | undefined;
+  /** True if the Nodes of machines that are created during a rollout are protected from the cluster autoscaler. */
+  readonly protectNewNodes?: boolean | undefined;
   /** Collects the disruptions of all deployments. Without the flag `--disruption-report`, `report` is absent. */
   readonly report?: DisruptionReport | undefined;
   /** Counts the checks of the pods of canaries. */

@@ -1,4 +1,11 @@
-import { Annotations, Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import {
+  Annotations,
+  Labels,
+  type Machine,
+  type MachineDeployment,
+  type MachinePhase,
+  type MachineSet,
+} from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { deployment, machine, machinesOf, NOW, set } from '../set/test-objects.ts';
@@ -221,6 +228,28 @@ describe('marks of nodes', () => {
       [],
     ],
   ])('%s', (_title, marks, given, want) => expect(changes(marks, given)).toEqual(want));
+
+  test.each<[string, phase: MachinePhase, annotations: Record<string, string>, count: number]>([
+    ['the machine controller protects the Node of a machine that joins', 'Pending', {}, 0],
+    [
+      'another machine controller has synchronized the Node',
+      'Pending',
+      { [Annotations.LastAppliedNodeTemplate]: '{}' },
+      1,
+    ],
+    ['the machine has joined', 'Running', {}, 1],
+  ])('%s', (_title, phase, annotations, count) => {
+    const { metadata, ...rest } = machine('m', { phase, labels: { [Labels.Node]: 'node-0' } });
+    const joining = { ...rest, metadata: { ...metadata, annotations: { [Annotations.ProtectNewNode]: 'true' } } };
+    const given = node({ annotations });
+    const marks = nodeMarks(
+      { ...NONE, protect: [ms] },
+      () => [joining],
+      () => given,
+      { protection: true },
+    );
+    expect(marks).toHaveLength(count);
+  });
 
   test('the end of a rollout keeps the protection of a preserved machine [9.5]', () => {
     const given = node({ annotations: both });

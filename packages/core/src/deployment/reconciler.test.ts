@@ -111,6 +111,15 @@ describe('rolling update', () => {
       expect(node.metadata.annotations).toEqual(disabled);
       expect(node.spec.taints ?? []).toEqual(classes.get(node.metadata.name) === 'small' ? [taint] : []);
     }
+    const protect = (await world.machines()).map(({ metadata: { annotations = {}, name } }) => [
+      classes.get(name),
+      annotations['deployment.machine.sapcloud.io/protect-new-node'],
+    ]);
+    expect(protect.sort()).toEqual([
+      ['large', 'true'],
+      ['small', undefined],
+      ['small', undefined],
+    ]);
     const old = (await world.sets()).find((set) => set.spec.template.spec.class.name === 'small');
     expect(old?.metadata.annotations?.['deployment.machine.sapcloud.io/prefer-no-schedule']).toBe('True');
     await world.until(() => world.complete(), 60);

@@ -109,9 +109,14 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
     ['call delete'],
   ],
   [
-    'a cordon without a reason is incomplete',
-    see(dying(terminating(T1)), { node: node({ spec: { unschedulable: true } }) }),
+    'a cordon without a reason is incomplete if the Node has pods to evict',
+    see(dying(terminating(T1)), { node: node({ spec: { unschedulable: true } }), drain: withPod }),
     ['cordon'],
+  ],
+  [
+    'a cordon of an empty Node needs no condition',
+    see(dying(terminating(T1)), { node: node({ spec: { unschedulable: true } }) }),
+    ['call delete'],
   ],
   [
     'a reason without a cordon is incomplete',

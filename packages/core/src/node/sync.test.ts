@@ -1,8 +1,8 @@
-import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass, type MachinePhase } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { machine, node } from '../machine/testing.ts';
+import { at, machine, node } from '../machine/testing.ts';
 import { parseLastApplied, planNodeSync, syncCapacity, syncMap, syncTaints } from './sync.ts';
 
 type Strings = Record<string, string>;
@@ -158,6 +158,25 @@ test('a new node gets label, annotation, taint, record, machine name and finaliz
     },
     spec: { taints: [K1] },
   });
+});
+
+const PROTECTION = [Annotations.ScaleDownDisabled, Annotations.ScaleDownDisabledByMCM];
+
+test.each<[what: string, phase: MachinePhase, annotations: Strings, isProtected: boolean]>([
+  ['the first write to a new Node', 'Pending', {}, true],
+  ['a Node that has joined', 'Running', {}, false],
+  ['a Node with its template', 'Pending', { [Annotations.LastAppliedNodeTemplate]: '{}' }, false],
+  ['a Node with a setting of a user', 'Pending', { [Annotations.ScaleDownDisabled]: 'false' }, false],
+])('a machine of a rollout protects its Node from a scale-down: %s', (_what, phase, annotations, isProtected) => {
+  const status = { currentStatus: { phase, lastUpdateTime: at(0) } };
+  const added = (own: Strings) => {
+    const m = machine({ metadata: { annotations: own }, status });
+    const written = planNodeSync(m, undefined, node({ metadata: { annotations } }))?.main?.metadata?.annotations ?? {};
+    return PROTECTION.map((key) => written[key]);
+  };
+  const both = isProtected ? ['true', 'true'] : [undefined, undefined];
+  expect(added({ [Annotations.ProtectNewNode]: 'true' })).toEqual(both);
+  expect(added({})).toEqual([undefined, undefined]);
 });
 
 test('after a sync nothing is left to do, also if the original wrote the record', () => {

@@ -6,6 +6,7 @@ import {
   type MachineClass,
   type NodeTemplateSpec,
   quantitiesEqual,
+  TRUE_LOWER,
 } from '@mcm/api';
 import { isRecord, makeKey, type Node, type Taint, withoutUndefined } from '@mcm/kube';
 import { offeringOf } from '../driver/offerings/alternative.ts';
@@ -162,6 +163,7 @@ export function planNodeSync(
     ...drift.annotations.main,
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
+    ...protectionOf(machine, node),
     ...withoutUndefined({
       [Annotations.MachineClassOfNode]: Object.hasOwn(labels, Labels.MachineName) ? classKey(machine) : undefined,
     }),
@@ -186,6 +188,15 @@ export function planNodeSync(
     status: nonEmpty(capacity.changes) ? { capacity: capacity.changes } : undefined,
   });
   return nonEmpty(patch) ? patch : undefined;
+}
+
+/** Only a new Node is protected, because the manager ends the protection. */
+function protectionOf({ metadata, status }: Machine, { metadata: { annotations = {} } }: Node): Changes {
+  const isNew = annotations[Annotations.LastAppliedNodeTemplate] === undefined;
+  const wanted = metadata.annotations?.[Annotations.ProtectNewNode] === TRUE_LOWER;
+  if (!wanted || !isNew || status?.currentStatus?.phase !== 'Pending') return {};
+  if (annotations[Annotations.ScaleDownDisabled] !== undefined) return {};
+  return { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 }
 
 type TextMap = Readonly<Record<string, string>>;

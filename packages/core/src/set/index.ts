@@ -12,6 +12,7 @@ export {
   projectNode,
 } from '../control/caches.ts';
 export { CreationsUnderWay } from '../control/expectations.ts';
+export { orderedClient } from '../control/own-writes.ts';
 export { nextMachineNames } from '../objects/machine-names.ts';
 export { awaitedReadiness, isUndrained } from '../objects/machines.ts';
 export { mayDeleteFailed, planAutoPreservation } from '../objects/preservation.ts';

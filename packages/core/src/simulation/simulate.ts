@@ -359,7 +359,7 @@ class Run {
       const [lostState, ...others] = this.#lost.get(uid) ?? [];
       this.#lost.set(uid, others);
       const place = places[index];
-      this.#world.create(newMachine(set, machine, lostState, place));
+      this.#world.create(newMachine(set, machine, { lostState, place }));
       const why = place ? `${because}; ${place.because}` : because;
       this.#step('make', machine, why, { set: name, zone: place?.zone.name });
     }

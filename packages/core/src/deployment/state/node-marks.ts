@@ -15,9 +15,9 @@ export interface NodeMarks {
 
 /** A mark that `Wanted` does not contain stays unchanged. */
 interface Wanted {
-  taint?: boolean;
-  protect?: boolean;
-  candidate?: boolean;
+  readonly taint?: boolean | undefined;
+  readonly protect?: boolean | undefined;
+  readonly candidate?: boolean | undefined;
 }
 
 export interface NodeMark {
@@ -49,6 +49,13 @@ function annotationsFor(node: Node, wanted: boolean): Record<string, string | nu
   if (byUs === undefined) return undefined;
   return { [Annotations.ScaleDownDisabled]: null, [Annotations.ScaleDownDisabledByMCM]: null };
 }
+
+/** The first write of the machine controller to the Node of such a machine contains the protection. */
+const isJoining = ({ metadata, status }: Machine): boolean =>
+  metadata.annotations?.[Annotations.ProtectNewNode] === TRUE_LOWER && status?.currentStatus?.phase === 'Pending';
+
+const isNew = ({ metadata }: Node): boolean =>
+  metadata.annotations?.[Annotations.LastAppliedNodeTemplate] === undefined;
 
 function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | undefined {
   const taints = taint === undefined ? undefined : taintsFor(node, taint);
@@ -82,10 +89,13 @@ export function nodeMarks(
   options: { readonly protection: boolean },
 ): NodeMark[] {
   const wanted = new Map<string, Wanted>();
+  const joining = new Set<string>();
   const want = (sets: readonly MachineSet[], change: Wanted, applies: (machine: Machine) => boolean = () => true) => {
     for (const machine of sets.flatMap(machinesOf)) {
       const node = machine.metadata.labels?.[Labels.Node];
-      if (node && !isTerminating(machine) && applies(machine)) wanted.set(node, { ...wanted.get(node), ...change });
+      if (!node || isTerminating(machine) || !applies(machine)) continue;
+      wanted.set(node, { ...wanted.get(node), ...change });
+      if (isJoining(machine)) joining.add(node);
     }
   };
   want(marks.untaint, { taint: false });
@@ -97,7 +107,7 @@ export function nodeMarks(
   }
   return [...wanted].flatMap(([name, change]) => {
     const node = nodeOf(name);
-    const mark = node && markOf(node, change);
+    const mark = node && markOf(node, joining.has(name) && isNew(node) ? { ...change, protect: undefined } : change);
     return mark ? [mark] : [];
   });
 }

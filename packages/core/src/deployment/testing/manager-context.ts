@@ -28,6 +28,7 @@ import {
   projectNode,
 } from '../../control/caches.ts';
 import { CreationsUnderWay } from '../../control/expectations.ts';
+import { orderedClient } from '../../control/own-writes.ts';
 import { DisruptionReport } from '../../disruption/report/report.ts';
 import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
 import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
@@ -73,11 +74,13 @@ export function managerContext({
     { machines: cached, classes, nodes: nodeInformer },
     { ...SAFEGUARD_DEFAULTS, ...settings },
   );
+  const deployments = createInformer<MachineDeployment>(client, machineDeployments, runtime);
+  const sets = createInformer<MachineSet>(client, machineSets, { ...runtime, indexes: machineSetIndexes });
   return {
-    client,
+    client: orderedClient(client, [deployments, sets]),
     namespace,
-    deployments: createInformer<MachineDeployment>(client, machineDeployments, runtime),
-    sets: createInformer<MachineSet>(client, machineSets, { ...runtime, indexes: machineSetIndexes }),
+    deployments,
+    sets,
     machines: cached,
     nodes: { client, informer: nodeInformer },
     creations: new CreationsUnderWay(),
@@ -87,6 +90,7 @@ export function managerContext({
     recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
     canaryChecks: new CanaryChecks(),
     rollouts,
+    protectNewNodes: true,
     ...shared,
   };
 }

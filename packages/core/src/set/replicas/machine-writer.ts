@@ -11,7 +11,7 @@ import {
   makeKey,
   type ResourceClient,
 } from '@mcm/kube';
-import type { ControllerContext } from '../../control/caches.ts';
+import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
 import type { PendingDeletions } from '../../control/expectations.ts';
 import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
@@ -91,8 +91,9 @@ export class MachineWriter {
     const { creations, sets } = this.#context;
     const { uid, generation } = set.metadata;
     const key = keyOf(set);
+    const protect = this.#isRollout(set);
     const task = async (name: string) => {
-      const one = newMachine(set, name, lostStates.get(name), zones.get(name));
+      const one = newMachine(set, name, { lostState: lostStates.get(name), place: zones.get(name), protect });
       const { machine, isNew } = await creations.during(uid, () =>
         this.#createOnce(set, { name, one }, { taken, numbers }, signal),
       );
@@ -117,6 +118,20 @@ export class MachineWriter {
       recorder.event(set, 'Warning', EventReasons.FailedCreate, `Error creating: ${message(error)}`);
     }
     return { succeeded, error };
+  }
+
+  /** Returns true if the manager protects the Nodes of the set, because another set of its deployment has machines. */
+  #isRollout(set: MachineSet): boolean {
+    const { sets, machines, protectNewNodes } = this.#context;
+    const deployment = deploymentOf(set, this.#context);
+    if (!protectNewNodes || deployment === undefined || deployment.spec.paused) return false;
+    return sets.store
+      .byIndex(BY_CONTROLLER, deployment.metadata.uid)
+      .some(
+        ({ metadata, spec }) =>
+          metadata.uid !== set.metadata.uid &&
+          ((spec.replicas ?? 0) > 0 || machines.store.countByIndex(BY_CONTROLLER, metadata.uid) > 0),
+      );
   }
 
   /** The name of the machine is in `numbers.unanswered` until the result of the create request is known. */

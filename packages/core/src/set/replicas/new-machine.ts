@@ -6,6 +6,7 @@ import {
   type Machine,
   type MachineSet,
   type MachineSpec,
+  TRUE_LOWER,
 } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
 import { defined, withoutUndefined } from '@mcm/kube';
@@ -20,13 +21,24 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
   return text !== undefined && isGoDuration(text) ? text : undefined;
 }
 
+export interface NewMachine {
+  /** The state that the former machine had reached, or undefined without a former machine. */
+  readonly lostState?: LostState | undefined;
+  /** The zone of the machine, or undefined if the deployment has no zones. */
+  readonly place?: Place | undefined;
+  /** Whether the Node of the machine is protected from the cluster autoscaler from its start. */
+  readonly protect?: boolean | undefined;
+}
+
 /**
  * The machine has its finalizer, owner and priority from the start. The original adds finalizer, owner and priority one
  * after the other after the creation.
- * @param lostState the state that the former machine had reached, or undefined without a former machine.
- * @param place the zone of the machine, or undefined if the deployment has no zones.
  */
-export function newMachine(set: MachineSet, name: string, lostState?: LostState, place?: Place): Draft<Machine> {
+export function newMachine(
+  set: MachineSet,
+  name: string,
+  { lostState, place, protect = false }: NewMachine = {},
+): Draft<Machine> {
   const template = set.spec.template;
   const forced = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   const creationTimeout = effectiveCreationTimeout(set);
@@ -49,6 +61,7 @@ export function newMachine(set: MachineSet, name: string, lostState?: LostState,
           // The offering is recorded before the first driver call, so that no process can create the VM in another
           // zone.
           [Annotations.CapacityOffering]: place && zoneText(place.zone),
+          [Annotations.ProtectNewNode]: protect ? TRUE_LOWER : undefined,
           [Annotations.Replacement]: lostState === undefined ? undefined : LOST_STATE_MARKS[lostState],
         }),
       },

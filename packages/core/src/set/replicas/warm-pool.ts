@@ -102,7 +102,7 @@ export class WarmPool {
   ): Promise<void> {
     const leaving = isTaken(machine) ? machine : await this.#leave(machine, signal);
     const { name, uid, resourceVersion, ownerReferences = [] } = leaving.metadata;
-    const draft = newMachine(set, name, lostState);
+    const draft = newMachine(set, name, { lostState });
     const metadata = {
       uid,
       resourceVersion,
