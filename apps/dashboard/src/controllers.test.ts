@@ -8,5 +8,14 @@ test.each([
   [['unknown', 'behind'], '1 controller behind', true],
   [['stopped', 'behind', 'stopped'], '2 controllers not working', true],
 ] as const)('the fleet page describes the controllers %j as "%s"', (states, text, isBad) => {
-  expect(controllersText(states)).toEqual({ text, isBad });
+  const rows = states.map((state) => ({ name: 'machine-controller', state }));
+  expect(controllersText(rows)).toEqual({ text, isBad });
+});
+
+test('a program that is not a controller counts as a program', () => {
+  const rows = [
+    { name: 'machine-controller', state: 'acts' },
+    { name: 'local-cloud', state: 'stopped' },
+  ] as const;
+  expect(controllersText(rows).text).toBe('1 program not working');
 });

@@ -1,4 +1,4 @@
-import type { ControllerState } from './wire.ts';
+import type { ControllerRow, ControllerState } from './wire.ts';
 
 export const CONTROLLER_NAMES: Readonly<Record<ControllerState, string>> = {
   acts: 'Working',
@@ -12,12 +12,18 @@ interface ControllersText {
   readonly isBad: boolean;
 }
 
+/** Returns true for a controller, and false for the control plane or the cloud of `mcm up`. */
+export const isController = (name: string): boolean => name.includes('controller');
+
 /** Describes the worst state of all controllers, with the number of controllers in the worst state. */
-export function controllersText(states: readonly ControllerState[]): ControllersText {
+export function controllersText(rows: readonly Pick<ControllerRow, 'name' | 'state'>[]): ControllersText {
+  const states = rows.map(({ state }) => state);
   if (states.length === 0) return { text: 'Controllers not known', isBad: false };
   const worst = (['stopped', 'behind', 'unknown'] as const).find((state) => states.includes(state));
   if (worst === undefined) return { text: 'All controllers working', isBad: false };
-  const count = states.filter((state) => state === worst).length;
-  const noun = count === 1 ? 'controller' : 'controllers';
+  const found = rows.filter(({ state }) => state === worst);
+  const count = found.length;
+  const one = found.every(({ name }) => isController(name)) ? 'controller' : 'program';
+  const noun = count === 1 ? one : `${one}s`;
   return { text: `${count} ${noun} ${CONTROLLER_NAMES[worst].toLowerCase()}`, isBad: worst !== 'unknown' };
 }

@@ -1,4 +1,4 @@
-import { CONTROLLER_NAMES } from '../../src/controllers.ts';
+import { CONTROLLER_NAMES, isController } from '../../src/controllers.ts';
 import type { Level } from '../../src/wire.ts';
 import { namespace } from '../filters.ts';
 import { duration, machineHref, ROLLOUT_NAMES, rolloutHref } from '../format.ts';
@@ -48,7 +48,7 @@ function items(): readonly Item[] {
       key: `c${key}`,
       href: '/system',
       name,
-      kind: 'Controller',
+      kind: isController(name) ? 'Controller' : 'Program',
       level,
       since,
       state: CONTROLLER_NAMES[state],

@@ -44,7 +44,7 @@ function Others() {
     ({ state }) => state === 'blocked' || state === 'failed',
   ).length;
   const held = inNamespace(drains.value).filter(({ level }) => level !== 'leaving').length;
-  const { text, isBad } = controllersText(inNamespace(controllers.value).map(({ state }) => state));
+  const { text, isBad } = controllersText(inNamespace(controllers.value));
   return (
     <div class="others">
       <a href="/rollouts" class={rollouts > 0 ? 'bad' : ''}>

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { undiciTransport } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
-import { inspectDataDir } from '../up/data/data-dir.ts';
+import { inspectDataDir } from '../instance/data-dir.ts';
 
 export interface CloudConnection {
   /** The name of the provider whose cloud is emulated, or `local`. */

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { KubeError } from '@mcm/kube';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openDataDir } from '../instance/data-dir.ts';
+import { silentProgramsOf } from '../instance/local-instance.ts';
 import { connect, findKubeconfigs, inWords } from './cluster.ts';
 
 let dir: string;
@@ -48,6 +50,25 @@ test('an error names the cluster that does not respond, and says when a local in
   expect(reported('./.mcm/kubeconfig', '.mcm')).toBe(
     `UserError: the cluster of ./.mcm/kubeconfig does not respond; the local instance is not running; start the instance with: mcm up (${error.message})`,
   );
+});
+
+test('a running local instance whose control plane does not respond is not reported as stopped', () => {
+  const path = mkdtempSync(join(tmpdir(), 'mcm-silent-'));
+  const data = openDataDir(join(path, '.mcm'));
+  onTestFinished(() => {
+    data.release();
+    rmSync(path, { recursive: true });
+  });
+  const since = '2026-01-01T00:00:00.000Z';
+  const silent = [{ name: 'control-plane', since, pid: 7 }];
+  data.write({ format: 1, pid: 5, startedAt: since, silent });
+  const error = new KubeError('GET /api/v1/nodes: no answer', { code: 0 });
+  const text = String(inWords(error, { kubeconfig: data.file('kubeconfig'), dataDir: data.path }));
+  expect(text).toContain(
+    `(process 5) does not respond, so all controllers are stopped. The last response was at ${since} (`,
+  );
+  expect(text).toContain('To restart the process, run: kill -9 7');
+  expect(silentProgramsOf(data.path)).toMatchObject([{ name: 'control-plane', state: 'stopped', since }]);
 });
 
 test('an answer that is not from a Kubernetes API server gets a hint', () => {

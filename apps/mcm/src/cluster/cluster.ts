@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { GROUP } from '@mcm/api';
 import {
   type ClusterConfig,
@@ -22,6 +22,8 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 import { version } from '../command/version.ts';
+import type { ControllerHealth } from '../controllers/health.ts';
+import { isOfDataDir, runningInstance, silenceText, silentProgramsOf } from '../instance/local-instance.ts';
 import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
@@ -66,6 +68,8 @@ export interface Cluster {
    * @throws Error with the response of the server
    */
   readonly text?: (path: string) => Promise<string>;
+  /** Returns the programs of the local instance that do not respond, if the cluster is the local instance. */
+  readonly programs?: () => readonly ControllerHealth[];
   close(): Promise<void>;
 }
 
@@ -112,10 +116,9 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
     return new UserError(
       `${cluster} has no ${group === GROUP ? 'machines' : 'machine configs'}: CRDs of ${group} are missing; see: mcm install --help (${message})`,
     );
-  const isLocal = files.every((file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')));
   const fault = unreached(error);
-  const help = isLocal
-    ? '; the local instance is not running; start the instance with: mcm up'
+  const help = isOfDataDir(files, flags.dataDir)
+    ? `; ${silenceText(runningInstance(flags.dataDir), realClock.now())}`
     : fault === undefined
       ? ''
       : `: ${fault}`;
@@ -174,6 +177,7 @@ export async function connect(
     target: target === control ? client : conformingClient(target.client, malformed),
     asStored: { client: control.client, target: target.client },
     text: control.text,
+    programs: () => (isOfDataDir(files, flags.dataDir) ? silentProgramsOf(flags.dataDir) : []),
     namespace: member ?? flags.namespace ?? control.namespace ?? 'default',
     close: async () => {
       await Promise.all([control.close(), target === control ? undefined : target.close()]);

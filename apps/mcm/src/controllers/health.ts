@@ -44,9 +44,10 @@ export type ControllerName = keyof typeof CONTROLLERS;
 /** All controllers in the order of the output. */
 export const CONTROLLER_NAMES = Object.keys(CONTROLLERS) as readonly ControllerName[];
 
-/** The state of a controller, with the evidence. */
+/** The state of a controller, or of a program that all controllers need, with the evidence. */
 export interface ControllerHealth {
-  readonly name: ControllerName;
+  /** The name of the Lease of a controller, or the name of the control plane or the cloud. */
+  readonly name: string;
   /**
    * - `acts`: a process renews the Lease
    * - `stopped`: no process can act
@@ -316,16 +317,21 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
   return `${name} ${what}${from}`;
 }
 
+/** Returns true for the first of equal entries, because the control plane can have an entry in each namespace. */
+export const isFirst = (one: ControllerHealth, index: number, all: readonly ControllerHealth[]): boolean =>
+  all.findIndex(({ name, reason }) => name === one.name && reason === one.reason) === index;
+
 /** Returns the controllers that are not working, with effects and a hint. The list is empty if all controllers work. */
 export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
-  const bad = notActing(healths);
+  const bad = notActing(healths).filter(isFirst);
   if (bad.length === 0) return [];
+  const noun = bad.every(({ name }) => name in CONTROLLERS) ? 'controller' : 'program';
   return [
-    'Controllers that are not working:',
+    `${noun === 'controller' ? 'Controllers' : 'Programs'} that are not working:`,
     ...bad.flatMap((health) => [
       `  - ${headline(health, now)}`,
       ...[health.reason, ...health.effects].map((line) => `      ${line}`),
     ]),
-    '  hint: check the logs of the controller, and restart its process if the process hangs',
+    `  hint: check the logs of the ${noun}, and restart its process if the process hangs`,
   ];
 }

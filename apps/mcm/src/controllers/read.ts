@@ -15,6 +15,8 @@ export interface ControllerReading {
   readonly clock: Clock;
   readonly deployments?: readonly MachineDeployment[];
   readonly machines?: readonly Machine[];
+  /** Returns the programs of the local instance that do not respond. */
+  readonly programs?: (() => readonly ControllerHealth[]) | undefined;
 }
 
 /**
@@ -36,7 +38,8 @@ export async function readControllers(reading: ControllerReading): Promise<reado
       );
     if (refusal !== undefined) refused.set(name, refusal);
   });
-  return assessControllers({ leases: known, deployments, machines, refused }, clock.now());
+  const health = assessControllers({ leases: known, deployments, machines, refused }, clock.now());
+  return [...health, ...(reading.programs?.() ?? [])];
 }
 
 interface Found {

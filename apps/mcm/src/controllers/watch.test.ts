@@ -20,11 +20,16 @@ let plane: ControlPlane;
 /** If `failure` is present, all requests fail with the failure. */
 let failure: (() => Promise<Response>) | undefined;
 let interrupted: AbortController;
+/** If `hangs` is true, the API server accepts requests but does not respond. Open watches stay open. */
+let hangs: boolean;
+const untilAborted = (signal: AbortSignal): Promise<Response> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 const client = () =>
   createClient({
     transport: handlerTransport((call) => {
       const asksLeases = call.url.includes('/leases') && call.headers.get('user-agent') !== 'holder';
       if (failure !== undefined && asksLeases) return failure();
+      if (hangs && call.headers.get('user-agent') !== 'holder') return untilAborted(call.signal);
       const signal = AbortSignal.any([call.signal, interrupted.signal]);
       return plane.fetch(asksLeases ? new Request(call, { signal }) : call);
     }),
@@ -38,6 +43,7 @@ const time = (): string => clock.now().toISOString().replace('Z', '000Z');
 beforeEach(async () => {
   clock = new VirtualClock();
   failure = undefined;
+  hangs = false;
   interrupted = new AbortController();
   plane = await startControlPlane({ clock, controllers: false });
   onTestFinished(() => plane.close());
@@ -107,6 +113,22 @@ describe('a watch of controllers', () => {
     failure = undefined;
     interrupted = new AbortController();
     expect(await pass(made, 12, false)).toEqual([]);
+    expect(await pass(made, 30, true)).toEqual([]);
+    expect(await pass(made, 40, false)).toEqual([NAME]);
+  });
+
+  test('if the API server hangs, the control plane is reported instead of the controllers', async () => {
+    const made = watch();
+    await pass(made, 10, true);
+    const since = clock.now().toISOString();
+    hangs = true;
+    expect(await pass(made, 60, false)).toEqual(['control-plane']);
+    expect(made.assess('default', NONE)).toMatchObject([
+      { name: 'control-plane', state: 'stopped', since, reason: 'the API server does not respond' },
+    ]);
+    hangs = false;
+    await pass(made, 4, false);
+    expect(await pass(made, 10, false)).toEqual([]);
     expect(await pass(made, 30, true)).toEqual([]);
     expect(await pass(made, 40, false)).toEqual([NAME]);
   });

@@ -8,10 +8,14 @@ import {
   type Lease,
   leases,
 } from '@mcm/kube';
-import { CONTROLLER_NAMES, type ControllerHealth, ControllerObserver } from './health.ts';
+import { CONTROLLER_NAMES, type ControllerHealth, ControllerObserver, notActing } from './health.ts';
+import { CONTROL_PLANE, silentHealth } from './programs.ts';
+import { ServerProof } from './server-proof.ts';
 
 /** Time within which a holder must renew its Lease after an outage of the API server. */
 const AFTER_OUTAGE_MS = 15_000;
+/** The time after the first list for which the list proves that the API server responds. */
+const JUST_LISTED_MS = 5_000;
 
 export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
   readonly client: KubeClient;
@@ -28,7 +32,8 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
 
 /**
  * Watches only the Leases of the controllers. During an outage of the API server, the last assessment stays valid,
- * because no holder can renew its Lease.
+ * because no holder can renew its Lease. If the API server hangs, its watches do not fail. Before the watch reports a
+ * controller, the API server must therefore respond to a request.
  */
 export class ControllerWatch {
   readonly #options: ControllerWatchOptions;
@@ -36,9 +41,11 @@ export class ControllerWatch {
   readonly #observers = new Map<string, ControllerObserver>();
   readonly #known = new Map<string, readonly ControllerHealth[]>();
   readonly #failing = new Set<string>();
+  readonly #proof: ServerProof;
   readonly #startedAt: number;
   readonly #assessedFrom: number;
   #answeredAt = Number.NEGATIVE_INFINITY;
+  #listedAt: number | undefined;
 
   constructor(options: ControllerWatchOptions) {
     this.#options = options;
@@ -46,6 +53,11 @@ export class ControllerWatch {
     this.#startedAt = clock.now().getTime();
     this.#assessedFrom = this.#startedAt + startingMs;
     const scope = { clock, random, log, namespace };
+    this.#proof = new ServerProof(client, {
+      clock,
+      signal: options.signal,
+      onAnswer: (late) => this.#noteAnswer(late),
+    });
     this.#informers = new Map(
       CONTROLLER_NAMES.map((name) => {
         const outage = (_: string, failure: unknown): void => this.#noteOutage(name, failure !== undefined);
@@ -57,7 +69,15 @@ export class ControllerWatch {
 
   #noteOutage(name: string, fails: boolean): void {
     if (fails) this.#failing.add(name);
-    else if (this.#failing.delete(name)) this.#answeredAt = this.#options.clock.now().getTime();
+    else if (this.#failing.delete(name)) {
+      this.#answeredAt = this.#options.clock.now().getTime();
+      this.#proof.noteAnswer();
+    }
+  }
+
+  #noteAnswer(late: boolean): void {
+    if (late) this.#answeredAt = this.#options.clock.now().getTime();
+    this.#options.onChange();
   }
 
   /** Starts the watches, which end when the signal aborts. */
@@ -96,8 +116,10 @@ export class ControllerWatch {
     objects: { readonly deployments: readonly MachineDeployment[]; readonly machines: readonly Machine[] },
   ): readonly ControllerHealth[] {
     const known = this.#known.get(namespace) ?? [];
-    if (!this.#isKnown || this.#isInterrupted()) return known;
+    if (!this.#isKnown) return known;
+    if (this.#isInterrupted()) return this.#proof.silentSince === undefined ? known : this.#silent();
     const now = this.#options.clock.now();
+    this.#listedAt ??= now.getTime();
     const found = new Map<string, Lease>();
     const refused = new Map<string, string>();
     for (const [name, informer] of this.#informers) {
@@ -110,8 +132,15 @@ export class ControllerWatch {
     const health = observer.assess({ leases: found, refused, ...objects }, now);
     if (now.getTime() < this.#assessedFrom) return health.filter(({ name }) => this.#hasStarted(found.get(name)));
     if (now.getTime() - this.#answeredAt < AFTER_OUTAGE_MS && known.length > 0) return known;
+    const isListed = now.getTime() - this.#listedAt < JUST_LISTED_MS;
+    if (!this.#proof.covers(namespace, notActing(health), isListed))
+      return this.#proof.silentSince === undefined ? known : this.#silent();
     this.#known.set(namespace, health);
     return health;
+  }
+
+  #silent(): readonly ControllerHealth[] {
+    return [silentHealth({ name: CONTROL_PLANE, since: this.#proof.silentSince ?? '' })];
   }
 
   #hasStarted(lease: Lease | undefined): boolean {

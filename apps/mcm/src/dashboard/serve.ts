@@ -89,7 +89,7 @@ export interface ServeOptions {
  * @throws UserError if the port is not available
  */
 export async function serveDashboard(
-  { client, target, namespace: own }: Cluster,
+  { client, target, namespace: own, programs }: Cluster,
   { random, signal, port, allNamespaces = false, fleet, remote }: ServeOptions,
 ): Promise<DashboardServer> {
   const clock = realClock;
@@ -141,7 +141,10 @@ export async function serveDashboard(
     made.tick();
     hub.beat();
   });
-  void every(clock, CONTROLLERS_MS, signal, async () => made.assessControllers());
+  void every(clock, CONTROLLERS_MS, signal, async () => {
+    controllers.notePrograms(programs?.() ?? []);
+    made.assessControllers();
+  });
   return {
     ...served,
     async close() {

@@ -80,11 +80,11 @@ async function explain(cluster: Cluster, text: string, random: Random): Promise<
   throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
 }
 
-async function explainNamed({ client, target, namespace }: Cluster, name: string): Promise<Explanation> {
+async function explainNamed({ client, target, namespace, programs }: Cluster, name: string): Promise<Explanation> {
   const unread = new Set<string>();
   const environment = readWithEnvironment(client, namespace, name, unread);
   const assessed = environment.then(({ deployment, fleet: around = [] }) =>
-    readControllers({ client, namespace, clock: realClock, deployments: [deployment], machines: around }),
+    readControllers({ client, namespace, clock: realClock, deployments: [deployment], machines: around, programs }),
   );
   const [reading, controllers, manager, ofMachines, nodes] = await Promise.all([
     environment,
@@ -99,10 +99,15 @@ async function explainNamed({ client, target, namespace }: Cluster, name: string
   return { model, lines: (now) => deploymentLines(explanation, now) };
 }
 
-const machineTarget = ({ client, target, namespace }: Cluster, name: string, random: Random): MachineTarget => ({
+const machineTarget = (
+  { client, target, namespace, programs }: Cluster,
+  name: string,
+  random: Random,
+): MachineTarget => ({
   client,
   target,
   namespace,
+  programs,
   name,
   clock: realClock,
   random,

@@ -139,3 +139,10 @@ test('a Deployment without pods is explained by the refusal of its pods', async 
   await clock.advance(60_000);
   expect(await waiting).toEqual(['deployment/mcm: 0 of 1 pods are available', '  exceeded quota']);
 });
+
+test('during an upgrade, available old pods do not hide that new pods are missing', async () => {
+  const old = { observedGeneration: 1, replicas: 2, readyReplicas: 1, availableReplicas: 1, updatedReplicas: 0 };
+  const { clock, waiting } = await deployed(waitingFor('ImagePullBackOff', 'no such image'), old);
+  await clock.advance(60_000);
+  expect((await waiting)[0]).toBe('deployment/mcm: 1 of 1 pods are available, and only 0 of 1 pods are updated');
+});

@@ -85,19 +85,28 @@ const wantedOf = (workload: Workload): number =>
 const availableOf = (workload: Workload): number =>
   count(workload, workload.kind === 'DaemonSet' ? 'numberAvailable' : 'availableReplicas');
 
+const updatedOf = (workload: Workload): number =>
+  count(workload, workload.kind === 'DaemonSet' ? 'updatedNumberScheduled' : 'updatedReplicas');
+
+/** Describes the available pods. During an upgrade, old pods can be available, so the text contains the new pods. */
+function headOf(workload: Workload): string {
+  const { kind, metadata } = workload;
+  const [wanted, available, updated] = [wantedOf(workload), availableOf(workload), updatedOf(workload)];
+  const ofNew = available > 0 && updated < wanted ? `, and only ${updated} of ${wanted} pods are updated` : '';
+  return `${kind.toLowerCase()}/${metadata.name}: ${available} of ${wanted} pods are available${ofNew}`;
+}
+
 function isReady(workload: Workload): boolean {
   const wanted = wantedOf(workload);
-  const updated = count(workload, workload.kind === 'DaemonSet' ? 'updatedNumberScheduled' : 'updatedReplicas');
   const isSeen = count(workload, 'observedGeneration') >= (workload.metadata.generation ?? 1);
-  return isSeen && updated >= wanted && availableOf(workload) >= wanted;
+  return isSeen && updatedOf(workload) >= wanted && availableOf(workload) >= wanted;
 }
 
 async function reasonsOf(client: KubeClient, workload: Workload, signal: AbortSignal): Promise<readonly string[]> {
-  const { kind, metadata, spec, status } = workload;
+  const { metadata, spec, status } = workload;
   const selector = Object.entries(spec.selector.matchLabels).map(([key, value]) => `${key}=${value}`);
   const path = `/api/v1/namespaces/${metadata.namespace}/pods?labelSelector=${encodeURIComponent(selector.join(','))}`;
-  const workloadName = `${kind.toLowerCase()}/${metadata.name}`;
-  const head = `${workloadName}: ${availableOf(workload)} of ${wantedOf(workload)} pods are available`;
+  const head = headOf(workload);
   const refused = status?.conditions?.filter((one) => one.type === 'ReplicaFailure' && one.status === 'True') ?? [];
   try {
     const { items } = await client.request<{ items: readonly Pod[] }>('GET', path, { signal });

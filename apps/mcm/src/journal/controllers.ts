@@ -3,7 +3,7 @@ import { BadJournal, JOURNAL_PATH, type JournalText, readJournal } from '@mcm/co
 import { errorText, realClock, undiciTransport } from '@mcm/kube';
 import { type ClusterFlags, findKubeconfigs } from '../cluster/cluster.ts';
 import { UserError } from '../command/errors.ts';
-import { inspectDataDir } from '../up/data/data-dir.ts';
+import { inspectDataDir } from '../instance/data-dir.ts';
 
 export type ControllerFlags = ClusterFlags & { readonly controller?: readonly string[] };
 

@@ -17,9 +17,9 @@ import {
 } from '@mcm/kube';
 import { controllerConfigs, machineConfigCrds, machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import { expect, onTestFinished, test } from 'vitest';
+import { openDataDir } from '../instance/data-dir.ts';
 import { journalText, setNamed } from '../journal/testing.ts';
 import { createProgram } from '../program.ts';
-import { openDataDir } from '../up/data/data-dir.ts';
 
 const labels = { app: 'web' };
 const spec = { class: { kind: 'MachineClass', name: 'a-class-with-a-long-name' } };

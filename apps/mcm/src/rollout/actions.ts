@@ -3,6 +3,7 @@ import { previousRevision, revisionOf, sameTemplate, splitSets } from '@mcm/core
 import { type Clock, isConflict, type KubeClient, withoutUndefined } from '@mcm/kube';
 import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
+import type { ControllerHealth } from '../controllers/health.ts';
 
 export const RolloutAnnotations = {
   /**
@@ -17,6 +18,8 @@ export interface Target {
   readonly namespace: string;
   readonly name: string;
   readonly clock: Clock;
+  /** Returns the programs of the local instance that do not respond. */
+  readonly programs?: (() => readonly ControllerHealth[]) | undefined;
 }
 
 export interface Done {

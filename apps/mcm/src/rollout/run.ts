@@ -17,7 +17,9 @@ export type StatusFlags = RolloutFlags & { readonly watch?: boolean; readonly ti
 export type HistoryFlags = RolloutFlags & { readonly revision?: number };
 
 const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise<void>): Promise<void> =>
-  inCluster(flags, 'rollout', ({ client, namespace }) => work({ client, namespace, name, clock: realClock }));
+  inCluster(flags, 'rollout', ({ client, namespace, programs }) =>
+    work({ client, namespace, name, clock: realClock, programs }),
+  );
 
 /**
  * Calls `work` for the named deployment, or for each deployment of the selector. If the action fails for one
@@ -31,13 +33,13 @@ const onEach = (
 ): Promise<void> => {
   if (name !== undefined) return on(flags, name, work);
   const { selector: labelSelector = '' } = flags;
-  return inCluster(flags, 'rollout', async ({ client, namespace }) => {
+  return inCluster(flags, 'rollout', async ({ client, namespace, programs }) => {
     const { items } = await client.resource<MachineDeployment>(machineDeployments, namespace).list({ labelSelector });
     if (items.length === 0)
       throw new UserError(`no machinedeployment in namespace ${namespace} has the labels ${labelSelector}`);
     for (const { metadata } of items) {
       try {
-        await work({ client, namespace, name: metadata.name, clock: realClock });
+        await work({ client, namespace, name: metadata.name, clock: realClock, programs });
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
         warn(`mcm: ${error.message}`);

@@ -77,8 +77,8 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
 const HEALTH_EVERY_MS = 10_000;
 
 /** Returns the controllers that the rollout needs and that are not working. */
-async function stoppedFor({ client, namespace, clock }: Target, deployment: MachineDeployment) {
-  const all = await readControllers({ client, namespace, clock, deployments: [deployment] });
+async function stoppedFor({ client, namespace, clock, programs }: Target, deployment: MachineDeployment) {
+  const all = await readControllers({ client, namespace, clock, deployments: [deployment], programs });
   return notActing(all).filter(({ name }) => name !== 'machine-config-controller');
 }
 

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { controllerLines } from '../controllers/health.ts';
+import { CONTROLLER_NAMES, controllerLines } from '../controllers/health.ts';
 import { age } from '../output/age.ts';
 import { wrapped } from '../output/wrap.ts';
 import type { DeploymentView, EventView, FleetView } from './fleet.ts';
@@ -65,10 +65,7 @@ export function renderScreen(view: ScreenView): string {
   const head = [
     `${paint('bold', view.title)}  ${paint('gray', `up ${age(view.now.getTime() - view.startedAt.getTime())}`)}`,
     '',
-    ...view.programs.map(
-      (p) =>
-        `  ${paint(PROGRAM_STYLE[p.state], '●')} ${p.name.padEnd(named)}  ${p.state === 'ready' ? p.address : p.state}${p.restarts > 0 ? paint('yellow', `  restarted ${p.restarts}×`) : ''}`,
-    ),
+    ...view.programs.map((program) => programLine(program, named, view.fleet)),
     ...controllerLines(view.fleet.controllers, view.now)
       .flatMap((line) => wrapped(`  ${line}`, view.columns))
       .map((line) => paint('red', line)),
@@ -89,6 +86,18 @@ export function renderScreen(view: ScreenView): string {
     .slice(0, Math.max(1, view.rows - 1))
     .map((line) => cut(line, view.columns))
     .join('\n');
+}
+
+function programLine(
+  { name, state, address, restarts }: ScreenView['programs'][number],
+  width: number,
+  { controllers }: FleetView,
+): string {
+  const isController = CONTROLLER_NAMES.some((one) => one === name);
+  const isSilent = state === 'ready' && !isController && controllers.some((one) => one.name === name);
+  const text = isSilent ? paint('red', 'does not respond') : state === 'ready' ? address : state;
+  const times = restarts > 0 ? paint('yellow', `  restarted ${restarts}×`) : '';
+  return `  ${paint(isSilent ? 'red' : PROGRAM_STYLE[state], '●')} ${name.padEnd(width)}  ${text}${times}`;
 }
 
 const phaseLine = (fleet: FleetView): string => {

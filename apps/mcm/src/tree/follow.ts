@@ -50,7 +50,7 @@ export interface FollowOptions {
 
 /** Watches a fleet, and shows each tree that differs from the last tree, until the signal aborts. */
 export async function followTree(
-  { client, target, namespace }: Pick<Cluster, 'client' | 'target' | 'namespace'>,
+  { client, target, namespace, programs }: Pick<Cluster, 'client' | 'target' | 'namespace' | 'programs'>,
   { allNamespaces, all, selector, name, clock, random, signal }: FollowOptions,
   show: (look: Look) => void,
 ): Promise<void> {
@@ -115,7 +115,7 @@ export async function followTree(
           deployments: source.deployments.filter(isIn(ns)),
           machines: source.machines.filter(isIn(ns)),
         };
-        return [ns, controllers.assess(ns, objects)] as const;
+        return [ns, [...controllers.assess(ns, objects), ...(programs?.() ?? [])]] as const;
       }),
     );
     const controllersIn = (ns: string): readonly ControllerHealth[] => health.get(ns) ?? [];

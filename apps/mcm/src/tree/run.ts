@@ -107,7 +107,7 @@ async function watchTree(
 }
 
 async function healthOf(
-  { client, namespace }: Cluster,
+  { client, namespace, programs }: Cluster,
   { deployments, machines: fleet }: TreeSource,
   allNamespaces: boolean,
 ): Promise<ReadonlyMap<string, readonly ControllerHealth[]>> {
@@ -117,7 +117,7 @@ async function healthOf(
     : [namespace];
   const health = names.map(async (name) => {
     const objects = { deployments: deployments.filter(isIn(name)), machines: fleet.filter(isIn(name)) };
-    return [name, await readControllers({ client, namespace: name, clock: realClock, ...objects })] as const;
+    return [name, await readControllers({ client, namespace: name, clock: realClock, ...objects, programs })] as const;
   });
   return new Map(await Promise.all(health));
 }

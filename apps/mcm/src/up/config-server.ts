@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { issueAuthority, issueServing, realClock } from '@mcm/kube';
 import { pointerConfig } from '@mcm/machine-config';
-import { type DataDir, readIfThere } from './data/data-dir.ts';
+import { type DataDir, readIfThere } from '../instance/data-dir.ts';
 
 const HOST = '127.0.0.1';
 /**

@@ -1,6 +1,6 @@
 import { realClock, sleep } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
-import { inspectDataDir } from './data/data-dir.ts';
+import { inspectDataDir } from '../instance/data-dir.ts';
 
 const WAIT_MS = 20_000;
 const LOOK_EVERY_MS = 100;

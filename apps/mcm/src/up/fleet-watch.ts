@@ -17,6 +17,7 @@ import {
   type Logger,
   type Random,
 } from '@mcm/kube';
+import type { ControllerHealth } from '../controllers/health.ts';
 import { ControllerWatch } from '../controllers/watch.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
 
@@ -36,7 +37,15 @@ const STARTING_MS = 20_000;
 export function watchFleet(
   client: KubeClient,
   namespace: string,
-  options: { clock: Clock; random: Random; log: Logger; signal: AbortSignal; onChange: () => void },
+  options: {
+    clock: Clock;
+    random: Random;
+    log: Logger;
+    signal: AbortSignal;
+    onChange: () => void;
+    /** Returns the programs that do not respond. */
+    programs?: () => readonly ControllerHealth[];
+  },
 ): FleetWatch {
   const common = { clock: options.clock, random: options.random, log: options.log, namespace };
   const informers = {
@@ -68,7 +77,10 @@ export function watchFleet(
     },
     view: () => {
       const [deployments, fleet] = [informers.deployments.store.list(), informers.machines.store.list()];
-      const health = controllers.assess(namespace, { deployments, machines: fleet });
+      const health = [
+        ...controllers.assess(namespace, { deployments, machines: fleet }),
+        ...(options.programs?.() ?? []),
+      ];
       return viewFleet(deployments, informers.sets.store.list(), fleet, eventInformer.store.list(), health);
     },
   };

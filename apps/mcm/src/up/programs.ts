@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
+import type { DataDir } from '../instance/data-dir.ts';
 import type { CloudSide, Provider } from './clouds/provider.ts';
 import type { ConfigServerPlace } from './config-server.ts';
-import type { DataDir } from './data/data-dir.ts';
 import { continueLog } from './log-file.ts';
 import type { ProgramSpec } from './processes.ts';
 

@@ -1,10 +1,10 @@
 import { realClock, type Timer } from '@mcm/kube';
+import type { DataDir } from '../instance/data-dir.ts';
 import type { FleetView } from '../screen/fleet.ts';
 import { FleetLines } from '../screen/lines.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
 import { renderScreen } from '../screen/render.ts';
 import { followSuspension, type Suspension } from '../screen/suspension.ts';
-import type { DataDir } from './data/data-dir.ts';
 import { shellPath } from './data/shell-path.ts';
 import type { FleetWatch } from './fleet-watch.ts';
 import type { UpOptions } from './options.ts';

@@ -10,14 +10,16 @@ import {
   machines,
 } from '@mcm/api';
 import { conformingClient, createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { inWords } from '../cluster/cluster.ts';
 import { type QuarantinedVm, quarantinedIn, quarantineLines } from '../cluster/quarantine.ts';
 import { NOT_RUNNING } from '../command/exit-codes.ts';
 import { version } from '../command/version.ts';
 import { controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
+import { inspectDataDir } from '../instance/data-dir.ts';
+import { silentProgramsOf } from '../instance/local-instance.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
-import { inspectDataDir } from './data/data-dir.ts';
 import { FIRST_FLEET } from './seed.ts';
 
 type StatusReport =
@@ -50,7 +52,8 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
     client.resource<MachineClass>(machineClasses, read.namespace).list(),
   ]);
   const objects = { deployments: deployments.items, machines: all.items };
-  const controllers = await readControllers({ client, ...read, clock: realClock, ...objects });
+  const programs = () => silentProgramsOf(dataDir);
+  const controllers = await readControllers({ client, ...read, clock: realClock, ...objects, programs });
   await transport.close();
   return {
     running: true,
@@ -63,7 +66,10 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
 
 /** Runs `mcm status`. */
 export async function reportStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
-  const report = await status(dataDir, join(dataDir, 'kubeconfig'));
+  const kubeconfig = join(dataDir, 'kubeconfig');
+  const report = await status(dataDir, kubeconfig).catch((error: unknown) => {
+    throw inWords(error, { dataDir, kubeconfig });
+  });
   for (const line of formatted(output, statusModel(report), () => statusLines(report, realClock.now()))) say(line);
   process.exitCode = report.running ? 0 : NOT_RUNNING;
 }

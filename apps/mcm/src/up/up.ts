@@ -12,12 +12,12 @@ import {
 import { machineConfigCrds } from '@mcm/machine-config';
 import { UserError } from '../command/errors.ts';
 import { version } from '../command/version.ts';
+import { type DataDir, type InstanceState, openDataDir } from '../instance/data-dir.ts';
 import { isSettled } from '../screen/fleet.ts';
 import { type Provider, providerFor, providerName } from './clouds/index.ts';
 import { simulateNodes } from './clouds/simulated-nodes.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { configServerPlace, pointingTo } from './config-server.ts';
-import { type DataDir, openDataDir } from './data/data-dir.ts';
 import { userDataFor } from './data/user-data.ts';
 import { type FleetWatch, watchFleet } from './fleet-watch.ts';
 import { CUSTOM_POOL, customClass, nodeLabelsOf, seedMachineConfig } from './machine-config.ts';
@@ -32,6 +32,7 @@ import {
 } from './programs.ts';
 import { type Reporter, reporterFor } from './reporter.ts';
 import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
+import { askAddress, Silence } from './silence.ts';
 
 /** The streams of the terminal, and the signal that stops all programs. */
 export interface UpIo {
@@ -52,7 +53,8 @@ export async function up(given: UpOptions, io: UpIo): Promise<void> {
   const provider = given.provider === undefined ? undefined : providerName(given.provider, process.cwd());
   const options = { ...given, provider };
   const data = openDataDir(options.dataDir);
-  data.write({ ...data.state, format: 1, pid: process.pid, startedAt: realClock.now().toISOString() });
+  const startedAt = realClock.now().toISOString();
+  data.write({ ...data.state, format: 1, pid: process.pid, startedAt, silent: undefined });
   const running: Program[] = [];
   const stopping = new AbortController();
   const abort = () => stopping.abort(io.signal.reason);
@@ -71,7 +73,7 @@ export async function up(given: UpOptions, io: UpIo): Promise<void> {
     return program.start(stopping.signal);
   };
   try {
-    const fleet = await bringUp(options, { ...io, data, start, reporter, signal: stopping.signal });
+    const fleet = await bringUp(options, { ...io, data, start, reporter, running, signal: stopping.signal });
     await untilSettled(fleet, reporter, stopping.signal);
     if (!stopping.signal.aborted) reporter.settled(fleet.view());
     if (!options.exitWhenReady) await aborted(stopping.signal);
@@ -91,6 +93,7 @@ interface BringUpIo extends UpIo {
   readonly data: DataDir;
   readonly start: (spec: Program['spec']) => Promise<string>;
   readonly reporter: Reporter;
+  readonly running: readonly Program[];
 }
 
 async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
@@ -145,7 +148,8 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   };
   data.write(state);
 
-  const fleet = watch(client, io);
+  const silence = silenceOf(provider, io);
+  const fleet = watch(client, io, silence);
   if (provider.simulatesNodes === true) {
     const cluster = { client, namespace: FIRST_FLEET.namespace, cluster: kubeconfig, kubeconfig: text };
     const log = createLogger({ level: 'silent' });
@@ -163,18 +167,26 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
     ...(withConfigs ? [start(machineConfigProgram(data, FIRST_FLEET.namespace, boots))] : []),
     fleet.synced(signal),
   ]);
-  data.write({ ...state, controllers: [manager, machineController] });
+  const whole = { ...state, controllers: [manager, machineController] };
+  data.write(whole);
+  const health = () => fleet.view().controllers;
+  const record = (silent: InstanceState['silent']) => data.write({ ...whole, silent });
+  void silence.run({ health, record, onCheck: () => reporter.changed(), signal });
   reporter.follow(fleet);
   return fleet;
 }
 
-const watch = (client: KubeClient, io: BringUpIo): FleetWatch =>
+const silenceOf = ({ cloud }: Provider, { running }: BringUpIo): Silence =>
+  new Silence({ clock: realClock, programs: running, cloud: cloud.name, ask: askAddress });
+
+const watch = (client: KubeClient, io: BringUpIo, silence: Silence): FleetWatch =>
   watchFleet(client, FIRST_FLEET.namespace, {
     clock: realClock,
     random: io.random,
     log: createLogger({ level: 'silent' }),
     signal: io.signal,
     onChange: () => io.reporter.changed(),
+    programs: () => silence.health(),
   });
 
 /** Resolves when the fleet reaches its desired state, or when the signal aborts. */

@@ -1,7 +1,7 @@
 import type { Machine, MachineDeployment } from '@mcm/api';
 import type { ControllerRow, ControllerState, Level } from '@mcm/dashboard';
 import type { Informer } from '@mcm/kube';
-import type { ControllerHealth } from '../../controllers/health.ts';
+import { type ControllerHealth, isFirst } from '../../controllers/health.ts';
 import type { ControllerWatch } from '../../controllers/watch.ts';
 import { brieflyVisible, millisOf } from '../rows/text.ts';
 
@@ -30,6 +30,7 @@ export class Controllers {
   readonly #watch: ControllerWatch;
   readonly #namespace: string | undefined;
   #known: ReadonlyMap<string, readonly ControllerHealth[]> = new Map();
+  #programs: readonly ControllerHealth[] = [];
 
   /** @param namespace The watched namespace, or undefined for all namespaces */
   constructor(watch: ControllerWatch, namespace: string | undefined) {
@@ -40,6 +41,11 @@ export class Controllers {
   /** Returns the health of the controllers of a namespace, or an empty list before the first assessment. */
   of(namespace: string): readonly ControllerHealth[] {
     return this.#known.get(namespace) ?? [];
+  }
+
+  /** Sets the programs of the local instance that do not respond. The next assessment contains these programs. */
+  notePrograms(programs: readonly ControllerHealth[]): void {
+    this.#programs = programs;
   }
 
   /** Assesses all controllers, and returns the namespaces whose controllers have a changed health. */
@@ -53,7 +59,7 @@ export class Controllers {
     const next = new Map(
       [...namespaces].sort().map((name) => {
         const objects = { deployments: deployments.get(name) ?? [], machines: machines.get(name) ?? [] };
-        return [name, this.#watch.assess(name, objects)];
+        return [name, [...this.#watch.assess(name, objects), ...this.#programs]];
       }),
     );
     this.#watch.keep(namespaces);
@@ -65,7 +71,8 @@ export class Controllers {
   }
 
   rows(): readonly ControllerRow[] {
-    return [...this.#known].flatMap(([ns, all]) => all.map((health) => rowOf(ns, health)));
+    const all = [...this.#known].flatMap(([ns, healths]) => healths.map((health) => ({ ...health, ns })));
+    return all.filter(isFirst).map((one) => rowOf(one.ns, one));
   }
 }
 

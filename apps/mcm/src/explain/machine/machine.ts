@@ -75,6 +75,8 @@ export interface MachineTarget {
    * health.
    */
   readonly controllers?: readonly ControllerHealth[];
+  /** Returns the programs of the local instance that do not respond. */
+  readonly programs?: (() => readonly ControllerHealth[]) | undefined;
 }
 
 /**

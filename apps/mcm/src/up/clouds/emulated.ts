@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { DataDir } from '../data/data-dir.ts';
+import type { DataDir } from '../../instance/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import { awsLogins, azureLogins, gcpAccount, gcpLogins } from './logins.ts';
 import type { ProgramOf, ProviderFor } from './provider.ts';

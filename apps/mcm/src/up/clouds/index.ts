@@ -1,4 +1,4 @@
-import type { DataDir } from '../data/data-dir.ts';
+import type { DataDir } from '../../instance/data-dir.ts';
 import { awsProvider, azureProvider, gcpProvider } from './emulated.ts';
 import { localProvider } from './local.ts';
 import { PROVIDERS, type Provider, type ProviderFor, type ProviderName } from './provider.ts';

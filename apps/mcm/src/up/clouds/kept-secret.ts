@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import type { DataDir } from '../data/data-dir.ts';
+import type { DataDir } from '../../instance/data-dir.ts';
 
 /** Reads a secret of a data directory. The first call creates the secret. */
 export function keptSecret(data: DataDir, name: string, make: () => string): string {

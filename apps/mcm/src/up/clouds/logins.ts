@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { createAuthority } from '@mcm/control-plane';
 import { realClock } from '@mcm/kube';
-import type { DataDir } from '../data/data-dir.ts';
+import type { DataDir } from '../../instance/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 

@@ -1,6 +1,6 @@
 import type { MachineClass } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
-import type { DataDir } from '../data/data-dir.ts';
+import type { DataDir } from '../../instance/data-dir.ts';
 
 export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];

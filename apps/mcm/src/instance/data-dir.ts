@@ -12,7 +12,8 @@ import {
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
-import { UserError } from '../../command/errors.ts';
+import { UserError } from '../command/errors.ts';
+import type { SilentProgram } from '../controllers/programs.ts';
 
 /** The layout version of a data directory. `mcm up` refuses a directory with another version. */
 const FORMAT = 1;
@@ -45,6 +46,8 @@ export interface InstanceState {
    * port.
    */
   readonly controllers?: readonly string[];
+  /** The programs that do not respond to requests. */
+  readonly silent?: readonly SilentProgram[] | undefined;
 }
 
 /** A data directory with a lock. No other process can use the directory until `release` is called. */
@@ -109,7 +112,8 @@ function makeDirectory(root: string): void {
   }
 }
 
-function readState(root: string): InstanceState | undefined {
+/** Reads the state of a directory. The result is undefined if the directory has no state. */
+export function readState(root: string): InstanceState | undefined {
   const file = join(root, MARKER);
   if (!existsSync(file)) return undefined;
   let state: unknown;

@@ -1,0 +1,85 @@
+import { type Clock, type KubeClient, KubeError } from '@mcm/kube';
+import type { ControllerHealth } from './health.ts';
+
+/** The time within which the API server must respond. */
+const ANSWER_MS = 5_000;
+/** After a slower response, the holders of Leases get time to renew their Leases. */
+const LATE_MS = 1_000;
+
+interface ServerProofOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called after each end of a request. `late` is true if the API server was unreachable before. */
+  readonly onAnswer: (late: boolean) => void;
+}
+
+/**
+ * Verifies that the API server responds before a controller is reported. Each newly stopped controller causes one
+ * request. While the API server does not respond, the request is repeated.
+ */
+export class ServerProof {
+  readonly #client: KubeClient;
+  readonly #options: ServerProofOptions;
+  /** The reported controllers for which the API server has responded, as `NAMESPACE/NAME`. */
+  readonly #proven = new Set<string>();
+  #asking = false;
+  #silentSince: string | undefined;
+
+  constructor(client: KubeClient, options: ServerProofOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /** The time of the last sign of an API server that does not respond, in RFC 3339. */
+  get silentSince(): string | undefined {
+    return this.#silentSince;
+  }
+
+  /** Call `noteAnswer` after a response to another request. */
+  noteAnswer(): void {
+    this.#silentSince = undefined;
+  }
+
+  /**
+   * Returns true if the API server has responded since the controllers of a namespace stopped. If the result is false,
+   * `covers` sends a request.
+   * @param isListed Whether the API server has just responded to another request
+   */
+  covers(namespace: string, bad: readonly ControllerHealth[], isListed: boolean): boolean {
+    const keys = bad.map(({ name }) => `${namespace}/${name}`);
+    for (const key of this.#proven)
+      if (key.startsWith(`${namespace}/`) && !keys.includes(key)) this.#proven.delete(key);
+    if (isListed) for (const key of keys) this.#proven.add(key);
+    if (keys.every((key) => this.#proven.has(key))) return true;
+    // The last renewal of a Lease is the last sign of the API server.
+    const renewed = bad.flatMap(({ since }) => since ?? []).sort();
+    void this.#ask(keys, renewed.at(-1));
+    return false;
+  }
+
+  async #ask(keys: readonly string[], lastSign: string | undefined): Promise<void> {
+    if (this.#asking) return;
+    this.#asking = true;
+    const { clock, signal, onAnswer } = this.#options;
+    const began = clock.now();
+    const limit = new AbortController();
+    const timer = clock.setTimeout(() => limit.abort(new Error(`no response for ${ANSWER_MS} ms`)), ANSWER_MS);
+    const answered = await this.#client
+      .request('GET', '/version', { signal: AbortSignal.any([signal, limit.signal]) })
+      .then(
+        () => true,
+        // An API server that refuses the request responds too.
+        (error: unknown) => error instanceof KubeError && error.code !== 0,
+      );
+    timer.cancel();
+    this.#asking = false;
+    if (signal.aborted) return;
+    const late = this.#silentSince !== undefined || clock.now().getTime() - began.getTime() > LATE_MS;
+    if (!answered) this.#silentSince ??= lastSign ?? began.toISOString();
+    else {
+      this.#silentSince = undefined;
+      if (!late) for (const key of keys) this.#proven.add(key);
+    }
+    onAnswer(answered && late);
+  }
+}

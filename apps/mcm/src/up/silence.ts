@@ -1,0 +1,111 @@
+import { get as getHttp } from 'node:http';
+import { get as getHttps } from 'node:https';
+import { type Clock, pause } from '@mcm/kube';
+import type { ControllerHealth } from '../controllers/health.ts';
+import { CONTROL_PLANE, type SilentProgram, silentHealth } from '../controllers/programs.ts';
+import type { ProgramState } from '../screen/render.ts';
+
+/** A supervised program that serves an API. */
+interface Served {
+  readonly spec: { readonly name: string };
+  readonly state: ProgramState;
+  readonly address: string;
+  readonly pid: number | undefined;
+}
+
+const CHECK_MS = 2_000;
+/** The time after which a program without a response is reported. */
+const SILENT_MS = 10_000;
+
+interface SilenceOptions {
+  readonly clock: Clock;
+  readonly programs: readonly Served[];
+  readonly cloud: string;
+  /** Resolves when the address responds. */
+  readonly ask: (address: string, signal: AbortSignal) => Promise<void>;
+}
+
+interface SilenceRun {
+  /** Returns the health of all controllers and programs. */
+  readonly health: () => readonly ControllerHealth[];
+  /** Called after each change of the programs that do not respond. */
+  readonly record: (silent: readonly SilentProgram[]) => void;
+  /** Called after each check, because a program that stops causes no event. */
+  readonly onCheck: () => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Finds programs that run but do not respond, for example after SIGSTOP. The cloud gets a request every 2 s. For the
+ * control plane, the watch of the Leases already finds missing responses.
+ */
+export class Silence {
+  readonly #options: SilenceOptions;
+  #answeredAt: Date;
+  #asking: AbortController | undefined;
+
+  constructor(options: SilenceOptions) {
+    this.#options = options;
+    this.#answeredAt = options.clock.now();
+  }
+
+  /** Returns the cloud if the cloud does not respond. */
+  health(): readonly ControllerHealth[] {
+    const late = this.#options.clock.now().getTime() - this.#answeredAt.getTime() > SILENT_MS;
+    return late ? [silentHealth(this.#programOf(this.#options.cloud, this.#answeredAt.toISOString()))] : [];
+  }
+
+  /** Checks the cloud until the signal aborts. */
+  async run({ health, record, onCheck, signal }: SilenceRun): Promise<void> {
+    let recorded = '[]';
+    while (!signal.aborted) {
+      void this.#check();
+      const silent = health()
+        .filter(({ name }) => name === CONTROL_PLANE || name === this.#options.cloud)
+        .map(({ name, since = '' }) => this.#programOf(name, since));
+      if (JSON.stringify(silent) !== recorded) record(silent);
+      recorded = JSON.stringify(silent);
+      onCheck();
+      await pause(this.#options.clock, CHECK_MS, signal);
+    }
+    this.#asking?.abort();
+  }
+
+  async #check(): Promise<void> {
+    const { clock, ask } = this.#options;
+    const program = this.#find(this.#options.cloud);
+    // The screen already shows a program that is starting. A driver without a cloud program has the path "/none".
+    if (program?.state !== 'ready' || program.address.endsWith('/none')) {
+      this.#asking?.abort();
+      this.#answeredAt = clock.now();
+      return;
+    }
+    if (this.#asking !== undefined) return;
+    const asking = new AbortController();
+    this.#asking = asking;
+    const answered = await ask(program.address, asking.signal).then(
+      () => true,
+      () => false, // The program has closed the connection, or the request has ended. The next check asks again.
+    );
+    this.#asking = undefined;
+    if (answered) this.#answeredAt = clock.now();
+  }
+
+  #find(name: string): Served | undefined {
+    return this.#options.programs.find(({ spec }) => spec.name === name);
+  }
+
+  #programOf(name: string, since: string): SilentProgram {
+    return { name, since, pid: this.#find(name)?.pid };
+  }
+}
+
+/** Sends a request and resolves with any response. The request contains no secret, so its certificate is not verified. */
+export const askAddress = (address: string, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const get = address.startsWith('https:') ? getHttps : getHttp;
+    get(address, { signal, agent: false, rejectUnauthorized: false }, (response) => {
+      response.resume();
+      resolve();
+    }).once('error', reject);
+  });
