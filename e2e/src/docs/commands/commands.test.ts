@@ -77,7 +77,7 @@ describe('every shell block of the documentation', () => {
   });
 
   test.each([
-    ['<!-- not run: later -->', /write a sentence with the reason/],
+    ['<!-- not run: later -->', /the note must be a sentence with the reason/],
     ['<!-- runs alone -->', /is not a valid note/],
     ['<!-- not run (mcm up): it is started elsewhere -->', /no line of the block starts with "mcm up"/],
   ])('a comment without a meaning is refused: %s', (comment, fault) => {

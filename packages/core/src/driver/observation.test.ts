@@ -82,7 +82,7 @@ test('a successful call has an ended span', async () => {
   expect(reported).toEqual(['end']);
 });
 
-test.each(['create', 'initialize', 'delete'] as const)(
+test.each(['create', 'initialize', 'stop', 'start', 'delete'] as const)(
   'a process that is no longer the leader sends no %s',
   async (call) => {
     let asked = 0;
@@ -91,12 +91,14 @@ test.each(['create', 'initialize', 'delete'] as const)(
       return { providerId: 'x', nodeName: 'n' };
     };
     const lost = () => Promise.reject(new Error('another has the Lease'));
+    const done = async () => void asked++;
     const { invoker } = play(
-      { create: answer, initialize: answer, status: answer, delete: async () => void asked++ },
+      { create: answer, initialize: answer, status: answer, stop: done, start: done, delete: done },
       { fence: { confirm: lost, held: lost } },
     );
     const machine = machineOf('m', 'a');
-    const error = await failure(call === 'create' ? create(invoker, 'm') : invoker[call](machine));
+    const send = { ...invoker, create: () => create(invoker, 'm'), stop: () => invoker.stop(machine, false) };
+    const error = await failure(send[call](machine));
     expect(error).toMatchObject({ code: 'Aborted', message: expect.stringContaining('another has the Lease') });
     expect(asked).toBe(0);
     await invoker.status(machine);

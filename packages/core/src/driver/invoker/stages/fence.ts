@@ -1,8 +1,20 @@
 import { errorText, type Fence } from '@mcm/kube';
 import { MachineError } from '../../contract/errors.ts';
+import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { Call, Stage } from './call.ts';
 
-const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
+/** Whether a call changes the cloud. */
+const CHANGES: Readonly<Record<DriverCall, boolean>> = {
+  create: true,
+  initialize: true,
+  stop: true,
+  start: true,
+  delete: true,
+  status: false,
+  list: false,
+  evidence: false,
+  watchInterruptions: false,
+};
 
 /**
  * A process that was suspended or lost the Lease must not send the call, because the new leader may have decided
@@ -21,6 +33,6 @@ export async function confirmLeader(fence: Fence | undefined, call: string): Pro
 export const fenceStage =
   <C extends Call>(fence: Fence | undefined): Stage<C> =>
   async (call, next) => {
-    if (CHANGES.has(call.name)) await confirmLeader(fence, call.name);
+    if (CHANGES[call.name]) await confirmLeader(fence, call.name);
     return next(call);
   };
