@@ -67,6 +67,29 @@ test('without the flag, each drain moves its first volume at once', async () => 
   expect(await leaving(rig)).toEqual(['a-m-0', 'a-m-1', 'a-m-2']);
 });
 
+test('without the flag, the stored limits of an earlier controller have no effect, and stay', async () => {
+  const data = { [DRIVER]: '1' };
+  const rig = await drains(3, 0, async ({ admin }) => {
+    await admin
+      .resource<ConfigMap>(configMaps, NAMESPACE)
+      .create({ metadata: { name: 'machine-volume-limits' }, data });
+  });
+  expect(await leaving(rig)).toEqual(['a-m-0', 'a-m-1', 'a-m-2']);
+  await rig.clock.advance(5 * MINUTE);
+  expect(await stored(rig)).toEqual(data);
+});
+
+test('a process stores only the limits that it has learned, so another process keeps its CSI driver', async () => {
+  const rig = await drains(2, 4);
+  const client = rig.admin.resource<ConfigMap>(configMaps, NAMESPACE);
+  await moved(rig, (await leaving(rig))[0] ?? '');
+  await client.create({ metadata: { name: 'machine-volume-limits' }, data: { [DRIVER]: '1', 'other.csi': '7' } });
+  await rig.clock.advance(2 * MINUTE);
+  const now = (await stored(rig)) ?? {};
+  expect(now['other.csi']).toBe('7');
+  expect(Number(now[DRIVER])).toBeGreaterThan(1);
+});
+
 test('all drains share the limit of a CSI driver, and continue when a volume has moved', async () => {
   const rig = await drains(3, 1);
   const seen: string[] = [];

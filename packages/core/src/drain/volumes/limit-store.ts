@@ -57,7 +57,7 @@ export function createVolumeLimitStore(pace: VolumePace, options: StoreOptions):
         pace.load(stored ? limitsIn(stored) : new Map());
       }
       const old = stored?.data ?? {};
-      const learned = [...pace.limits].filter(([driver]) => isKey(driver));
+      const learned = [...pace.learned].filter(([driver]) => isKey(driver));
       const changes = learned.filter(([driver, limit]) => old[driver] !== String(limit));
       if (changes.length === 0) return done;
       const data = Object.fromEntries(changes.map(([driver, limit]) => [driver, String(limit)]));

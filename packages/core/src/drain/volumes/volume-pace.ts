@@ -44,6 +44,8 @@ export function addVolumes(counts: Map<string, number>, o: DrainObservation, vol
 export class VolumePace {
   readonly #options: VolumePaceOptions;
   readonly #limits = new Map<string, number>();
+  /** The CSI drivers whose limit this process has learned. */
+  readonly #learned = new Set<string>();
   /** The moving volumes of each drain, by the UID of the machine. */
   readonly #moving = new Map<string, Counts>();
   readonly #totals = new Map<string, number>();
@@ -65,12 +67,14 @@ export class VolumePace {
   /** Takes the limits that a former process has learned. Limits that this process has learned take precedence. */
   load(limits: Counts): void {
     this.#loaded = true;
-    for (const [driver, limit] of limits) if (!this.#limits.has(driver)) this.#limits.set(driver, this.#bounded(limit));
+    for (const [driver, limit] of limits)
+      if (!this.#learned.has(driver)) this.#limits.set(driver, this.#bounded(limit));
     for (const driver of new Set([...limits.keys(), ...this.#totals.keys()])) this.#wake(driver);
   }
 
-  get limits(): Counts {
-    return this.#limits;
+  /** The limits that this process has learned. Another process may have learned the other stored limits. */
+  get learned(): Counts {
+    return new Map([...this.#learned].map((driver) => [driver, this.limitOf(driver)]));
   }
 
   /** Returns the limit and the number of moving volumes of each known CSI driver, for metrics. */
@@ -156,6 +160,7 @@ export class VolumePace {
     const bounded = this.#bounded(limit);
     if (this.#limits.get(driver) === bounded) return;
     this.#limits.set(driver, bounded);
+    this.#learned.add(driver);
     this.#changed();
     this.#wake(driver);
   }
