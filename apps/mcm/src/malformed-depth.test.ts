@@ -64,7 +64,7 @@ function outputs(kind: string, content: object): string {
   const explanation = explainDeployment({ ...reading, classes: [machineClass], others: [], controllers }, NOW, []);
   const wait = machineWait(machine, machineClass);
   const screen = { title: 'x', startedAt: NOW, now: NOW, programs: [], hint: [], columns: 200, rows: 100 };
-  const report = { running: true, pid: 1, server: 'x', fleet, quarantinedVms: [] } as const;
+  const report = { running: true, pid: 1, server: 'x', fleet, quarantinedVms: [], disruptions: [] } as const;
   const trees = fleetTree({ deployments: [deployment], sets: [set], machines: [machine], nodes: [] });
   return [
     ...treeLines(trees, true, NOW),

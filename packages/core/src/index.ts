@@ -318,6 +318,7 @@ export {
 export {
   createDisruptionController,
   createOvershootController,
+  DISRUPTIONS,
   DisruptionReport,
   decideSet,
   isOrphan,

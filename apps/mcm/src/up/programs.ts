@@ -60,7 +60,10 @@ export const machineConfigProgram = (data: DataDir, namespace: string, boots?: C
 
 /** Returns the program of the manager on a free port. */
 export const managerProgram = (data: DataDir, namespace: string): ProgramSpec =>
-  spec(data, PROGRAMS.manager, '@mcm/machine-controller-manager/main', controllerFlags(data, namespace));
+  spec(data, PROGRAMS.manager, '@mcm/machine-controller-manager/main', [
+    ...controllerFlags(data, namespace),
+    '--disruption-report',
+  ]);
 
 export function machineControllerProgram(
   data: DataDir,

@@ -11,6 +11,7 @@ import {
 } from '@mcm/api';
 import { conformingClient, createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { inWords } from '../cluster/cluster.ts';
+import { disruptionLines, readDisruptions, type ScopeDisruptions } from '../cluster/disruptions.ts';
 import { type QuarantinedVm, quarantinedIn, quarantineLines } from '../cluster/quarantine.ts';
 import { NOT_RUNNING } from '../command/exit-codes.ts';
 import { version } from '../command/version.ts';
@@ -30,6 +31,8 @@ type StatusReport =
       readonly server: string;
       readonly fleet: FleetView;
       readonly quarantinedVms: readonly QuarantinedVm[];
+      /** The disruption budgets and circuit breakers. */
+      readonly disruptions: readonly ScopeDisruptions[];
     };
 
 /**
@@ -45,11 +48,12 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   // Malformed objects are not reported here, because other commands report them.
   const client = conformingClient(stored, () => undefined);
   const read = { namespace: FIRST_FLEET.namespace };
-  const [deployments, sets, all, classes] = await Promise.all([
+  const [deployments, sets, all, classes, disruptions] = await Promise.all([
     client.resource<MachineDeployment>(machineDeployments, read.namespace).list(),
     client.resource<MachineSet>(machineSets, read.namespace).list(),
     client.resource<Machine>(machines, read.namespace).list(),
     client.resource<MachineClass>(machineClasses, read.namespace).list(),
+    readDisruptions(client, read.namespace),
   ]);
   const objects = { deployments: deployments.items, machines: all.items };
   const programs = () => silentProgramsOf(dataDir);
@@ -61,6 +65,7 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
     server: kubeconfig.server,
     fleet: viewFleet(deployments.items, sets.items, all.items, [], controllers),
     quarantinedVms: quarantinedIn(classes.items),
+    disruptions,
   };
 }
 
@@ -87,6 +92,7 @@ export function statusLines(report: StatusReport, now: Date): string[] {
         `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old` : ''}${d.problem ? ` (${d.problem})` : ''}`,
     ),
     `machines: ${phases === '' ? 'none' : phases}`,
+    ...disruptionLines(report.disruptions),
     ...controllerLines(report.fleet.controllers, now),
     ...quarantineLines(report.quarantinedVms).map((line) => `quarantine: ${line}`),
   ];

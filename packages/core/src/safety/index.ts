@@ -1,6 +1,6 @@
 export { DisruptionReport } from '../disruption/report/report.ts';
 export { REACHABILITY_DEFAULTS, type ReachabilityTimings, stepReachability } from '../machine/health/reachability.ts';
-export { createDisruptionController } from './disruptions/controller.ts';
+export { createDisruptionController, DISRUPTIONS } from './disruptions/controller.ts';
 export { planNodeMark } from './orphans/orphan-nodes.ts';
 export { ORPHAN_DEFAULTS, type OrphanOptions } from './orphans/orphan-options.ts';
 export { isOrphan } from './orphans/orphan-vms.ts';

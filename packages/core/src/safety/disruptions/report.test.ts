@@ -138,6 +138,23 @@ test('the rows of a former leader are corrected, although its write arrives late
   expect(old).toBeUndefined();
 });
 
+test('without the flag, the manager neither reads nor changes the object of an earlier manager', async () => {
+  const requests: string[] = [];
+  const fault: WorldOptions['fault'] = ({ method, url }, answer) => {
+    if (url.includes('/configmaps')) requests.push(`${method} ${url}`);
+    return answer();
+  };
+  await using world = await World.start((given) => startControlPlane(given), { fault });
+  const data = { cluster: 'machines: 9\nallowed: 0\nbreaker: Open\n' };
+  await world.keeper.resource<ConfigMap>(configMaps, NAMESPACE).create({ metadata: { name: DISRUPTIONS }, data });
+  await world.deploy(4);
+  await world.until(() => world.complete(), HOUR);
+  const [first = ''] = names(world);
+  await world.setPhase(first, 'Failed');
+  await world.until(async () => !names(world).includes(first), HOUR);
+  expect([await report(world), requests]).toEqual([data, []]);
+});
+
 test('the report of a huge fleet stays small', () => {
   const { machines, census } = fixedCensus();
   const all = new DisruptionReport({
