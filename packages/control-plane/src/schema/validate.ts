@@ -89,7 +89,8 @@ function patternProblem({ pattern, patternText }: SchemaNode, value: string): st
   return `${patternText}, but pattern is invalid: ${pattern.message}`;
 }
 
-function checkString(value: string, node: SchemaNode, path: string, verdict: Verdict): void {
+/** As in kube-apiserver, only the first of these problems is reported. */
+function checkText(value: string, node: SchemaNode, path: string, verdict: Verdict): void {
   const field = path === '' ? NO_FIELD : path;
   if (node.maxLength !== undefined || node.minLength !== undefined) {
     let length = 0;
@@ -105,6 +106,11 @@ function checkString(value: string, node: SchemaNode, path: string, verdict: Ver
   }
   const unmatched = patternProblem(node, value);
   if (unmatched !== undefined) verdict.causes.push(invalid(field, value, inBody(path, `should match '${unmatched}'`)));
+}
+
+function checkString(value: string, node: SchemaNode, path: string, verdict: Verdict): void {
+  const field = path === '' ? NO_FIELD : path;
+  checkText(value, node, path, verdict);
   if (node.format !== '' && !hasFormat(node.format, value)) {
     verdict.causes.push(typeInvalid(field, value, inBody(path, `must be of type ${node.format}: ${goQuote(value)}`)));
   }

@@ -58,10 +58,11 @@ export async function deleteOptionsOf(request: ServerRequest): Promise<DeleteOpt
   if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
   const plain = plainOptions(bytes, formOf(request));
   checkTypeMeta(plain);
-  const { kind = 'DeleteOptions', apiVersion } = plain;
+  const { apiVersion } = plain;
+  const kind = plain.kind || 'DeleteOptions';
   if (kind !== 'DeleteOptions') {
     throw badRequest(
-      `no kind "${kind}" is registered for version "${apiVersion ?? 'meta.k8s.io/v1'}" in scheme "pkg/runtime/scheme.go:111"`,
+      `no kind "${kind}" is registered for version "${apiVersion || 'meta.k8s.io/v1'}" in scheme "pkg/runtime/scheme.go:111"`,
     );
   }
   return parseDeleteOptions(request.query, plain);

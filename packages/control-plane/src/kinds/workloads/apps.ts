@@ -10,7 +10,7 @@ import { shownSelector } from '../base/selector.ts';
 import { type Strategy, strategy, withStatus } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
 import { statusCountCauses } from './status-counts.ts';
-import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
+import { defaultTemplate, intOrPercentCauses, isNothing, percentCauses, workloadCauses } from './template.ts';
 
 const immutableSelector = (object: ApiObject, old: ApiObject): StatusCause[] => {
   const selector = look(object, 'spec').selector;
@@ -54,7 +54,7 @@ function deploymentStrategyCauses(spec: Plain): StatusCause[] {
   if (isNothing(maxUnavailable) && isNothing(maxSurge)) {
     causes.push(invalidValue(`${path}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0'));
   }
-  return causes;
+  return [...causes, ...percentCauses(`${path}.maxUnavailable`, maxUnavailable)];
 }
 
 function deploymentCauses(object: ApiObject): StatusCause[] {
@@ -159,6 +159,8 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
   const causes = [
     ...intOrPercentCauses(`${path}.maxUnavailable`, maxUnavailable),
     ...intOrPercentCauses(`${path}.maxSurge`, maxSurge),
+    ...percentCauses(`${path}.maxUnavailable`, maxUnavailable),
+    ...percentCauses(`${path}.maxSurge`, maxSurge),
   ];
   if (!isNothing(maxUnavailable) && !isNothing(maxSurge)) {
     causes.push(invalidValue(`${path}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero'));

@@ -5,15 +5,10 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { conditionsCauses } from '../base/conditions.ts';
 import { strategy } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
-import { intOrPercentCauses, selectorCauses } from './template.ts';
+import { intOrPercentCauses, percentCauses, selectorCauses } from './template.ts';
 
 const COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];
 const POLICIES = ['AlwaysAllow', 'IfHealthyBudget'];
-
-function tooMuch(field: string, value: unknown): StatusCause[] {
-  if (typeof value !== 'string' || !/^[0-9]+%$/.test(value) || Number(value.slice(0, -1)) <= 100) return [];
-  return [invalidValue(field, value, 'must not be greater than 100%')];
-}
 
 export const budgetStrategy = strategy({
   prepareForCreate(object) {
@@ -33,7 +28,7 @@ export const budgetStrategy = strategy({
       );
     }
     for (const [field, value] of Object.entries({ minAvailable, maxUnavailable })) {
-      causes.push(...intOrPercentCauses(`spec.${field}`, value), ...tooMuch(`spec.${field}`, value));
+      causes.push(...intOrPercentCauses(`spec.${field}`, value), ...percentCauses(`spec.${field}`, value));
     }
     causes.push(...selectorCauses(selector, 'spec.selector'));
     if (typeof unhealthyPodEvictionPolicy === 'string' && !POLICIES.includes(unhealthyPodEvictionPolicy)) {

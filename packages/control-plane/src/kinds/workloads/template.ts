@@ -126,4 +126,12 @@ export function intOrPercentCauses(field: string, value: unknown): StatusCause[]
   ];
 }
 
-export const isNothing = (value: unknown): boolean => value === 0 || value === '0%';
+/** A percentage is at most 100% (`IsNotMoreThan100Percent`). */
+export function percentCauses(field: string, value: unknown): StatusCause[] {
+  if (typeof value !== 'string' || !/^[0-9]+%$/.test(value) || Number(value.slice(0, -1)) <= 100) return [];
+  return [invalidValue(field, value, 'must not be greater than 100%')];
+}
+
+/** As in Go, a text that is neither a percentage nor an integer counts as zero. */
+export const isNothing = (value: unknown): boolean =>
+  value === 0 || (typeof value === 'string' && (!/^(\d+%|[+-]?\d+)$/.test(value) || Number.parseInt(value, 10) === 0));

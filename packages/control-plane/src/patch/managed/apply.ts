@@ -1,4 +1,4 @@
-import { equalJson } from '../../apimachinery/objects/json-value.ts';
+import { equalJson, isRecord } from '../../apimachinery/objects/json-value.ts';
 import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
@@ -96,10 +96,10 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
 /** The result includes fields that this endpoint does not write, because the kind resets these fields later. */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
-  if (Array.isArray(managedFields)) {
+  if (Array.isArray(managedFields) && managedFields.every(isRecord)) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
-  // A `managedFields` value that is not a list stays, because `AppliedReader` refuses the value later.
+  // A `managedFields` value that is not a list of maps stays, because `AppliedReader` refuses the value later.
   const copy: ApiObject = { ...applied, metadata: managedFields == null ? metadata : { ...metadata, managedFields } };
   // Older versions of kubectl wrote `creationTimestamp: null` into every manifest.
   if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;

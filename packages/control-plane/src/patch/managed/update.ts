@@ -45,6 +45,7 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
     'flowcontrol.apiserver.k8s.io/flowschemas',
     'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
     'networking.k8s.io/servicecidrs',
+    'resource.k8s.io/resourceclaims',
     'storage.k8s.io/volumeattachments',
   ].map((id): [string, Scope] => [id, { ignored: ALL_META }]),
   ['apps/deployments', { ignored: SPEC, ignoredMeta: new Set(['labels']) }],

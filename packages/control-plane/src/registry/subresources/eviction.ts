@@ -22,6 +22,7 @@ import type { StoredRecord } from '../../store/record.ts';
 import type { Words } from '../../store/word-index.ts';
 import { CARRIED_EVICTION, carried } from '../bodies/carried.ts';
 import { checkFields } from '../bodies/decode.ts';
+import { checkType } from '../bodies/type-meta.ts';
 import { putStatus, receive, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
@@ -91,8 +92,10 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   if (request.method !== 'POST') throw methodNotAllowed();
   const writing = request.options('CreateOptions');
   const sent = await request.readBody('Eviction');
+  // kube-apiserver still converts this version, although no kind of this version is served.
+  if (sent.plain.apiVersion === 'policy/v1beta1') sent.plain.apiVersion = 'policy/v1';
+  checkType(sent.plain, CARRIED_EVICTION, registry.kinds, sent.bytes);
   const eviction = sent.plain as Eviction;
-  checkType(eviction);
   checkDeleteTypes(eviction.deleteOptions ?? {}, IN_EVICTION);
   checkFields(sent, CARRIED_EVICTION, writing, call.warn);
   const object: ApiObject = {
@@ -157,15 +160,6 @@ function checkOptions({ deleteOptions = {} }: Eviction, name: string, { given }:
   if (own === undefined || asked === undefined || own.length === 0 || asked.length === 0) return;
   if (jsonEquals(own, asked)) return;
   throw internal(`Non-matching dry-run options in request and content: ${goPlain(asked)} and ${goPlain(own)}`);
-}
-
-function checkType({ apiVersion = 'policy/v1', kind = 'Eviction' }: Eviction): void {
-  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
-  if (kind !== 'Eviction' || group !== 'policy') {
-    throw badRequest(
-      `${kind} in version "${version}" cannot be handled as a Eviction: converting (${version}.${kind}) to (policy.Eviction): unknown conversion`,
-    );
-  }
 }
 
 function readPod(registry: Registry, served: ServedKind, namespace: string, name: string): Pod {

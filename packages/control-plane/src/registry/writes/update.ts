@@ -315,6 +315,8 @@ type Kept = (typeof CLIENTS_FIELDS)[number];
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
   ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
   ['apiregistration.k8s.io/apiservices', ['labels', 'annotations', 'finalizers', 'ownerReferences']],
+  ['networking.k8s.io/servicecidrs', CLIENTS_FIELDS],
+  ['resource.k8s.io/resourceclaims', CLIENTS_FIELDS],
   ['storage.k8s.io/volumeattachments', CLIENTS_FIELDS],
   ['apps/deployments', ['labels']],
   ['/pods', ['ownerReferences', 'deletionTimestamp']],
