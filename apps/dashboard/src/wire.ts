@@ -199,7 +199,7 @@ export interface Tables {
 /** The name of a table in a {@link Frame}. */
 export type TableName = keyof Tables;
 
-/** One message of the stream. The first message of a connection contains all rows. */
+/** A message of the event stream to the page. The first message of a connection contains all rows. */
 export interface Frame {
   readonly at: number;
   readonly first?: First;

@@ -30,7 +30,7 @@ const MINUTE = 60_000;
 const WATCHED_MS = 50 * MINUTE;
 /**
  * The maximum number of requests for two machines. Every three minutes, each machine causes one status request and one
- * creation request, each with a login. The remaining requests are for listings.
+ * creation request, each with a login. The limit also includes the requests for listings.
  */
 const MOST_CALLS = 160;
 

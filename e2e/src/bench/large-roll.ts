@@ -291,7 +291,7 @@ class LargeRoll {
   }
 }
 
-/** Rolls a namespace with this number of machines, with the bundled programs. */
+/** Rolls a namespace with the given number of machines, with the bundled programs. */
 export async function* largeRollFigures(size: number): AsyncGenerator<Figure> {
   const bundles = await bundled(LOCAL_PROGRAMS);
   const stop = new AbortController();

@@ -142,7 +142,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** Works that take more than ten minutes. These works run only by name. */
+/** Benchmarks that take more than ten minutes. A long benchmark runs only if the command line contains its name. */
 const LONG_WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'control-plane --large': () => verify(largeFigures()),
 };

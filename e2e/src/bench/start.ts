@@ -11,8 +11,8 @@ import { atMost, type Figure, percentile } from './machines/figure.ts';
 const RUNS = 5;
 const COMMAND_RUNS = 10;
 /**
- * The maximum time in milliseconds from the start of a process until it has parsed its flags, measured with `--help`. A
- * command of `mcm` must end in this time.
+ * The maximum time in milliseconds from the start of a process until it has parsed its flags, measured with `--help`.
+ * The maximum duration of a command of `mcm`.
  */
 const START_MS = 400;
 /**

@@ -9,7 +9,7 @@ import { HELM, runHelm } from './run-helm.ts';
 import { PROMETHEUS, PROMTOOL, runPrometheus } from './run-prometheus.ts';
 import type { Program, Scenario, Suite } from './suite.ts';
 
-/** With this variable, tests of envtest use the cluster of `KUBECONFIG` instead of a separate cluster. */
+/** The variable makes tests with envtest use the cluster of `KUBECONFIG` instead of a separate cluster. */
 const EXISTING = { USE_EXISTING_CLUSTER: 'true' };
 
 const goPackages = (suite: string, folder: string, names: readonly string[], results: Program['results']): Program[] =>
@@ -52,7 +52,7 @@ export const SUITES: readonly (Suite | Scenario)[] = [
       {
         path: 'kopf/venv/bin/pytest',
         cwd: 'kopf/src',
-        // One example may leave sockets open. Because of these sockets, pytest fails an example that runs later.
+        // pytest would fail an example because of sockets that an earlier example left open.
         args: ['tests/e2e', '--only-e2e', '-v', '-p', 'no:cacheprovider', '-W', 'ignore::ResourceWarning'],
         env: {},
         results: 'pytest',

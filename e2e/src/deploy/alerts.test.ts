@@ -129,7 +129,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
       { [failed('get_machine_status', 5)]: '0+30x400' },
       // The series contain rare failures among many successes.
       { [failed('create_machine', 14)]: '0x10 1x9 2x9 3x9 4x300', [worked('create_machine')]: '0+2x400' },
-      // In these series, the problem was repaired.
+      // Series of a driver whose calls failed and now succeed.
       { [failed('create_machine', 16)]: '0+1x5 6x400', [worked('create_machine')]: '_x10 1x400' },
     ],
     after: 60,

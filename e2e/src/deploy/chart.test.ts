@@ -207,7 +207,7 @@ describe.runIf(hasHelm)('the chart', () => {
       async () => {
         const kubeconfig = join(dir, 'kubeconfig');
         const env = { ...process.env, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
-        // This call is asynchronous, because the API server may run in this process.
+        // The call of helm is asynchronous, because the API server may run in this process.
         const helm = async (...args: string[]): Promise<string> => {
           const { stdout } = await run('helm', [...args, '--namespace', 'mcm', '--kubeconfig', kubeconfig], { env });
           return stdout;

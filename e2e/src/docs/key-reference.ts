@@ -25,7 +25,7 @@ export interface KeyEntry {
 }
 
 const ENTRY = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^ {2}\w+: '([^']+)',$/gm;
-/** Matches the constants with keys. The remaining constants in these files contain values. */
+/** Matches the constants with keys. Other constants in the files of constants contain values. */
 const KEY_CONSTANTS = /^(?:export )?const \w*(?:Labels|Annotations) = \{\n[\s\S]*?^\} as const;$/gm;
 
 const words = (comment: string): string =>

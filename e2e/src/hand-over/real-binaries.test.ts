@@ -17,7 +17,7 @@ import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 const PATIENCE_MS = 120_000;
 const FILE = join(ROOT, 'e2e', 'testdata', 'takeover', 'roll.json');
-/** In this state, two of three machines are new and the second old machine is in deletion. */
+/** The index of a state with two new machines of three, and the second old machine in deletion. */
 const MIDDLE = 11;
 
 const statusOf = (object: Recorded) => object.status as Machine['status'];

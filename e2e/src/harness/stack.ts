@@ -230,7 +230,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   return stack;
 }
 
-/** Resolves when an object of a kind satisfies the predicate. Only changes after the call count. */
+/** Resolves when an object of a kind satisfies the predicate. Changes before the call do not count. */
 export async function until<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

@@ -5,7 +5,7 @@ export interface Mutation {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** The number of the line. The first line is 1. */
+  /** The number of the line, starting at 1. */
   readonly line: number;
   readonly what: string;
 }

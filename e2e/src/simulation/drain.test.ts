@@ -66,7 +66,7 @@ test('a budget that blocks a drain is named in the status, and the drain continu
     const letGo = world.clock.now().getTime();
     await world.clock.advance(1_000);
     expect((workload.evictions[0] ?? Number.POSITIVE_INFINITY) - letGo).toBeLessThan(1_000);
-    // In this time, mcm drains and replaces two machines. The pods of each machine need 5 s to end.
+    // mcm drains and replaces two machines within 30 s. The pods of each machine need 5 s to end.
     expect(await world.untilSettled(2, 'green')).toBeLessThan(30_000);
     expect(workload.fewest).toBeGreaterThanOrEqual(2);
     workload.close();

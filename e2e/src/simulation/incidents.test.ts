@@ -274,7 +274,8 @@ test('a zone without capacity gets few requests [#23]', async () => {
     await world.createDeployment(5);
     await world.clock.advance(60 * MINUTE);
     const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
-    // Four or five machines call the cloud before the first refusal. Two calls of one machine follow.
+    // Four or five machines call the cloud before the first refusal. After the refusal, one machine sends two more
+    // calls.
     expect(asked.length).toBeLessThanOrEqual(7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');

@@ -8,7 +8,7 @@ import { playCase } from './suites/suites.ts';
  * autoscalers and drains.
  */
 const SUITES = ['sick', 'in-place', 'pauses', 'windows', 'leases', 'scaler', 'machines'];
-/** Additional seeds. In these histories, a deletion starts after a decision that assumed no deletions. */
+/** Seeds of histories in which a deletion starts after a decision that assumed no deletions. */
 const MORE: Readonly<Record<string, readonly number[]>> = { leases: [3], scaler: [6] };
 const cases = SUITES.flatMap((suite) => seedsOf(suite, 1, MORE[suite]));
 

@@ -144,7 +144,7 @@ export function createDriver(context: DriverContext) {
   });
 }
 
-/** Returns a value if the cloud responds with this error code. All other errors are thrown again. */
+/** Returns a value if the cloud responds with the given error code. The function throws all other errors again. */
 const except =
   <T>(code: MachineCode, instead: T) =>
   (error: unknown): T => {

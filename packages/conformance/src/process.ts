@@ -13,7 +13,7 @@ async function played(): Promise<number> {
   return playFromFiles(flags, write);
 }
 
-// Timers of the clock do not keep the process alive while a driver waits. This interval keeps the process alive.
+// Timers of the clock do not keep the process alive while a driver waits. A timer of Node.js keeps the process alive.
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await played();
 clearInterval(alive);

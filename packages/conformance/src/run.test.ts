@@ -33,7 +33,9 @@ const spoilt = (change: (toy: Toy, context: DriverContext) => Partial<DriverDefi
     return defineDriver({ ...toy, ...(change(toy, context) as Partial<Toy>) });
   }) as CreateDriver;
 
-/** The creator of each VM. One driver of this test reports these owners but does not compare them. */
+/**
+ * The creator of each VM. A faulty driver of the test reports the creator of a VM, but adopts VMs of other creators.
+ */
 const OWNERS = new Map<string, string | undefined>();
 
 const absent = (): never => {

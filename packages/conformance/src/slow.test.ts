@@ -80,7 +80,7 @@ test('a correct driver passes if the list of its cloud contains new VMs late', a
   expect(failuresOf(report)).toEqual([]);
 });
 
-/** This driver assumes that the cloud deletes disks with their servers, so it does not list disks. */
+/** A faulty driver, which assumes that the cloud deletes disks with their servers, and lists no disks. */
 const leaking = ((context: DriverContext) => {
   const gone = new Set<string>();
   const connect: DriverContext['connect'] = (origin) => {

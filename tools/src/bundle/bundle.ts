@@ -142,7 +142,7 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
     define: {
       'import.meta.url': 'mcmUrl',
       'import.meta.resolve': 'mcmResolve',
-      // With this value, the bundle contains no experimental HTTP parser of undici.
+      // The constant removes the experimental HTTP parser of undici from the bundle.
       esbuildDetection: 'true',
     },
     // The program is a script and not a module, because V8 can only cache the code of a script.

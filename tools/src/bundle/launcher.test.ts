@@ -154,7 +154,7 @@ test('the launcher for Windows quotes every path, and passes the arguments uncha
 
 test('the launcher for Windows returns the exit code of mcm, and exit code 1 for each problem', async () => {
   const lines = await windowsLines();
-  // The last command of the file sets the exit code, so no command follows mcm.
+  // The last command of a batch file sets the exit code, so no command follows mcm.
   expect(lines.at(-1)).not.toMatch(/[&|()]/);
   // Without /b, exit would close the window of the user.
   const exits = lines.flatMap((line) => line.match(/\bexit\b.*?(?=[&|)]|$)/g) ?? []);

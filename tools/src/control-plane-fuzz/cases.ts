@@ -10,7 +10,7 @@ import type { Step } from './requests/step.ts';
 import { createValid, nextSteps, review } from './requests/steps.ts';
 
 /**
- * The number of requests in a case. With this number, objects affect each other, but a difference hides only few other
+ * The number of requests in a case. With 20 requests, objects affect each other, but a difference hides only few other
  * differences.
  */
 const STEPS = 20;

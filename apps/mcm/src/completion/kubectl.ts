@@ -4,7 +4,8 @@ import { acceptsFiles } from './objects.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
 /**
- * The last line of the output. The last line tells cobra, the command library of kubectl, whether to offer file names.
+ * The last line of the completion output. The last line tells cobra, the command library of kubectl, whether to offer
+ * file names.
  */
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
 

@@ -35,7 +35,7 @@ function readStat(): string | undefined {
   try {
     return readFileSync('/proc/self/stat', 'utf8');
   } catch {
-    return undefined; // Only Linux has the file.
+    return undefined; // Only Linux has the status file of a process.
   }
 }
 

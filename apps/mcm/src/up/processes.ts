@@ -40,8 +40,8 @@ const MAX_CRASHES = 3;
 const TROUBLE_PERIOD_MS = 60_000;
 
 /**
- * Signals that Node.js sends to its own process, for example when it aborts. All other signals come from other
- * processes.
+ * Signals that Node.js sends to its own process, for example when it aborts. If a program ends because of another
+ * signal, another process sent the signal.
  */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 

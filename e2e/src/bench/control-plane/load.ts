@@ -5,7 +5,7 @@ export interface LoadPlan {
   readonly nodes: number;
   readonly pods: number;
   readonly leasesPerSecond: number;
-  /** Each second, this number of pods is created, and the same number of pods is bound to nodes. */
+  /** The number of pods that are created each second, and the number of pods that are bound to nodes each second. */
   readonly podsPerSecond: number;
   readonly seconds: number;
 }

@@ -17,7 +17,9 @@ const childrenOf = (pid: number): readonly number[] =>
 const isMachineController = (pid: number, provider: string): boolean =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`/machine-controller-${provider}/dist/main.js`);
 
-/** Yields the resident memory of each bundled machine controller, shortly after this number of machines has joined. */
+/**
+ * Yields the resident memory of each bundled machine controller, shortly after the given number of machines has joined.
+ */
 export async function* memoryOfBinaries(
   machines: number,
   providers: readonly string[] = Object.keys(LIMITS),

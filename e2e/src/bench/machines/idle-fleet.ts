@@ -80,7 +80,7 @@ export class IdleFleet {
     this.#machines = count;
   }
 
-  /** Measures the cost of an idle fleet of this size, with the bundled programs. */
+  /** Measures the cost of an idle fleet of the given size, with the bundled programs. */
   static async *sizes(count: number, podCount: number, resolve: (module: string) => string): AsyncGenerator<Figure> {
     const stack = await startStack({ planeFlags: ['--no-controllers'], resolve });
     try {
@@ -128,7 +128,7 @@ export class IdleFleet {
       const size = `${MACHINES} machines, ${PODS} pods`;
       const note = `a pod is about ${POD_BYTES} bytes of JSON`;
       yield atMost(`${size}: memory (RSS) of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
-      // For this number of pods, the original was not measured.
+      // No measurement of the original with `PODS` pods exists.
       yield reported(`${size}: memory (RSS) of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
     } finally {
       await stack.stop();

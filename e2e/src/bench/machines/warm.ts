@@ -8,7 +8,7 @@ import { atMost, type Figure } from './figure.ts';
  */
 
 const MACHINES = 50;
-/** The time from the first start of a VM until its kubelet joins. Starts after the first one do not need this time. */
+/** The time from the first start of a VM until its kubelet joins. The next starts of the VM take less time. */
 const FIRST_BOOT_MS = 120_000;
 
 /** Resolves with the seconds until {@link MACHINES} more machines run. */

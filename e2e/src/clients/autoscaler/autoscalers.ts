@@ -52,7 +52,7 @@ export const gardenerFork = (group: { min: number; max: number; name: string }):
   connect: () =>
     Promise.resolve({
       managerFlags: [],
-      // The autoscaler waits for this time also after its start.
+      // The autoscaler waits for the delay after its start too.
       flags: [
         '--cloud-provider=mcm',
         '--scale-down-delay-after-failure=1s',

@@ -50,7 +50,7 @@ async function live(stage: Stage<never, never>): Promise<void> {
       await stage.start({ name, providerID });
     }
   }
-  await stage.status({ name: 'nobody' }).catch(() => undefined); // Also records the response for a missing instance.
+  await stage.status({ name: 'nobody' }).catch(() => undefined); // The call records the response for a missing instance.
   expect(await stage.list()).toHaveLength(3);
   for (const [name, providerID] of ids) await stage.delete({ name, providerID });
 }
@@ -236,7 +236,7 @@ const ARM_ERROR = {
   error: { error: 'inner' },
   inner: { code: 'string', message: 'string', target: 'string' },
 } as const;
-/** This model is from the REST reference, because no library contains it. */
+/** The model of an operation is from the REST reference, because no library contains it. */
 const OPERATION = {
   operation: {
     id: 'string',

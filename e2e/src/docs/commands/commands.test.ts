@@ -20,8 +20,7 @@ const missing = ['kubectl', 'jq', 'curl'].filter(
 /** The README comes first, because its tour needs the fleet in the state after `start`. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
 /**
- * Only a thorough run includes these pages. The commands of these pages take longer than the commands of all other
- * pages together.
+ * Pages that only a thorough run tests. The commands of these pages take longer than the commands of all other pages together.
  */
 const LONGEST = [
   'README.md',
@@ -92,7 +91,10 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
   all.filter((one) => !chosen(one)),
 ];
 
-/** These pages do not need the fleet, so they start early. The tour of the README mostly waits for machines. */
+/**
+ * Pages whose commands start early, because they do not need the fleet. The tour of the README mostly waits for
+ * machines.
+ */
 const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/tracing.md'];
 
 /** All pages share the fleet of one `mcm up`. Each page that installs objects has its own empty cluster. */

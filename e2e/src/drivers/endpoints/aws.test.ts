@@ -119,7 +119,7 @@ describe('workload identity', () => {
     workloadToken = 'rotated';
     await stage.list({ secret: WORKLOAD });
     expect([exchanged(wire), new Set(keysOf(wire))]).toEqual([['token-of-the-workload'], new Set(['ASIA1'])]);
-    // These keys expire within five minutes, so the SDK requests new keys.
+    // The SDK requests new keys, because the first keys expire within five minutes.
     const other = open();
     other.wire.script = sts(60_000);
     await other.stage.list({ secret: WORKLOAD });

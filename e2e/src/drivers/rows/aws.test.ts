@@ -401,7 +401,7 @@ describe('status and listing', () => {
   test('status is Uninitialized while a NIC still has its source check [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
-    // The original returns this data with the error. In this project, the next initialization returns the data.
+    // The original returns the data of the VM with the error. In mcm, the next initialization returns the data.
     expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
       providerId: ID,
       nodeName: 'ip-1.internal',

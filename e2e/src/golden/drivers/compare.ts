@@ -53,7 +53,7 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
 
 /**
  * Returns the difference between the responses of a successful call, or undefined. The original returns data of the VM
- * together with an error. In this project, `initialize` returns the data.
+ * together with an error. In mcm, `initialize` returns the data of the VM.
  */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,

@@ -18,7 +18,10 @@ export type ExpectedResult = RecordedResult & {
 /** The expected behavior of this driver for a recording of the original. */
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
-  /** With `whole`, the call sends exactly these requests. Otherwise, the call may end earlier or send more requests. */
+  /**
+   * With `whole`, the call sends exactly the expected requests. With the other values, the call may end earlier or send
+   * more requests.
+   */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
   /**

@@ -5,7 +5,10 @@ import { type History, parseHistory } from './recordings/recording.ts';
 import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
-/** Reads a history and changes its states. mcm must use the time of each recorded action, or the state at this time. */
+/**
+ * Reads a history and changes its states. mcm must use the time of each recorded action, or the state at the time of
+ * the action.
+ */
 async function history(file: string, ...changes: readonly Change[]): Promise<History> {
   const text = await readFile(new URL(`../../../testdata/takeover/${file}`, import.meta.url), 'utf8');
   return parseHistory(

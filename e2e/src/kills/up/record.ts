@@ -26,7 +26,10 @@ interface SeenPod {
   goesAt: number;
 }
 
-/** The time for which the controller may not know a new pod. The deletion of a VM in this time is allowed. */
+/**
+ * The time for which the controller may not know a new pod. Until the controller knows the pod, the deletion of its VM
+ * is allowed.
+ */
 const UNKNOWN_MS = 2_000;
 /** The API server rounds times to seconds. */
 const ROUNDING_MS = 1_000;
@@ -90,8 +93,8 @@ export class FleetRecord {
 
   /**
    * Verifies all instances of the cloud.
-   * @param knownUntil The record of pods and machines is complete up to this time. VMs that end after this time are
-   * verified later.
+   * @param knownUntil The time up to which the record of pods and machines is complete. VMs that end after `knownUntil`
+   * are verified later.
    */
   verify(instances: readonly CloudInstance[], knownUntil: number): void {
     this.#verifyDoubles(instances);

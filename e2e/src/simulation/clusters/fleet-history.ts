@@ -22,9 +22,9 @@ const MOST_MACHINES = 2;
 const MOST_REQUESTS = 300;
 /** The number of clusters in a large history. */
 const LARGE = 50;
-/** Every history whose seed is a multiple of this number has {@link LARGE} clusters. */
+/** A history has {@link LARGE} clusters if its seed is a multiple of the constant. */
 const LARGE_EVERY = 20;
-/** In every history whose seed is a multiple of this number, quiet clusters have longer Leases than other clusters. */
+/** In a history whose seed is a multiple of the constant, quiet clusters have longer Leases than other clusters. */
 const QUIET_EVERY = 4;
 const QUIET_LEASE_MS = 90_000;
 const LOOK_MS = 1_000;
@@ -50,11 +50,11 @@ const ACTS = {
 /** Additional actions of the histories that {@link MORE_ACTS_EVERY} selects. */
 const MORE_ACTS = { 'hand over': 2, weigh: 1, empty: 2 } as const;
 type ActName = keyof typeof ACTS | keyof typeof MORE_ACTS;
-/** Every history whose seed is a multiple of this number has additional actions, and hibernated clusters. */
+/** A history has additional actions and hibernated clusters if its seed is a multiple of the constant. */
 const MORE_ACTS_EVERY = 6;
 /** The time for which a user marks a cluster. */
 const HANDED_OVER_MS = 300_000;
-/** A cluster hibernates after this time without machines. */
+/** The time without machines after which a cluster hibernates. */
 const HIBERNATE_MS = 60_000;
 /** In every history whose seed divided by 6 has this remainder, two fleets serve the same clusters. */
 const TWO_FLEETS = 3;
@@ -300,7 +300,7 @@ class FleetHistory {
     await this.#world.annotatePeer(String(this.#dice.number(2)), { 'fleet-clusters': this.#cluster() });
   }
 
-  /** Marks a cluster for some time. In this time, no process may serve the cluster. */
+  /** Marks a cluster for some time. While the cluster is marked, no process may serve the cluster. */
   async #handOver(): Promise<void> {
     const world = this.#world;
     const cluster = this.#cluster();

@@ -7,8 +7,8 @@ import type { SinglePod } from './single-pod.ts';
 /** The number of clusters. Fifty clusters need half a minute, so only a run of all cases has fifty clusters. */
 const CLUSTERS = thoroughly(20, 6, 50);
 /**
- * The time for which the pods and the fleet both run for a cluster, in milliseconds. Only one of them holds the Leases
- * of the cluster.
+ * The time for which the pods and the fleet both run for a cluster, in milliseconds. Either the pods or the fleet hold
+ * the Leases of the cluster.
  */
 const OVERLAP_MS = 3_000;
 const SETTLE_MS = 180_000;

@@ -24,8 +24,8 @@ import type { WorldOptions } from '../world/world.ts';
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories, each deployment has a
  *   machine config pool.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
- * - `disks`: the local cloud and the control plane store their data in files. Both are often killed, and their last
- *   writes are incomplete. The history of the API server is compacted.
+ * - `disks`: the local cloud and the control plane store their data in files. The simulation often kills the cloud and
+ * the control plane during a write. The history of the API server is compacted.
  * - `restores`: the cluster is restored to older backups during rollouts and scalings.
  */
 export const FLEET_MODES = [
@@ -69,7 +69,9 @@ export const isPlainMode = (mode: FleetMode): boolean => PLAIN_MODES.has(mode);
  */
 export const compactsHistory = (seed: number): boolean => seed % 3 !== 0;
 
-/** Whether each deployment has a machine config pool. Such histories take four times as long. */
+/**
+ * Whether each deployment has a machine config pool. Histories with pools take four times as long as other histories.
+ */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;
 
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {

@@ -45,8 +45,8 @@ class ScalerHistory {
   readonly #scaler: Autoscaler;
   readonly #script: Script;
   /**
-   * Whether the autoscaler writes the names of machines and the lower number of replicas in one write. In these
-   * histories, mcm must delete each named machine.
+   * Whether the autoscaler writes the names of machines and the lower number of replicas in one write. With one write,
+   * mcm must delete each named machine.
    */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
@@ -64,8 +64,8 @@ class ScalerHistory {
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     const givesUp = hasExpiry(seed) ? (['give up', 'give up', 'give up'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // A priority and the number of replicas are in two objects. These histories have no delays, because a watch may
-    // deliver only one of the two changes.
+    // A priority and the number of replicas are in two objects. Histories with priorities have no delays, because a
+    // delayed watch may deliver only one of the two changes.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,

@@ -157,8 +157,8 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
 }
 
 /**
- * Delays in milliseconds between an eviction and the end of its pod. In this time, the kubelet may still write to the
- * volumes of the pod.
+ * Delays in milliseconds between an eviction and the end of its pod. Until the end of the delay, the kubelet may still
+ * write to the volumes of the pod.
  */
 const ENDED_MS = [5_500, 6_500, 7_500];
 

@@ -80,8 +80,8 @@ export class FinalChecks {
   }
 
   /**
-   * Whether only the node controller of the cloud would delete a Node. The test does not run this controller. In this
-   * case, a failed call created the VM of the Node, and the VM ended before the machine controller found it.
+   * Whether only the node controller of the cloud would delete a Node. The test does not run this controller. Such a
+   * Node remains if a failed call created its VM, and the VM ended before the machine controller found the VM.
    */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);

@@ -52,7 +52,7 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'a Machine object disappears while its VM runs': { act: 'lost machine' },
 };
 
-/** This seed differs from the seeds of random histories. */
+/** A seed that random histories do not use. */
 const FIRST = 50_000;
 /** A seed with a lost Machine, whose VM has pods that can be evicted. */
 const LOST_MACHINE = 50_029;

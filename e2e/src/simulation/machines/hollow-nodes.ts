@@ -78,7 +78,7 @@ export class HollowNodes implements InstanceHost {
   }
 
   forget(): void {
-    // There is no stored state to delete.
+    // Simulated kubelets store no state, so the function deletes nothing.
   }
 
   /** The names of nodes with a running VM. */

@@ -52,7 +52,9 @@ export class MachineVerifier {
   readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
   /** The times since which pods can be bound to a Node, by name. */
   readonly #schedulableSince = new Map<string, number>();
-  /** The times at which the Node of a lost Machine was cordoned, by name. The drain timeout starts at this time. */
+  /**
+   * The times at which the Node of a lost Machine was cordoned, by name. The time at which the drain timeout starts.
+   */
   readonly #orphanCordonedAt = new Map<string, number>();
   /** The times since which nothing prevents the drain of a machine, by UID. */
   readonly #drainableSince = new Map<string, number>();

@@ -59,8 +59,8 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
  * - Checks that a second check repeats, for example the check of the Node before a VM is deleted.
  * - The phases in `isOrphan`. A VM that the orphan collection deletes too early is deleted by its machine anyway.
  * - Texts and times of a status.
- * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line of the code limits
- *   the growth again.
+ * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The line after the changed line
+ * limits the growth again.
  * - The start of a process that is not the leader. The fence refuses the writes of such a process.
  * - Renamed VMs, and Failed machines that get a VM until they are replaced.
  */

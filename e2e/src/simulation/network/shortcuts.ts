@@ -1,7 +1,7 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { answerOf } from './answer.ts';
 
-/** The path of the object that the reachability probes request. This object never exists. */
+/** The path of the object that the reachability probes request. The object never exists. */
 const PROBE = /\/dummy-name$/;
 const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
 /**
@@ -25,7 +25,7 @@ const again = ({ status, text }: Kept): TransportResponse => answerOf(status, te
 
 /**
  * Handles requests without the server if their response and their effect are known. Most requests of an idle simulation
- * are of this kind.
+ * have a known response.
  * - A probe gets the response of the first probe, because its object never exists.
  * - With `renewals`, a renewal of a kubelet's Lease gets the response of the last renewal that the server received, if
  *   the last renewal is recent.

@@ -52,8 +52,8 @@ export class FenceVerifier {
   }
 
   /**
-   * Wraps a transport, and verifies requests when they leave their process. A change of the holder after this moment is
-   * no violation, because no process can prevent the change.
+   * Wraps a transport, and verifies requests when they leave their process. A later change of the holder is no
+   * violation, because no process can prevent the change.
    */
   wrap({ identity, proc, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(proc, identity);

@@ -5,7 +5,7 @@ import type { Reporter } from './reporter.ts';
 const WRITES_A_MINUTE = 200;
 /** The maximum number of the controllers' requests in a history. */
 const REQUESTS = 300_000;
-/** The maximum number of calls of the clock at one instant. A loop without requests exceeds this number. */
+/** The maximum number of calls of the clock at one instant. A loop without requests exceeds the maximum. */
 export const MAX_CALLS = 1_000_000;
 const MINUTE = 60_000;
 

@@ -1,7 +1,7 @@
 import { thoroughly } from '@mcm/kube/testing';
 import type { Case } from './suites.ts';
 
-/** `MCM_SEEDS=1000` runs this number of histories of each suite. `pnpm simulate` runs any seed. */
+/** `MCM_SEEDS=1000` runs 1000 histories of each suite. `pnpm simulate` runs any seed. */
 const { MCM_SEEDS } = process.env;
 /** The number of histories in a thorough run, as a multiple of the histories in a plain run. */
 const THOROUGH_FACTOR = 5;

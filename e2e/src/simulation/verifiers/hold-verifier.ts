@@ -22,7 +22,7 @@ const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
  * - If only one set has machines, it may grow to the size of the deployment, because a rollout may have stopped after
  *   its first deletion.
  * - A machine whose node postpones the rollout is deleted only after a scale-in, by the user, or when it is not
- *   Running. This rule applies at any time.
+ *   Running. The rule about postponed rollouts applies with and without a hold.
  */
 export class HoldVerifier {
   readonly #world: World;

@@ -13,8 +13,8 @@ export interface JoinRules {
   /** The pool for the machines of a deployment. If `poolOf` is absent, there is no pool. */
   readonly poolOf: (deployment: string) => string | undefined;
   /**
-   * The maximum number of unavailable machines in a pool. At this number, the pool must not update another machine. If
-   * `limitOf` returns undefined, there is no limit.
+   * The maximum number of unavailable machines in a pool. The pool must not update another machine while the maximum is
+   * reached. If `limitOf` returns undefined, there is no limit.
    */
   readonly limitOf: (pool: string) => number | undefined;
   /**

@@ -7,8 +7,8 @@ import type { World } from '../world/world.ts';
 export class RestoreVerifier {
   #world: World | undefined;
   /**
-   * The names of running VMs that the restored server may not contain. Such VMs may be deleted on request of a user, or
-   * after a drain.
+   * The names of running VMs that the restored server may not contain. mcm may delete such a VM on request of a user,
+   * or after a drain.
    */
   readonly #forgotten = new Set<string>();
 

@@ -48,8 +48,8 @@ export const Annotations = {
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
   /**
-   * On a MachineSet, a list of decimals, from which mcm computes machine names. The first number belongs to the next
-   * machine. Other numbers belong to create requests without a response. Only in mcm.
+   * On a MachineSet, decimals from which mcm computes machine names. The first decimal is the number of the
+   * next machine. Other numbers belong to create requests without a response. Only in mcm.
    */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /**

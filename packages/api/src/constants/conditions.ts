@@ -2,8 +2,8 @@
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 /**
- * Condition types in `MachineDeployment.status.conditions`. The first types are from the original. The other types are from
- * mcm, and exist only while there is a problem.
+ * Condition types in `MachineDeployment.status.conditions`. Types that only mcm has exist only while there is a
+ * problem, except `Ready`.
  */
 export const MachineDeploymentConditions = {
   Available: 'Available',
@@ -17,11 +17,13 @@ export const MachineDeploymentConditions = {
   RolloutWaiting: 'RolloutWaiting',
   /** Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. */
   ReplacementHeld: 'ReplacementHeld',
-  /** The manager ignores an invalid part of the object and applies the rest. Not in the original. */
+  /**
+   * The manager ignores an invalid part of the object and applies the rest. The original does not have the condition.
+   */
   InputIgnored: 'InputIgnored',
   /**
-   * `Ready` is true if all machines have the current template and are available. Only with `--ready-condition`, and not
-   * in the original.
+   * `Ready` is true if all machines have the current template and are available. The manager writes the condition only
+   * with `--ready-condition`. The original does not have the condition.
    */
   Ready: 'Ready',
   /**

@@ -39,7 +39,7 @@ const PLAIN_KEYWORDS = [
   'x-kubernetes-validations',
 ] as const;
 
-/** These keywords have no meaning, because a structural schema prunes unknown fields. */
+/** Keywords without a meaning in a structural schema, because a structural schema prunes unknown fields. */
 const DROPPED_KEYWORDS: ReadonlySet<string> = new Set(['$schema', 'propertyNames']);
 const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',

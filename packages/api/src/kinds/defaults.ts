@@ -9,8 +9,8 @@ import type { MachineDeployment, MachineDeploymentStrategy } from './machine-dep
 import type { MachineSet } from './machine-set.ts';
 
 /**
- * Sets the defaults of the CRD in a deployment, because the original cannot read an object without them. One exception:
- * the CRD adds no `rollingUpdate` block to a strategy that contains only its type.
+ * Sets the defaults of the CRD in a deployment, because the original cannot read an object without them. The CRD adds
+ * no `rollingUpdate` block to a strategy that contains only its type.
  */
 export function defaultMachineDeployment(deployment: MachineDeployment): MachineDeployment {
   const { spec } = deployment;

@@ -52,7 +52,7 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 
 /**
  * Returns the step of a deletion that a description contains.
- * @returns undefined if the description contains no step; in this case, the deletion starts again at `getVmStatus`
+ * @returns undefined if the description contains no step, so that the deletion starts again at `getVmStatus`
  */
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));

@@ -6,7 +6,7 @@ import { isSoon, type Listed, type Process, type Stage } from '../stage/stage.ts
 import type { HttpAnswer } from '../stage/target.ts';
 import { requestsOfCreation } from './creation.ts';
 
-/** A timer of a real clock may fire early by at most this time. */
+/** The maximum time by which a timer of a real clock may fire early. */
 const EARLY_MS = 20;
 
 /** Throttles each request of a creation once. The creation must still succeed soon. */

@@ -49,7 +49,7 @@ export interface Pace {
   /** Interval between two checks of a condition. */
   readonly lookMs: number;
   /**
-   * Time after which the cloud has completed every accepted request. If `settleMs` is undefined, this time is twice the
+   * Time after which the cloud has completed every accepted request. If `settleMs` is undefined, the wait is twice the
    * longest creation of the scenario.
    */
   readonly settleMs: number | undefined;

@@ -41,7 +41,7 @@ export interface AdmissionAttributes {
  * round, each mutating plugin decides which webhooks or policies it calls again.
  */
 export class Reinvocation {
-  /** The first round is 0, and the second round is 1. */
+  /** The number of the admission round: 0 or 1. */
   round = 0;
   wanted = false;
   readonly #kept = new Map<object, Repeats>();

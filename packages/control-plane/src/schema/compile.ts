@@ -36,8 +36,8 @@ export interface CompiledSchema {
     warn?: (text: string) => void,
   ): StatusCause[];
   /**
-   * Returns the errors in `earlier`, and then the errors of list keys and CEL rules. This function is for writes that
-   * do not validate the types.
+   * Returns the errors in `earlier`, and then the errors of list keys and CEL rules. Writes that do not validate types
+   * call `validateRules`.
    */
   validateRules(
     earlier: readonly StatusCause[],

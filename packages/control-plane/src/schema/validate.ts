@@ -178,7 +178,7 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
   const range = rangeProblem('Checked', value, node, path);
   if (range !== undefined) verdict.causes.push(invalid(NO_FIELD, '', range));
   const isWholeValue = goTypeOf(value).type === 'integer';
-  /** Reports a limit that does not fit the type. In this case, kube-apiserver compares floats. */
+  /** Reports a limit that does not fit the type. For such a limit, kube-apiserver compares floats. */
   const isNative = (what: string, limit: number): boolean => {
     const problem = rangeProblem(what, limit, node, path);
     if (problem !== undefined) verdict.causes.push(invalid(NO_FIELD, '', problem));

@@ -6,7 +6,7 @@ const ANY = '*';
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
 
 /**
- * With these index keys, the index finds all objects with a selector that matches given labels.
+ * Returns the index keys of a selector. The index then finds all objects whose selector matches given labels.
  * - The result contains alternative sets of index keys, and one set is sufficient.
  * - A set has one index key for each allowed value of a label.
  * - A selector without values has one index key for the namespace.

@@ -40,7 +40,7 @@ function seeded(): () => number {
   };
 }
 
-/** The test fails after this number of clock advances without a response. */
+/** The number of clock advances without a response after which the test fails. */
 const PATIENCE = 20;
 
 /** Only the first events of a watch are read. */

@@ -28,7 +28,7 @@ export const samples = JSON.parse(
 export const values = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/values.json', import.meta.url), 'utf8'),
 ) as Record<'texts' | 'keys' | 'words' | 'tokens' | 'queryKeys' | 'accepts' | 'otherTypes', readonly string[]>;
-/** JSON texts. Some of these JSON texts are not the text of any JavaScript value. */
+/** JSON texts, including texts that `JSON.stringify` never returns. */
 const TEXTS = [
   ...values.texts,
   `"${'x'.repeat(70_000)}"`,

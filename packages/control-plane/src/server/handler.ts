@@ -53,7 +53,7 @@ export interface HandlerParts {
 const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
 const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 
-/** For these verbs, authorizers check the field selector. */
+/** Verbs for which authorizers check the field selector. */
 const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
 /** Requests with these verbs and subresources run until the client ends them. */

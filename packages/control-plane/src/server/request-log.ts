@@ -1,7 +1,10 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { RequestLogEntry } from './handler.ts';
 
-/** At this number of characters, or at the end of a turn of the event loop, the buffered lines are written. */
+/**
+ * The number of buffered characters after which the log writes the lines, at the latest at the end of a turn of the
+ * event loop.
+ */
 const BUFFER_LENGTH = 64 * 1024;
 
 /**

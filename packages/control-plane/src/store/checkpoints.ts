@@ -34,7 +34,7 @@ export interface CheckpointedStore {
 
 /**
  * Copies the transaction log of SQLite to the database in a separate thread. A checkpoint waits for the disk, and the
- * thread of the store must answer requests during this time.
+ * thread of the store must answer requests during the wait.
  */
 export class Checkpoints {
   readonly #path: string;

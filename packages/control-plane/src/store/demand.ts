@@ -1,7 +1,7 @@
 import type { StoredRecord } from './record.ts';
 
 export const LABEL = 'label:';
-/** A record without the label has this value, which is not a valid label value. */
+/** The value of a record without the label, which is not a valid label value. */
 export const ABSENT = '\u0000';
 
 /** `field` is `metadata.name`, `metadata.namespace`, a selectable field of the kind, or a label. */

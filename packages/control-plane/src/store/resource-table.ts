@@ -57,7 +57,7 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
 }
 
 const NO_KEYS = new OrderedKeys();
-/** After this number of keys without a match, a search jumps to the next key that may match. */
+/** The number of keys without a match after which a search jumps to the next key that may match. */
 const MISSES = 32;
 
 /** The records are ordered by key, and indexed by the fields that requests use. */

@@ -50,7 +50,8 @@ export interface PageOptions {
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
   /**
-   * The number of records after `after`. With this number, the store need not count the records of an older revision.
+   * The number of records after `after`. If the number is given, the store does not count the records of an older
+   * revision.
    */
   readonly left?: number | undefined;
   /** The revision of the page (default: the current state). Throws RangeError if the revision is compacted. */

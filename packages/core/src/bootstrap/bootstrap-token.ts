@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
-/** A bootstrap token is valid for this time after the creation timeout, because a VM may join at the last moment. */
+/**
+ * The time for which a bootstrap token stays valid after the creation timeout, because a VM may join at the last
+ * moment.
+ */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';

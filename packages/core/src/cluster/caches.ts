@@ -97,7 +97,7 @@ export interface CacheOptions {
   readonly onDemand?: boolean | undefined;
 }
 
-/** A rollout drains one node after the other, so the caches stay open for this time after a drain. */
+/** The time for which the caches stay open after a drain, because a rollout drains one node after the other. */
 const DRAIN_LINGER_MS = 5 * 60_000;
 
 export function createCaches({

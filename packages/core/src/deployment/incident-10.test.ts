@@ -12,7 +12,7 @@ const story = fc.record({
   replicas: fc.integer({ min: 2, max: 6 }),
   maxSurge: fc.constantFrom(0, 1, '50%'),
   maxUnavailable: fc.constantFrom(1, '50%', '100%'),
-  /** The number of new machines that become Running. The others never become Running. */
+  /** The number of new machines that become Running. All further new machines never become Running. */
   comes: fc.nat(3),
   scaledTo: fc.option(fc.integer({ min: 2, max: 8 }), { nil: undefined }),
 });

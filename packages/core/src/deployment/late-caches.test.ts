@@ -9,7 +9,7 @@ import { World } from './testing/world.ts';
 /** The maximum delay of a watch in milliseconds. Each watch has its own delay. */
 const LAG_MS = 300;
 const LATENCY_MS = 50;
-/** Every controller receives an event within this time. */
+/** The time within which every controller receives an event. */
 const UNKNOWABLE_MS = 2 * (LAG_MS + LATENCY_MS);
 
 const act = fc.oneof(

@@ -65,8 +65,8 @@ import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
 /**
- * Many machines that fail together become unreachable within seconds of each other. This delay combines the changes of
- * many machines into one reconcile.
+ * Many machines that fail together become unreachable within seconds of each other. The delay combines the changes of
+ * many unreachable machines into one reconcile.
  */
 const BREAKER_SWARM_MS = 1_000;
 

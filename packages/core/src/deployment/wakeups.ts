@@ -7,7 +7,7 @@ import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * All changes of machines within this time cause one reconcile of the deployment. If ten machines join within this
+ * The time within which all changes of machines cause one reconcile of the deployment. If ten machines join within the
  * time, the controller writes the status once instead of ten times.
  */
 const SWARM_MS = 200;
@@ -89,7 +89,7 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // Most updates of sets come from this controller, so a delay combines them.
+  // A delay combines the updates of sets, because most of the updates come from the deployment controller itself.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;

@@ -88,8 +88,8 @@ export interface DisruptionBudget {
 export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
- * Returns the longest time for which replacements and rollouts wait for a new machine, in milliseconds. After this
- * time, the new machine has joined, or the machine controller has marked it as Failed.
+ * Returns the longest time for which replacements and rollouts wait for a new machine, in milliseconds. At the end of
+ * the wait, the new machine has joined, or the machine controller has marked the machine as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??

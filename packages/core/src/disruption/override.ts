@@ -15,8 +15,8 @@ export function overrideProblem(text: string): string | undefined {
 }
 
 /**
- * Returns the end of the override. Before this time, unreachable machines are replaced even if the circuit breaker is
- * open.
+ * Returns the end of the override. The time until which unreachable machines are replaced even if the circuit breaker
+ * is open.
  */
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {
   const key = Annotations.BreakerOverride;

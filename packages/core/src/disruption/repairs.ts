@@ -12,7 +12,10 @@ import type { OpenBreaker } from './unreachable.ts';
 export interface RepairSnapshot extends BudgetInput {
   /** The value of `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /** True while a set of the deployment shrinks and the result is unknown. During this time, no replacement starts. */
+  /**
+   * True while a set of the deployment shrinks and the result is unknown. While `unsettled` is true, no replacement
+   * starts.
+   */
   readonly unsettled?: boolean;
   /**
    * Set if the rollout is paused while its template is not proven. Failed machines of the current set are kept at least

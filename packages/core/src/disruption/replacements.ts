@@ -45,7 +45,7 @@ export function countReplacements(machines: Iterable<Machine>, options: { readon
 export const replacementLimit = (limit: number | string, groupSize: number): number =>
   Math.max(resolveIntOrPercent(limit, groupSize, 'down') ?? 1, 1);
 
-/** Default of `--max-unhealthy-replacements`. In the original, this value is a constant. */
+/** Default of `--max-unhealthy-replacements`. In the original, the limit of replacements is a constant. */
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**

@@ -56,7 +56,7 @@ export type CountMarks = (scope: string, mark: string) => number;
 
 /** The limits above which mcm treats many unreachable machines as one outage. Durations are in milliseconds. */
 export interface BreakerLimits {
-  /** Machines that become unreachable within this time are counted together. */
+  /** The period in which machines that become unreachable are counted together. */
   readonly windowMs: number;
   /**
    * If at least this percentage of a zone or of the cluster is unreachable, mcm replaces no machine of this zone or
@@ -64,11 +64,13 @@ export interface BreakerLimits {
    */
   readonly thresholdPercent: number;
   /**
-   * mcm replaces the unreachable machines if fewer than this number are unreachable. Exception: all machines of the
+   * The number of unreachable machines below which mcm replaces unreachable machines. Exception: all machines of the
    * cluster are unreachable, and the cloud reports that their VMs run.
    */
   readonly minimumCount: number;
-  /** A recovered machine counts as unreachable for this time, so that an unstable network causes no replacement. */
+  /**
+   * The time for which a recovered machine counts as unreachable, so that an unstable network causes no replacement.
+   */
   readonly stableMs: number;
 }
 

@@ -55,7 +55,7 @@ export interface DrainPlan {
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** A terminating pod is reported when this time has passed after the end of its grace period. Source: drain.go. */
+/** The time after the end of its grace period when a terminating pod is reported. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
 const BUDGET_RECHECK_MS = 120_000;
@@ -228,7 +228,7 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
   }
   // A responder can prepare the eviction of a pod while the budget of the pod forbids the eviction. A pod with volumes
-  // gets no EvictionRequest in this case, because the pod would use a place in the limit of moving volumes.
+  // then gets no EvictionRequest, because the pod would use a place in the limit of moving volumes.
   if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };

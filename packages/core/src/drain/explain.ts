@@ -45,7 +45,7 @@ export interface DrainExplanation {
    * deletion.
    */
   readonly deletesFrom?: Date | undefined;
-  /** The end of the drain timeout. After this time, `policy` determines the actions of the drain. */
+  /** The end of the drain timeout. After the timeout, `policy` determines the actions of the drain. */
   readonly overAt: Date;
 }
 

@@ -37,8 +37,8 @@ export interface FakeVm {
 }
 
 /**
- * Returns the provider ID that the cloud controller manager of the fake cloud writes to the Node. This provider ID
- * contains the zone, and differs from the provider ID of the driver.
+ * Returns the provider ID that the cloud controller manager of the fake cloud writes to the Node. The provider ID on
+ * the Node contains the zone, and differs from the provider ID of the driver.
  */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 

@@ -11,11 +11,11 @@ const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 /** The maximum time between the forced drain and the end of the VM. */
 const LONGEST_MARGIN_MS = 10_000;
 
-/** If the VM still exists at this time after the deadline, the interruption ends. */
+/** The time after the deadline at which the interruption ends if the VM still exists. */
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {
-  /** The latest start of the drain. Until then, the machine waits for its replacement. */
+  /** The latest start of the drain. Until the drain starts, the machine waits for its replacement. */
   readonly drainAt: Date;
   readonly forceAt: Date;
   /** Whether the drain starts at once and evicts all pods at the same time. */

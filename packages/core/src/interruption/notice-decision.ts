@@ -13,7 +13,8 @@ export type Verdict =
   | { readonly do: 'drop'; readonly because: 'unknown' | 'duplicate' | 'stale' | 'invalid' };
 
 /**
- * A notice about an unknown VM is kept for this time, because the provider ID of the machine may not be recorded yet.
+ * The time for which a notice about an unknown VM is kept, because the provider ID of the machine may not be recorded
+ * yet.
  */
 const UNKNOWN_VM_MS = 120_000;
 

@@ -11,7 +11,7 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct the field, or the cluster-autoscaler cannot scale the class from zero`;
 }
 
-/** An event reports the problems of a class that stays incomplete for this time. */
+/** The time after which an event reports the problems of an incomplete class. */
 const PATIENCE_MS = 30_000;
 
 interface ClassReportsOptions {

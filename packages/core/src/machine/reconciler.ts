@@ -29,13 +29,13 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
-/** Many machines become unreachable at about the same time, so this delay combines their reconciles. */
+/** The delay that combines the reconciles of many machines that become unreachable at about the same time. */
 const BREAKER_SWARM_MS = 5_000;
 
 /** The maximum number of steps in one reconcile, so that one machine does not block a worker. */
 const MAX_ROUNDS = 12;
 
-/** With force-deletion, a machine waits at most this time for the list of its pods. */
+/** The maximum time for which a machine with force-deletion waits for the list of its pods. */
 const FORCED_WAIT_MS = 10_000;
 
 const nameOf = (action: Action): string => {

@@ -103,7 +103,7 @@ export class Wakes {
     const { status } = change.object;
     if (change.type === 'deleted') return waiting;
     // After a change of the budget's spec, the API server refuses all evictions until the disruption controller has
-    // processed the spec. Another change of the budget then follows.
+    // processed the spec. When the disruption controller has processed the spec, the budget changes again.
     if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };

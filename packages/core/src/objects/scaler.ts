@@ -71,7 +71,7 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
   return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
 }
 
-/** Machines that were named before this time belong to a past reduction. */
+/** Returns the scaler time. Machines that were named before the scaler time belong to a past reduction. */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 

@@ -6,7 +6,7 @@ import { journalLines } from './write-journal.ts';
 /** The path of the page with the journal of a controller. */
 export const JOURNAL_PATH = '/debug/journal';
 
-/** After this number of lines, the page pauses, so that the process can do other work. */
+/** The number of lines after which the page pauses, so that the process can do other work. */
 const LINES_AT_ONCE = 20;
 
 interface JournalPageOptions {

@@ -18,13 +18,13 @@ export interface CanaryPods {
   readonly unseen?: string | undefined;
 }
 
-/** A pod that started within this time may still be starting. */
+/** The time after its start in which a pod may still be starting. */
 const START_MS = 120_000;
-/** A failed read of the pods is repeated after this time. */
+/** The time after which a failed read of the pods is repeated. */
 const RETRY_MS = 60_000;
 const MOST_PODS = 5;
 
-/** A pod that started less than this time ago is not checked. */
+/** The minimum age of a checked pod. */
 const startMs = ({ soakMs }: RolloutSettings): number => Math.min(START_MS, soakMs / 2);
 
 /**

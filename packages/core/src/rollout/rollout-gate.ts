@@ -19,8 +19,8 @@ export interface RolloutSettings {
   /** The time in milliseconds for which canaries must be available before the rollout continues. */
   readonly soakMs: number;
   /**
-   * The pause between batches in milliseconds. After a batch, the rollout continues when all machines of the new
-   * template have been available for this time.
+   * The pause between batches in milliseconds. The time for which all machines of the new template must be available
+   * after a batch before the rollout continues.
    */
   readonly pauseMs: number;
   /** The minimum surge with which the rollout continues while the cloud has no capacity (default: `maxSurge`). */

@@ -654,7 +654,7 @@ test('a dead kubelet keeps its volumes in use only until the detach timeout or t
 });
 
 test('machines with blocked drains delay neither a creation nor the deletion of an empty machine [incident 32]', async () => {
-  // There are three times as many machines as workers, so several rounds are needed.
+  // The number of machines is three times the number of workers, so the drains need several rounds.
   const [count, concurrency] = [12, 4];
   const { rig } = await started(count + 1, { controller: { concurrency } });
   await budget(rig, 0, count);

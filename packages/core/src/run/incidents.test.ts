@@ -200,8 +200,8 @@ test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its ow
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
-  // A `create` call without an answer created the VM of this Node. This VM joined and was deleted. The kubelet of the
-  // second VM uses the Node of the deleted VM.
+  // A `create` call without an answer created the VM of this Node. The created VM joined and was deleted. The kubelet
+  // of the second VM uses the Node of the deleted VM.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);

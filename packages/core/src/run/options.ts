@@ -56,7 +56,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
-  /** These clients probe the API servers, so that other requests do not delay the probes. */
+  /** Separate clients for the probes of the API servers, so that other requests do not delay the probes. */
   readonly probes?: Probes;
   /** The number of pods with volumes of one node that may move at the same time. The default is 1. */
   readonly volumeWindow?: number;

@@ -163,8 +163,8 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 });
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
-  // Another replica crashed after it created a VM and a machine with the ID of this VM. This process's watch does not
-  // report the machine.
+  // Another replica crashed after it created a VM and a machine with the ID of this VM. The watch of the running
+  // process does not report the machine.
   const story = async () => {
     const rig = await deafAfterRestart(async () => undefined);
     const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());

@@ -145,8 +145,8 @@ test('the allowed requests suffice for everything that a machine controller does
 
   expect([...refused]).toEqual([]);
   const unused = [...allowed].filter((each) => !used.has(each));
-  // Other parts of the process send these requests: leader election in and between control clusters, repeated events,
-  // and a probe of the Machines. The shared volume limit is off by default.
+  // Requests from other parts of the process: leader election in and between control clusters, repeated events, and a
+  // probe of the Machines. The shared volume limit is off by default.
   const elsewhere = [/\/leases /, /\/namespaces get$/, /\/events patch$/, /\/machines get$/, /\/configmaps patch$/];
   expect(unused.filter((each) => !elsewhere.some((pattern) => pattern.test(each)))).toEqual([]);
 });

@@ -111,7 +111,7 @@ test.each(EVERY_WAY)(
 );
 
 describe('mcm checks no health with data older than the timeout', () => {
-  // With these interruptions, open watches keep the data up to date, so only the freeze applies.
+  // Interruptions during which open watches keep the data up to date, so only the freeze applies.
   const OLD: readonly (readonly [Server, Cut])[] = SERVERS.flatMap((server) =>
     (['refused', 'silent', 'unwatched'] as const).map((way) => [server, way] as const),
   );

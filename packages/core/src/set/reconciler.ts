@@ -59,10 +59,10 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, setOf, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/** Many machines become reachable at about the same time, so this delay combines their changes into one reconcile. */
+/** The delay that combines the changes of many machines that become reachable at about the same time. */
 const BREAKER_SWARM_MS = 1_000;
 
-/** A deletion waits for this time before it looks again for proof that the API server was not restored. */
+/** The time for which a deletion waits before the next search for proof that the API server was not restored. */
 const PROOF_MS = 500;
 
 const BEHIND_MS = 100;

@@ -9,7 +9,7 @@ import {
 } from '@mcm/api';
 import type { LostState } from '../objects/machines.ts';
 
-/** The ages of test objects are in minutes before this time. */
+/** The time from which the ages of test objects are counted, in minutes. */
 export const NOW = new Date('2026-01-01T12:00:00Z');
 
 export const minutes = (offset: number): string => formatTime(new Date(NOW.getTime() + offset * 60_000));

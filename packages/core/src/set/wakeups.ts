@@ -6,7 +6,7 @@ import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** Many machines of a set change at about the same time, so this delay combines their changes into one reconcile. */
+/** The delay that combines the changes of many machines of a set into one reconcile. */
 const SWARM_MS = 20;
 
 /** A set with an equal name but another UID is not the owner. */

@@ -17,7 +17,10 @@ const KEYS: Readonly<Record<TimedCause, string>> = {
 
 export const DRAIN_TIMEOUT_KEYS: readonly string[] = Object.values(KEYS);
 
-/** A record belongs only to a deletion within this time. A later deletion has another cause, for example a user. */
+/**
+ * The maximum age of a record at the deletion that it belongs to. A deletion after the maximum age has another cause,
+ * for example a user.
+ */
 const RECORD_COUNTS_MS = 5 * 60_000;
 /** The maximum difference between the clocks of the manager and of the API server. */
 const CLOCK_SKEW_MS = 60_000;

@@ -19,15 +19,18 @@ export interface MachineDefaults {
   readonly unhealthyConditionTypes: readonly string[];
   readonly volumeDetachTimeoutMs: number;
   readonly volumeReattachTimeoutMs: number;
-  /** The wait after a creation that failed with `ResourceExhausted`. Later waits are longer, see `CapacityGate`. */
+  /**
+   * The wait after a creation that failed with `ResourceExhausted`. The wait grows with each failure, see
+   * `CapacityGate`.
+   */
   readonly resourceExhaustedRetryMs: number;
   /**
-   * If a node is NotReady for this time, mcm deletes its pods with grace period 0, because its kubelet does not
+   * The time after which mcm deletes the pods of a NotReady node with grace period 0, because its kubelet does not
    * respond.
    */
   readonly unresponsiveNodeMs: number;
   /**
-   * If the file system of a node is read-only for this time, mcm deletes its pods without a grace period. The pods
+   * The time after which mcm deletes the pods of a node with a read-only file system without a grace period. The pods
    * cannot end properly on a node with a read-only file system.
    */
   readonly readOnlyNodeMs: number;
@@ -101,8 +104,8 @@ export function settingsOf(
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * The drain evicts pods for this time before it deletes them. The time is 20 s for each attempt, and at most the drain
- * timeout.
+ * The time for which the drain evicts pods before it deletes them. The time is 20 s for each attempt, and at most the
+ * drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

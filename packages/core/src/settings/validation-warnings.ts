@@ -61,7 +61,9 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
   return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
 }
 
-/** These marks on the Node have an effect with any value, even if the value looks like "no". */
+/**
+ * Returns warnings about marks on the Node whose value looks like "no", because a mark has an effect with any value.
+ */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);

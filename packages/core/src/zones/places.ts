@@ -59,8 +59,8 @@ function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, be
  *    machines.
  * 2. Any other machine gets the zone that lacks the most machines. During a rollout, old machines do not count, because
  *    the rollout replaces each old machine in its zone.
- * 3. Among equal zones, the zone with the fewest machines comes first. After this criterion, the zone that is losing
- *    the most machines comes first.
+ * 3. Among equal zones, the zone with the fewest machines comes first. Among zones with equal numbers of machines, the
+ * zone that is losing the most machines comes first.
  */
 export function placesFor(states: readonly ZoneState[], request: PlaceRequest): readonly Place[] {
   const slots = slotsOf(states, request);

@@ -19,7 +19,7 @@ export interface ClientOptions {
   /** By default, only the API priority and fairness of the server limits the rate of requests. */
   readonly rateLimit?: RateLimit | undefined;
   /**
-   * The time limit for a whole response in milliseconds. The value 0 means no limit. A watch must open within this
+   * The time limit for a whole response in milliseconds. The value 0 means no limit. A watch must open within the time
    * limit, and within 30,000 milliseconds. The default is 60,000 milliseconds, as in the original.
    */
   readonly requestTimeoutMs?: number;

@@ -46,7 +46,7 @@ export interface Stream {
 
 /** The maximum number of waits that a server can request for one call, as in client-go. */
 const MAX_WAITS = 10;
-/** A watch must open within this time. A busy server queues a request for up to 15 s before it answers. */
+/** The maximum time until a watch opens. A busy server queues a request for up to 15 s before it answers. */
 const OPEN_WITHIN_MS = 30_000;
 /**
  * The client extends the wait that a server requests by up to this fraction. The extension of a wait prevents that all

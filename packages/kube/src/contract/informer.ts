@@ -111,7 +111,7 @@ export interface InformerOptions<T extends KubeObject> {
   /** The maximum number of objects in a page of a list, by default 500. */
   readonly pageSize?: number;
   /**
-   * After this time without data in an open watch, the informer opens the watch again. The default is 90,000
+   * The time without data in an open watch after which the informer opens the watch again. The default is 90,000
    * milliseconds, because the server sends a bookmark every minute.
    */
   readonly dataTimeoutMs?: number;

@@ -19,8 +19,8 @@ export interface FollowOptions {
 }
 
 /**
- * The interval between two checks of the files, as in client-go. A kubelet needs about this time to update a mounted
- * Secret.
+ * The interval between two checks of the files, as in client-go. The interval is about the time that a kubelet needs to
+ * update a mounted Secret.
  */
 const LOOK_MS = 60_000;
 /**

@@ -83,8 +83,8 @@ export class Candidate {
   }
 
   /**
-   * If a Lease is older than the last write of this process, the server has returned to an older state. This proof of a
-   * restore does not depend on the version counter.
+   * If a Lease is older than the last write of this process, the server has returned to an older state. The age of the
+   * Lease proves a restore without the version counter.
    */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;

@@ -13,7 +13,7 @@ export type ElectionEnd = 'stopped' | 'lost';
 
 /** The wait between two attempts is `retryMs` times 1 to 2.2, as with the JitterFactor of client-go. */
 const ACQUIRE_JITTER = 1.2;
-/** The release of the Lease must not delay the end of the process for longer than this time. */
+/** The maximum time for which the release of the Lease may delay the end of the process. */
 const RELEASE_LIMIT_MS = 2000;
 
 function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, renewMs = retryMs): void {

@@ -5,8 +5,8 @@ import { LeaseAnnotations } from '../types/lease-annotations.ts';
 /** The minimum length of a recorded period without a holder. A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
 /**
- * The annotation keeps a period without a holder for this time. Later, each process that used the period has stored its
- * decision in another object.
+ * The time for which the annotation keeps a period without a holder. Within a day, each process that used the period
+ * has stored its decision in another object.
  */
 const KEPT_MS = 24 * 3_600_000;
 const MOST = 8;

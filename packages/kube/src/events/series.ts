@@ -41,11 +41,11 @@ interface Group {
   combined: Series | undefined;
 }
 
-/** Events with at least this number of different messages for one object and reason are combined, as in client-go. */
+/** The number of different messages for one object and reason from which events are combined, as in client-go. */
 const MAX_SIMILAR = 10;
-/** After this time without events of a reason, the count starts again, as in client-go. */
+/** The time without events of a reason after which the count starts again, as in client-go. */
 const SIMILAR_WINDOW_MS = 10 * 60_000;
-/** At this number of groups, the least recently used group is removed, as in client-go. */
+/** The maximum number of groups. As in client-go, a new group then replaces the least recently used group. */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
 /**

@@ -83,8 +83,8 @@ export class Fleet implements Discovered {
   }
 
   /**
-   * Releases the peer Lease before the Leases of the clusters. At that time, other replicas already wait for the Leases
-   * of the clusters.
+   * Releases the peer Lease before the Leases of the clusters. When the Leases of the clusters are released, other
+   * replicas already wait for the Leases.
    */
   async run(signal: AbortSignal): Promise<void> {
     const peers = new AbortController();

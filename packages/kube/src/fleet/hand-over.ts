@@ -7,7 +7,7 @@ import { namespaces } from '../types/core.ts';
 import { FleetAnnotations } from '../types/fleet-annotations.ts';
 
 const MIB = 2 ** 20;
-/** The caches must exceed the limit for this time. A short drain of a few Nodes then does not move the cluster. */
+/** The time for which the caches must exceed the limit. A short drain of a few Nodes then does not move the cluster. */
 const CONFIRM_MS = 30_000;
 /** Delay after a failed write of the annotation. */
 const RETRY_MS = 300_000;

@@ -18,8 +18,8 @@ export interface HibernationSettings {
 /** Interval between two checks whether the controllers have work. */
 const CHECK_MS = 60_000;
 /**
- * Maximum duration of a hibernation. Afterwards, the controllers start again, and search for VMs without a Machine and
- * other left-over objects.
+ * Maximum duration of a hibernation. After the hibernation, the controllers start again, and search for VMs without a
+ * Machine and other left-over objects.
  */
 const LONGEST_MS = 12 * 3_600_000;
 
@@ -44,7 +44,7 @@ export class Hibernated extends Error {
 
 export interface HibernationParts {
   readonly content: readonly WakingContent[];
-  /** Hibernation starts after this time without work and without machines, in milliseconds. */
+  /** The time without work and machines after which the hibernation starts, in milliseconds. */
   readonly afterMs: number;
   /** Returns true if the controllers have no work now. */
   readonly idle: () => boolean;

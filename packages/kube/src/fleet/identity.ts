@@ -49,8 +49,8 @@ export class ClusterIdentity {
   }
 
   /**
-   * Reads the identity of a cluster, and compares it with a known identity. Later checks compare with the first
-   * identity.
+   * Reads the identity of a cluster, and compares it with a known identity. Further checks compare with the first
+   * identity of the cluster.
    * @throws OtherCluster if the identity differs, or KubeError if the cluster does not respond
    */
   async expect(known: string | undefined): Promise<string> {

@@ -3,10 +3,10 @@ import { isWatch } from '../client/paths.ts';
 import { type Clock, pause } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** After this time without a response, a probe checks whether the API server responds to any request. */
+/** The time without a response after which a probe checks whether the API server responds to any request. */
 const SLOW_MS = 5_000;
 const PROBE_MS = 5_000;
-/** A replica releases a cluster that has not responded for this time, like the original. */
+/** The time without a response after which a replica releases a cluster, as in the original. */
 const LIMIT_MS = 30_000;
 /** The HTTP code comes from a proxy that does not reach the API server. */
 const FROM_PROXY: readonly number[] = [502, 504];

@@ -11,7 +11,7 @@ export interface RegionReach {
   readonly clusters: number;
 }
 
-/** Results are cached for this time, because each decision about a machine needs a result. */
+/** The time for which results are cached, because each decision about a machine needs a result. */
 const MAX_AGE_MS = 5_000;
 
 export interface RegionsOptions {

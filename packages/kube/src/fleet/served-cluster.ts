@@ -69,7 +69,7 @@ const RETRY: BackoffOptions = { baseMs: 5_000, maxMs: 300_000, jitter: 0.2 };
 const RETRY_UNREACHABLE: BackoffOptions = { ...RETRY, maxMs: 30_000 };
 /** Interval of the probes of an unreachable cluster. */
 const PROBE_MS = 30_000;
-/** After the cluster was served for this time, the next retry starts with the shortest delay. */
+/** The time of service after which the next retry starts with the shortest delay. */
 const STABLE_MS = 60_000;
 
 const reasonOf = (error: unknown): FailureReason => {

@@ -10,8 +10,8 @@ export interface SlotsOptions {
 }
 
 /**
- * After this time without a response, a request counts only towards the limit of its cluster, and no longer towards the
- * total limit.
+ * The time after which a request without a response counts only towards the limit of its cluster, and no longer towards
+ * the total limit.
  */
 const SLOW_MS = 5_000;
 

@@ -37,9 +37,12 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** The first delay is short, because most outages are restarts of the server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** After this number of lists with expired pages, the reflector requests a list without pages. */
+/** The number of lists with expired pages after which the reflector requests a list without pages. */
 const MAX_EXPIRED_LISTS = 2;
-/** A server that closes a watch without an event in less than this time is unhealthy. The limit is from client-go. */
+/**
+ * The minimum duration of a watch without an event. A server that closes such a watch earlier is unhealthy. The limit
+ * is from client-go.
+ */
 const SHORT_WATCH_MS = 1000;
 /**
  * A server that ends a watch this much earlier than requested is probably stopping. The next connection may reach

@@ -16,8 +16,8 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides whether a list page, a watch event or the response to a write changes the cache. These sources report the
- * same object at different times. A larger resourceVersion means a newer report.
+ * Decides whether a list page, a watch event or the response to a write changes the cache. List pages, watch events and
+ * responses may report the same object at different times. A larger resourceVersion means a newer report.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;

@@ -53,7 +53,7 @@ export class LossyWriter {
 
 /** Milliseconds until the next attempt to write to a full pipe. */
 const FULL_PIPE_MS = 10;
-/** After this number of waits, which is one second, the reader of the pipe counts as stopped. */
+/** The number of waits after which the reader of the pipe counts as stopped: one second. */
 const MAX_WAITS = 100;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';

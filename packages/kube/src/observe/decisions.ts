@@ -32,7 +32,7 @@ export interface Decision {
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
-/** In this time, the active controller must execute an equal decision. */
+/** The time within which the active controller must execute an equal decision. */
 const PATIENCE_MS = 5 * 60_000;
 
 interface Waiting {

@@ -64,12 +64,12 @@ export interface SharedParts<F extends Flags> {
 /** A leader renews its Lease after this fraction of the renew deadline, so several attempts are possible. */
 const RENEW_PART = 0.4;
 
-/** After this time without work, a cluster is quiet. */
+/** The time without work after which a cluster counts as quiet. */
 const QUIET_AFTER_MS = 60_000;
 
 /**
- * Time limit for the last reconciles of a run. After this time, the fence refuses all writes of the reconciles. Without
- * this limit, a request without a response could take a minute.
+ * Time limit for the last reconciles of a run. After the limit, the fence refuses all writes of the reconciles. Without
+ * the limit, a request without a response could take a minute.
  */
 const LATE_LIMIT_MS = 5_000;
 
@@ -178,8 +178,9 @@ const leaseDeletedText = ({ namespace, name }: { readonly namespace: string; rea
   `Lease ${namespace}/${name} was deleted with its namespace and cannot be created again; run a single process with --leader-elect=false`;
 
 /**
- * Returns true if the deleted namespace needs no controllers any more. `endsWith` removes the finalizer from the Secret
- * in this case. If the cluster has no Lease, no process can write to the cluster, so this write needs no Lease.
+ * Returns true if the deleted namespace needs no controllers any more. For a deleted namespace, `endsWith` removes the
+ * finalizer from the Secret. If the cluster has no Lease, no process can write to the cluster, so this write needs no
+ * Lease.
  */
 async function endsWith<F extends Flags>(
   error: unknown,

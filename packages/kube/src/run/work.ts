@@ -3,8 +3,8 @@ import type { EventRecorder } from '../contract/recorder.ts';
 import type { UnitRunner } from './units.ts';
 
 /**
- * Time that running reconciles get after a request to stop. After this time, the process may end during a reconcile,
- * because each step is idempotent.
+ * Time that running reconciles get after a request to stop. After the grace time, the process may end during a
+ * reconcile, because each step is idempotent.
  */
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;

@@ -31,14 +31,14 @@ const DEFAULT_CONNECTIONS = 32;
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * After this time without data, the kernel probes a connection up to ten times, once per second. mcm therefore detects
- * a stopped server after 40 s, even if a watch receives no data for a minute. client-go's pings take 45 s.
+ * The time without data after which the kernel probes a connection up to ten times, once per second. mcm therefore
+ * detects a stopped server after 40 s, even if a watch receives no data for a minute. client-go's pings take 45 s.
  */
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * Returns true if the server closed an idle connection while a request was being sent. After this error, the transport
- * repeats a read, as net/http does.
+ * Returns true if the server closed an idle connection while a request was being sent. After the loss of an idle
+ * connection, the transport repeats a read request, as net/http does.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

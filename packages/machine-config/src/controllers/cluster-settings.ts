@@ -23,8 +23,8 @@ export const fixedSettings = (settings: ClusterSettings): ClusterSettingsSource 
 });
 
 /**
- * The API server configuration of OpenShift, with the TLS profile of the cluster. There is only one object, named
- * `cluster`.
+ * The API server configuration of OpenShift, with the TLS profile of the cluster. The only object of the kind has the
+ * name `cluster`.
  */
 export interface ApiServerConfig extends KubeObject {
   readonly spec?: { readonly tlsSecurityProfile?: TlsProfile | null };

@@ -22,7 +22,8 @@ export class DaemonDriver {
   #timer: { cancel(): void } | undefined;
 
   /**
-   * @param onError called with the error of a run, which the driver then repeats. Most errors come from the API server
+   * @param onError called with the error of a run, which the driver then repeats. Most errors of a run come from the
+   * API server
    */
   constructor(daemon: NodeDaemon, life: DaemonLife, random: Random, onError: (error: unknown) => void) {
     this.#daemon = daemon;

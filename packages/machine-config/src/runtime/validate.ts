@@ -61,7 +61,7 @@ export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
   validateStores(wanted);
 }
 
-/** Stores that require a feature gate in the original. In this project, no feature gate is enabled. */
+/** Stores that require a feature gate in the original. mcm enables no feature gate of the original. */
 const STORES = ['additionalLayerStores', 'additionalImageStores', 'additionalArtifactStores'] as const;
 
 function validateStores(wanted: ContainerRuntimeConfiguration): void {

@@ -59,8 +59,8 @@ const services: ResourceDefinition<KubeObject> = {
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
 /**
- * The time until the first report about a waiting Pod. `TELL_AGAIN_MS` is the interval of later reports. Most Pods are
- * ready before the first report.
+ * The time until the first report about a waiting Pod. `TELL_AGAIN_MS` is the interval of later reports. Most Pods
+ * become ready before the first report about them.
  */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;

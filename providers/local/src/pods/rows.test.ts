@@ -235,7 +235,7 @@ test.each<[string, Pod['status'], string]>([
     code: 'DeadlineExceeded',
     message: `pod machine-m-1 is not running after ten minutes: the pod is ${why}`,
   });
-  // The first report comes after 15 seconds. After the first report, one report comes each minute.
+  // The driver reports a waiting pod after 15 seconds, and then once per minute.
   expect(reported).toEqual(Array.from({ length: 10 }, () => `pod machine-m-1 in namespace infra is ${why}`));
 });
 

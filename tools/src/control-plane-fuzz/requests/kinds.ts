@@ -8,7 +8,7 @@ export interface Kind {
   readonly kind: string;
   readonly resource: string;
   readonly namespaced: boolean;
-  /** Whether kube-apiserver implements the kind. Such a kind supports strategic merge patches. */
+  /** Whether kube-apiserver implements the kind. A kind of kube-apiserver supports strategic merge patches. */
   readonly builtIn: boolean;
   readonly verbs: readonly string[];
   readonly subresources: readonly string[];

@@ -79,7 +79,10 @@ const EDGES: readonly Json[] = [
   raw('9223372036854775808'),
 ]; // prettier-ignore
 
-/** Returns a value that matches the schema of a field. Other rules of the server may still refuse the value. */
+/**
+ * Returns a value that matches the schema of a field. The server may still refuse the value because of rules outside of
+ * the schema.
+ */
 export function makeValue(draw: Draw, schemas: Schemas, given: Schema, field: string, depth = 0): Json {
   const { schema, name } = schemas.resolve(given);
   if (schema.enum !== undefined && schema.enum.length > 0 && draw.chance(0.95)) return draw.pick(schema.enum);

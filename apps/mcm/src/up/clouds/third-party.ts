@@ -77,8 +77,8 @@ export function findDriver(text: string, from: string): DriverPlace {
 }
 
 /**
- * Returns a program of the conformance package that the driver's package uses. A second copy of that package would have
- * different error classes.
+ * Returns a program of the conformance package that the driver's package uses. A second copy of the conformance package
+ * would have different error classes.
  */
 function programOf({ module, folder }: DriverPlace, name: string): string {
   const kit = isKit(folder) ? folder : installed('@mcm/conformance', dirname(module));

@@ -40,7 +40,10 @@ const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
 
 const PREFIX = /^new machineconfig "[^"]*" is not reconcilable against "[^"]*": /;
 
-/** The original confuses the old and the new config in the first words of an error. Only the reason is compared. */
+/**
+ * The original confuses the old and the new config in the first words of an error. The correction therefore compares
+ * only the reason of the error.
+ */
 const reasonsOnly: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'reconcile' || typeof error !== 'string') return { expected, actual };
@@ -259,7 +262,7 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
     return isRecord(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
   // The original enqueues only the pools for the current labels. mcm also enqueues the pools for the previous labels.
-  // All other pools are compared.
+  // The correction ignores the pools for the previous labels.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
   const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };

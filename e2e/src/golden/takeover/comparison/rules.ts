@@ -3,7 +3,7 @@ import { ABSENT, type Course } from './sequences.ts';
 
 /** An intended difference, with the row for this difference in `docs/compatibility/differences.md`. */
 export interface Rule {
-  /** The first cell of the row. */
+  /** The first cell of the rule's row in the table of differences. */
   readonly row: string;
   /** A description of the difference, and the reason why the row of the table covers it. */
   readonly what: string;

@@ -31,7 +31,7 @@ const agents = new Map<string, Agent>();
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
-/** The agent keeps the connections of one CA bundle. Only a limited number of CA bundles keep open connections. */
+/** The agent keeps the connections for one CA bundle open. The number of agents is limited. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);

@@ -1,7 +1,8 @@
 import { yaml } from './yaml.ts';
 
 /**
- * The maximum nesting depth of a request body. At this depth, recursive functions need only a small part of the stack.
+ * The maximum nesting depth of a request body. At the maximum depth, recursive functions need only a small part of the
+ * stack.
  */
 export const MAX_DEPTH = 1000;
 /**

@@ -6,7 +6,7 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** For this number of groups or more, the check starts with one permission for all groups. */
+/** The number of groups from which the check starts with one permission for all groups. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 

@@ -198,8 +198,8 @@ kube-system/system:controller:token-cleaner
 
 /**
  * The initial bindings: `name: role kind:subject …`. A binding may have no subjects. A service account is
- * `sa:namespace/name`. The last bindings are the bindings that kubeadm creates for joining nodes. A bootstrap token can
- * request a node certificate, a node can renew its certificate, and the approval is automatic.
+ * `sa:namespace/name`. The end of the list contains the bindings that kubeadm creates for joining nodes. A bootstrap
+ * token can request a node certificate, a node can renew its certificate, and the approval is automatic.
  */
 export const CLUSTER_ROLE_BINDINGS = `
 cluster-admin: cluster-admin g:system:masters

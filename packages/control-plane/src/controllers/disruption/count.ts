@@ -5,7 +5,7 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { isDying, isReady, scaled } from '../objects/fields.ts';
 
 /**
- * The maximum time from an eviction until the start of the pod's deletion. Later, the eviction no longer counts as a
+ * The maximum time from an eviction until the start of the pod's deletion. An older eviction no longer counts as a
  * disruption.
  */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;

@@ -4,7 +4,7 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf, isDying, isTerminal, observedOf } from '../objects/fields.ts';
 
 const TYPE = 'DisruptionTarget';
-/** The deletion of a pod must start within this time after the disruption condition was set. */
+/** The maximum time from the disruption condition of a pod to the start of its deletion. */
 const STALE_MS = 2 * 60 * 1000;
 
 /**

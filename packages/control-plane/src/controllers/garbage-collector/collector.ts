@@ -85,7 +85,8 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects in a cycle would wait for each other forever, so the object no longer blocks its owner.
+      // Two objects that own each other would wait for each other forever, so an object in a cycle does not block its
+      // owner.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }

@@ -2,7 +2,7 @@ import { items, look, type Plain, text } from '../../apimachinery/objects/plain.
 
 /** The initial hash value, as words of 32 bits, lowest word first. */
 const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
-/** The hash prime is 2^88 plus this value. */
+/** The difference between the hash prime and 2^88. */
 const FACTOR = 0x13b;
 const WORD = 2 ** 32;
 

@@ -13,7 +13,7 @@ const MANAGER = 'service-cidr-controller';
 /** The name by which kube-apiserver manages the first status of the default ServiceCIDR (managedFields). */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
-/** A deleted range stays for this time, so that all allocators notice the deletion. */
+/** The time for which a deleted range stays, so that all allocators notice the deletion. */
 const GRACE_MS = 10_000;
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };

@@ -21,8 +21,8 @@ function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Dat
   for (const taint of taints) {
     const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
     if (matching.length === 0) return now;
-    // If several tolerations match, the shortest duration applies. Tolerations without a duration do not extend this
-    // time.
+    // If several tolerations match, the shortest duration applies. Tolerations without a duration do not change the
+    // time of the eviction.
     const seconds = Math.min(
       ...matching.map((toleration) => number(toleration, 'tolerationSeconds') ?? Number.POSITIVE_INFINITY),
     );

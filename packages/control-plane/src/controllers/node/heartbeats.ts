@@ -1,4 +1,4 @@
-/** A node without a heartbeat for this time is lost (`--node-monitor-grace-period`). */
+/** The time without a heartbeat after which a node is lost (`--node-monitor-grace-period`). */
 const GRACE_MS = 50_000;
 /** The grace period of a new node until its first heartbeat (`--node-startup-grace-period`). */
 const STARTUP_GRACE_MS = 60_000;

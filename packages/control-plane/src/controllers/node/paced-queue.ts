@@ -32,7 +32,7 @@ export class PacedQueue {
     return this.#waiting.size === 0;
   }
 
-  /** Changes the rate. The next release respects both the old and the new rate. */
+  /** Changes the rate of the queue. The next key is released at the slower of the old and the new rate. */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#clock.now().getTime();

@@ -9,8 +9,8 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
 /**
- * The time between the disappearance of a node and the deletion of its pods. A node with the name may return during
- * this time.
+ * The time between the disappearance of a node and the deletion of its pods. A node with the name may return before the
+ * deletion.
  */
 const QUARANTINE_MS = 40_000;
 

@@ -10,7 +10,7 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** For texts with at least this number of lines, the search for equal runs ignores frequent lines. */
+/** The number of lines from which the search for equal runs ignores frequent lines. */
 const MANY_LINES = 200;
 
 /** Frequent lines are omitted. */

@@ -15,9 +15,12 @@ const MAX_QUEUED_EVENTS = 16_384;
 /** The limit for clients with large objects: the number of characters in unread objects. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
-/** The watch sends its last bookmark this number of milliseconds before its timeout. */
+/** The time between the last bookmark of a watch and its timeout, in milliseconds. */
 const LAST_BOOKMARK_MS = 2_000;
-/** The minimum duration of a watch without a timeout, in milliseconds. The maximum duration is twice this value. */
+/**
+ * The minimum duration of a watch without a timeout, in milliseconds. The maximum duration of a watch is twice the
+ * minimum.
+ */
 const MIN_TIMEOUT_MS = 1_800_000;
 /** A Node.js timer with a longer delay would fire immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;

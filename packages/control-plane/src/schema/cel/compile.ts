@@ -59,7 +59,7 @@ const noSuchKey = (key: unknown): never => {
 
 class Compiler implements Scope {
   readonly issues: CelIssue[] = [];
-  /** Checks of literals. These errors count only if the expression has no other errors. */
+  /** Checks of literals. An error of a literal counts only if the expression has no other errors. */
   readonly literalChecks: (() => CelIssue | undefined)[] = [];
   /** The number of `format` calls around the current part of the expression. */
   private formats = 0;

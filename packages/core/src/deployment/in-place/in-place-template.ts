@@ -17,7 +17,7 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * The template annotation has this value after an update to an older template has ended. The next selection of the node
+ * The value of the template annotation after an update to an older template has ended. The next selection of the node
  * is for the current template.
  */
 const ENDED = '';

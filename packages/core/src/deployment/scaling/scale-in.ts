@@ -13,7 +13,7 @@ export const ScaleInReasons = {
   Pending: 'ScaleInPending',
 } as const;
 
-/** With the results of this number of scale-ins in an annotation, the manager recognizes a repeated request. */
+/** The number of scale-ins whose results the annotation contains, so that the manager recognizes a repeated request. */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 

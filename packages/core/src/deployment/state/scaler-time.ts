@@ -69,7 +69,7 @@ export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   );
 }
 
-/** If the text of the autoscaler contains this time, the text stays. */
+/** If the text of the autoscaler already contains the scaler time, the text stays. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : exact(time);
 
@@ -125,8 +125,9 @@ export const isTakenBack = (input: Omit<ScalerTimeInput, 'undone' | 'now'>): boo
   fallOf(input.set, input.deployment) <= 0 && openNames(input).some(isSeen);
 
 /**
- * The replicas were reduced and raised again before the controller saw the reduction. Two facts show this
- * reduction: the spec has changed at least twice since the last status, and named machines have no mark. The original checks only the names, so it deletes machines even if the replicas were not reduced.
+ * The replicas were reduced and raised again before the controller saw the reduction. Two facts show such a reduction:
+ * the spec has changed at least twice since the last status, and named machines have no mark. The original checks only
+ * the names, so it deletes machines even if the replicas were not reduced.
  * @param machines the machines of the current set.
  */
 export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {

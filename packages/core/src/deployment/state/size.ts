@@ -73,7 +73,8 @@ export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): num
   Math.max(replicas, actual - leaving) + leaving;
 
 /**
- * Returns the number of available machines above the replicas. If the set grows by this number, it creates no machine.
+ * Returns the number of available machines above the replicas. The number by which the set can grow without the
+ * creation of a machine.
  */
 export const surplusMachines = ({ replicas, available }: SetSize): number => Math.max(available - replicas, 0);
 

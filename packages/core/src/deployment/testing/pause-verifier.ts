@@ -2,7 +2,7 @@ import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
 /**
- * All actions that began before a pause or a scaling have ended after this number of seconds. This time is longer than
+ * The number of seconds until all actions have ended that began before a pause or a scaling. This time is longer than
  * the delay of a cache with retries.
  */
 const SETTLES_S = 20;

@@ -33,8 +33,8 @@ const PARALLEL = 32;
 const NAMES_IN_EVENT = 10;
 
 /**
- * The deployment owns a warm machine, which has no labels of the template. Therefore, no MachineSet counts or replaces
- * a warm machine, with mcm or with the original. The autoscaler does not see a warm machine.
+ * The deployment owns a warm machine, which has no labels of the template. Without the labels, no MachineSet of mcm or
+ * of the original counts or replaces a warm machine. The autoscaler does not see a warm machine.
  */
 function warmMachine(
   deployment: MachineDeployment,

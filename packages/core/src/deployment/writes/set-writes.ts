@@ -57,8 +57,8 @@ const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
- * Returns true while an old set creates machines because the current set may not create them yet. During this time, no
- * machine moves to another set.
+ * Returns true while an old set creates machines because the current set may not create them yet. Until the old set has
+ * created its machines, no machine moves to another set.
  */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;

@@ -5,7 +5,10 @@ import type { PlannedEvent } from '../state/rollback.ts';
 import type { View } from '../state/view.ts';
 import { zonesOf } from './zone-step.ts';
 
-/** After this time, a zone without machines leaves standby, and its next machine shows whether the zone works. */
+/**
+ * The time after which a zone without machines leaves standby. The next machine of the zone then shows whether the zone
+ * works.
+ */
 export const RETRY_MS = 30 * 60_000;
 
 export interface StandbyChange {

@@ -195,7 +195,7 @@ export interface DrainObservation {
   /** Whether the watch of pods was interrupted, so the cache may lack pods. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
-  /** The end of the evictions. After this time, the drain deletes the pods. */
+  /** The time until which the drain evicts the pods. After `evictUntil`, the drain deletes the pods. */
   readonly evictUntil: Date;
   /** The time from which the drain is forced. */
   readonly forceAt: Date;

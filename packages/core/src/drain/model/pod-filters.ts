@@ -50,7 +50,7 @@ const localStoragePod: PodFilter = (pod) =>
     ? { pod: 'evict', because: 'the deletion of the node deletes the local data of the pod' }
     : undefined;
 
-/** The first filter with a result decides. */
+/** The filters for the pods of a drain. The first filter with a result decides about a pod. */
 export const POD_FILTERS: readonly PodFilter[] = [
   mirrorPod,
   daemonSetPod,

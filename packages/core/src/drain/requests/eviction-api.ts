@@ -16,10 +16,10 @@ import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '
  */
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 
-/** Discovery is read again after this time. */
+/** The time after which discovery is read again. */
 const KNOWN_FOR_MS = 3_600_000;
 
-/** Drains that read Evictions within this time share one list request. */
+/** The time within which drains that read Evictions share one list request. */
 const SHARED_FOR_MS = 5_000;
 
 interface Asking {

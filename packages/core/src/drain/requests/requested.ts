@@ -6,7 +6,10 @@ const FIRST_READ_MS = 10_000;
 
 const READ_EVERY_MS = 20_000;
 
-/** If no Eviction exists after this time, no controller handles the EvictionRequest, and mcm evicts the pod. */
+/**
+ * The wait for an Eviction. If no Eviction exists after the wait, no controller handles the EvictionRequest, and mcm
+ * evicts the pod.
+ */
 const UNHANDLED_AFTER_MS = 30_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);

@@ -1,6 +1,6 @@
 import type { DrainObservation } from '../model/observation.ts';
 
-/** A detach within this time after the end of the pod is fast. */
+/** The maximum time from the end of a pod to a fast detach of its volume. */
 export const FAST_MS = 30_000;
 
 /**

@@ -8,19 +8,19 @@ import { LANES, laneOfCalls } from './lanes.ts';
  */
 const CUT = 0.8;
 /**
- * While the cloud throttles no calls, the rate limit grows by this fraction every second. The rate limit grows by at
- * least this number of calls per second.
+ * While the cloud throttles no calls, the rate limit grows by this fraction every second. The minimum growth of the
+ * rate limit, in calls per second.
  */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
 /** The lowest rate limit, in calls per second. */
 const SLOWEST = 0.5;
 /**
- * The minimum time between two reductions of the rate limit. Calls that are throttled within this time were sent before
- * the last reduction.
+ * The minimum time between two reductions of the rate limit. The time after a reduction in which throttled calls do not
+ * count, because the calls were sent before the reduction.
  */
 const CUT_REST_MS = 1_000;
-/** The rate limit is removed when the cloud has throttled no call for this time. */
+/** The time without a throttled call after which the rate limit is removed. */
 const FORGET_AFTER_MS = 600_000;
 const WINDOW_MS = 1_000;
 
@@ -179,7 +179,10 @@ export class LearnedRates {
   readonly #most: number;
   readonly #rates = new Map<string, LearnedRate>();
 
-  /** @param most The maximum number of kinds. Above this number, the oldest rate limit is removed. */
+  /**
+   * @param most The maximum number of kinds. The maximum number of rate limits. Above the maximum, the oldest rate
+   * limit is removed.
+   */
   constructor(clock: Clock, most: number = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
     this.#most = most;

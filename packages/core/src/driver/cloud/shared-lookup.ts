@@ -3,7 +3,7 @@ import { type Clock, sleep } from '@mcm/kube';
 /** The maximum number of values in one request, because EC2 allows no more values in one filter. */
 const MOST = 200;
 /**
- * The minimum time between the starts of two requests, in milliseconds. Lookups that start within this time share one
+ * The minimum time between the starts of two requests, in milliseconds. The time within which lookups share one
  * request.
  */
 const GATHER_MS = 2_000;

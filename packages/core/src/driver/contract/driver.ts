@@ -53,7 +53,7 @@ export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, C
 
 /** Input for stopping a VM. */
 export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
-  /** Whether the cloud must keep the memory of the VM. Only a driver with `hibernates` gets this request. */
+  /** Whether the cloud must keep the memory of the VM. `hibernate` is true only for a driver with `hibernates`. */
   readonly hibernate: boolean;
 }
 
@@ -172,8 +172,8 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
    * Deletes the VM with its NICs and disks. The promise resolves when the cloud reports that the VM is deleted or
-   * absent. Before that time, the kubelet of the VM could still register the Node again. A long deletion may reject
-   * with `DeadlineExceeded`, and the caller repeats the call.
+   * absent. If the promise resolved earlier, the kubelet of the VM could register the Node again. A long deletion may
+   * reject with `DeadlineExceeded`, and the caller repeats the call.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**

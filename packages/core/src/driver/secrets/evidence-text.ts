@@ -20,7 +20,8 @@ const SHORTEST_ENCODED = 9;
 
 /**
  * Patterns that match secrets from any source. The cost of each pattern must be linear, because a console may contain
- * long runs of blanks or token prefixes. Therefore, a lookahead must precede each lookbehind with white space.
+ * long runs of blanks or token prefixes. To keep the cost linear, a lookahead must precede each lookbehind with white
+ * space.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -78,7 +79,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** Binary data has no lines, so it is searched in parts of this number of bytes. */
+/** The number of bytes of a part of binary data, which is searched in parts because it has no lines. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {

@@ -129,7 +129,7 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 
 type Secrets = SecretValues;
 
-/** These values of Secrets are ordinary words, which the redaction must not remove. */
+/** Values of Secrets that are ordinary words. The redaction must not remove ordinary words. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
 
 const withoutChoices = (secrets: Secrets): Secrets =>

@@ -7,7 +7,7 @@ import type { HookWebhook } from './config.ts';
 
 export type HookAnswer =
   | { readonly is: 'finished' }
-  /** The call is repeated after this time, because the webhook has not finished its step. */
+  /** The time after which the call is repeated, because the webhook has not finished its step. */
   | { readonly is: 'waits'; readonly retryAfterMs: number | undefined }
   | { readonly is: 'failed'; readonly because: string };
 

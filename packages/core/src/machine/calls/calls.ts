@@ -32,8 +32,8 @@ export interface CallsOptions {
 const DEFAULT_LIMIT = 500;
 
 /**
- * After this number of consecutive unexpected errors, mcm reports a bug of the driver. A single unexpected error may be
- * temporary.
+ * The number of consecutive unexpected errors after which mcm reports a bug of the driver. A single unexpected error
+ * may be temporary.
  */
 export const FAULT_AFTER_FAILURES = 5;
 

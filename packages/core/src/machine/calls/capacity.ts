@@ -27,13 +27,13 @@ const LONGEST_IN_FIRSTS = 3;
  * started together send their probes at different times. The first wait has no extension.
  */
 const JITTER = 0.2;
-/** A shortage ends when this number of creations may run at the same time, or when no machine waits. */
+/** The number of simultaneous creations at which a shortage ends. A shortage also ends when no machine waits. */
 const OPEN_FROM = 64;
-/** A shortage is removed if the cloud received no probe for this time. */
+/** The time without a probe after which a shortage is removed. */
 const FORGET_AFTER_MS = 86_400_000;
 /**
- * The maximum time between the record of an offering and its `create` call. Later, the place of the machine becomes
- * free, because the machine was deleted or the write of the record failed.
+ * The maximum time between the record of an offering and its `create` call. An older record no longer counts, because
+ * the machine was deleted or the write of the record failed.
  */
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';

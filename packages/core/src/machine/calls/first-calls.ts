@@ -3,8 +3,8 @@ import type { Clock, Key } from '@mcm/kube';
 /** The maximum time for which machines wait for the first call of another machine. */
 const WAIT_MS = 120_000;
 /**
- * After a successful call, an offering counts as available for this time. Later, one machine must make a first call
- * again.
+ * The time for which an offering counts as available after a successful call. After `PROVEN_MS`, one machine must make
+ * a first call again.
  */
 const PROVEN_MS = 600_000;
 

@@ -22,7 +22,7 @@ export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boo
 
 /**
  * The annotation states that the machine has no VM. The annotation is added if the class is invalid, or if the cloud
- * refused the credentials of the class. A later process can then delete the machine without the class.
+ * refused the credentials of the class. With the annotation, a later process can delete the machine without the class.
  */
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!(lastCallWasNotSent(o) || lastCallWasRefused(o)) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;

@@ -11,7 +11,7 @@ import { at, operation, say } from './deletion-status.ts';
 /** The minimum time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
-/** After the last blocker of a drain is gone, the status is written only if the pods need more than this time. */
+/** The time that pods need at least to end after the last blocker of a drain, before the status is written. */
 const PASSES_MS = 10_000;
 
 /** A status write about the drain, or the earliest time of this write. */

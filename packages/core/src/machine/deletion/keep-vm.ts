@@ -6,7 +6,7 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/** After this wait for the record of a kept VM, mcm deletes the VM. */
+/** The maximum wait for the record of a kept VM. After the wait, mcm deletes the VM. */
 export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';

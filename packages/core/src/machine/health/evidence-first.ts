@@ -2,7 +2,7 @@ import type { Failure } from '../../driver/contract/bundle.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 
-/** mcm collects evidence for at most this time before it marks a machine as Failed. */
+/** The maximum time for which mcm collects evidence before it marks a machine as Failed. */
 export const EVIDENCE_BOUND_MS = 30_000;
 
 /**

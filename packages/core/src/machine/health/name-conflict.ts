@@ -6,8 +6,8 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
 /**
- * mcm deletes a new Node whose VM is unknown only after this time. If the VM still runs, its kubelet would register a
- * deleted Node again. A lookup of the VM can end the wait.
+ * The minimum age of a Node with an unknown VM before mcm deletes the Node. If the VM still runs, its kubelet would
+ * register a deleted Node again. A lookup of the VM can end the wait.
  */
 const LET_BE_MS = 60_000;
 
@@ -18,7 +18,8 @@ const LET_BE_MS = 60_000;
 const LOOKUP_MS = 30_000;
 
 /**
- * Handles a Node with the name of the machine's Node and the provider ID of an unknown VM. There are four cases:
+ * Handles a Node with the name of the machine's Node and the provider ID of an unknown VM. The result depends on the
+ * age and the state of the Node:
  * - A Node that is older than the machine is stale.
  * - A Node without reports of its kubelet is stale.
  * - A newer Ready Node may belong to the machine, if a user edited the provider ID of the machine.

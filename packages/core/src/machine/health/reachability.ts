@@ -28,7 +28,7 @@ export interface ReachabilityTimings {
    */
   readonly periodMs: number;
   /**
-   * The controller freezes if an API server is unreachable for longer than this time. Flag:
+   * The time for which an API server may be unreachable before the controller freezes. Flag:
    * `--machine-safety-apiserver-statuscheck-timeout`.
    */
   readonly timeoutMs: number;
@@ -41,7 +41,7 @@ export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, ti
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 const LAST_PROBE_MS = 1_000;
-/** After an outage, mcm checks no health for this time, so that the caches can update. Source: machine_safety.go. */
+/** The time after an outage in which mcm checks no health, so that the caches can update. Source: machine_safety.go. */
 const SETTLE_MS = 30_000;
 const PROBE_NAME = 'dummy-name';
 

@@ -1,7 +1,7 @@
 /**
  * The machines of a group share a limit of replacements. The caches show a Failed machine only after the response to
- * the status write. Until then, the reservation of a machine that is being marked as Failed counts toward the limit of
- * the group. The original uses permits for this purpose (pkg/util/permits).
+ * the status write. During the status write, the reservation of the machine counts toward the limit of the group. The
+ * original uses permits for this purpose (pkg/util/permits).
  */
 export class Reservations {
   readonly #byGroup = new Map<string, Set<string>>();

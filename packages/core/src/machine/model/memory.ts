@@ -14,7 +14,10 @@ export interface KeepingState {
   readonly kept?: KeptVm | undefined;
 }
 
-/** A restart loses the state of a machine in the memory of this process. This loss costs time, but no VM. */
+/**
+ * A restart loses the state of a machine in the memory of this process. The loss of the state delays the machine, but
+ * loses no VM.
+ */
 export interface MachineMemory {
   drain: DrainMemory;
   /** The UID of the Node that mcm deleted and must not use again. An outdated cache may still contain this Node. */

@@ -18,7 +18,9 @@ export interface ObservedOffering {
   readonly record: string;
   readonly text: string;
   readonly shortage?: Shortage;
-  /** Another machine makes the first `create` call with the offering, and this machine waits until this time. */
+  /**
+   * The time until which the machine waits, because another machine makes the first `create` call with the offering.
+   */
   readonly awaitsFirstCall?: Date;
 }
 

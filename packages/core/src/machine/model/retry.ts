@@ -11,8 +11,8 @@ const SHORT_RETRY_MS = 5_000;
 const MEDIUM_RETRY_MS = 180_000;
 export const LONG_RETRY_MS = 600_000;
 
-// The first wait after a temporary error is 5 s, as in the original. Later waits are longer, to limit the load on an
-// unavailable cloud.
+// The first wait after a temporary error is 5 s, as in the original. The wait grows with each error, to limit the load
+// on an unavailable cloud.
 const transient: Backoff = { firstMs: SHORT_RETRY_MS, maxMs: 60_000 };
 const medium: Backoff = { firstMs: MEDIUM_RETRY_MS, maxMs: MEDIUM_RETRY_MS };
 const long: Backoff = { firstMs: LONG_RETRY_MS, maxMs: LONG_RETRY_MS };

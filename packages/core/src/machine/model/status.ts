@@ -72,16 +72,19 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
   return reached !== undefined && DELETION_STEPS.indexOf(reached) >= DELETION_STEPS.indexOf(step);
 }
 
-/** mcm writes an unchanged failure again after this time, so that its time in the status stays recent. */
+/**
+ * The time after which mcm writes an unchanged failure again, so that the time of the failure in the status stays
+ * recent.
+ */
 const REFRESH_MS = 30 * 60_000;
 
 /**
- * Two texts with this similarity count as equal. The texts of a repeated failure differ only in small parts, such as
- * request IDs.
+ * The similarity from which two texts count as equal. The texts of a repeated failure differ only in small parts, such
+ * as request IDs.
  */
 const SIMILAR = 0.75;
 
-/** The comparison of two texts reads only this number of characters. */
+/** The number of characters that the comparison of two texts reads. */
 const COMPARED_LENGTH = 1_000;
 
 /** Returns true if two statuses differ only in times and in variable parts of the description, such as request IDs. */

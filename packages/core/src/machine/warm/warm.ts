@@ -15,7 +15,10 @@ import { type Action, act, type Plan, type PlannedEvent, wait } from '../model/p
 import { CALL_RETRIES, isTransient, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 
-/** A MachineSet must complete the adoption of a warm machine within this time. Later, the machine is warm again. */
+/**
+ * The time within which a MachineSet must complete the adoption of a warm machine. After `TAKEN_MS`, the machine is
+ * warm again.
+ */
 const TAKEN_MS = 30_000;
 const LOOK_MS = 3_600_000;
 

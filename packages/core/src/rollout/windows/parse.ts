@@ -22,7 +22,7 @@ export interface Freeze {
 export interface WindowRules {
   readonly windows: readonly Window[];
   readonly freezes: readonly Freeze[];
-  /** Until this time, in milliseconds since 1970, a user overrides the windows and freezes. */
+  /** The time until which a user overrides the windows and freezes, in milliseconds since 1970. */
   readonly openUntil: number | undefined;
 }
 

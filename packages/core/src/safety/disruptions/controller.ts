@@ -19,13 +19,13 @@ export const DISRUPTIONS = 'machine-disruptions';
 
 const KEY = 'report';
 
-/** The manager writes the object at most once in this time. */
+/** The minimum time between two writes of the object by the manager. */
 const PERIOD_MS = 10_000;
 
 /** Many machines change at about the same time, so a short delay combines their changes. */
 const SETTLE_MS = 1_000;
 
-/** After a start, the first write waits at most this time for the decisions about all deployments. */
+/** The maximum time after a start for which the first write waits for the decisions about all deployments. */
 const START_MS = 60_000;
 
 /** Writes the disruptions to a ConfigMap. A write contains only the rows that changed. */

@@ -5,7 +5,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
 export interface Listing {
-  /** The list may lack VMs that were created after this time. */
+  /** The time of the request. The list may lack VMs that were created after the request. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }

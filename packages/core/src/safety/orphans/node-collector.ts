@@ -146,7 +146,10 @@ export class NodeCollector {
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
-  /** The last check reads the machines and the Node from the API servers, and the VM from the cloud. */
+  /**
+   * Immediately before the deletion, the method reads the machines and the Node from the API servers, and the VM from
+   * the cloud.
+   */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
     const fields = { node: seen.metadata.name, providerID: seen.spec.providerID };

@@ -17,7 +17,7 @@ export interface OrphanOptions {
   /** The maximum number of VMs, and of Nodes, that are deleted in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
-  /** With a value above 0, an orphaned VM is stopped, and deleted after this time. */
+  /** The time between the stop and the deletion of an orphaned VM. With 0, the VM is not stopped. */
   readonly stopMs?: number;
   /** Former control clusters that this control cluster replaced, and whose VMs it manages. */
   readonly formerOwners?: readonly string[];

@@ -30,15 +30,15 @@ const MINUTE = 60_000;
 /** The minimum time between two searches of a class. */
 const MIN_INTERVAL_MS = MINUTE;
 
-/** After this number of consecutive failures of a listing, an event reports the failure. */
+/** The number of consecutive failures of a listing after which an event reports the failure. */
 const REPORTED_AFTER_FAILURES = 3;
 
 /** A deletion that ignores its abort signal no longer counts toward this maximum. */
 const DELETIONS_AT_ONCE = 10;
 
 /**
- * A VM without a Node object is kept for this time. After a restore of the API server, an operator can restart the
- * kubelet of the VM within this time.
+ * The time for which a VM without a Node object is kept. After a restore of the API server, an operator can restart the
+ * kubelet of the VM before the deletion.
  */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
@@ -104,8 +104,8 @@ export class OrphanCollector {
   readonly #stopped: StoppedVms;
   readonly #deleting = new Set<string>();
   /**
-   * The API server may lack machines that were created before this time, because the API server was restored from a
-   * backup. `wentBackAt` is undefined without a restore.
+   * The time of the last restore from a backup. The API server may lack machines that were created before the restore.
+   * `wentBackAt` is undefined without a restore.
    */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;

@@ -14,7 +14,7 @@ export interface OrphanVmInput {
   readonly use: Use;
   readonly view: QuarantineView;
   readonly policy: OrphanOptions['policy'];
-  /** A VM without a Node is kept until this time. */
+  /** The time until which a VM without a Node is kept. */
   readonly heldUntil?: Date | undefined;
   /**
    * The duration of the stop before the deletion, or undefined if VMs are not stopped. `until` is the deletion time of

@@ -6,12 +6,13 @@ export const FROZEN = MachineDeploymentConditions.Frozen;
 
 /** The options of the overshoot check, which limits the number of machines of a MachineSet. */
 export interface OvershootOptions {
-  /** A set freezes if its number of machines exceeds the sum of replicas and surge by this number (`--safety-up`). */
+  /** The number of machines above the sum of replicas and surge at which a set freezes (`--safety-up`). */
   readonly safetyUp: number;
-  /** The freeze ends if the number of machines is below the upper limit by this number (`--safety-down`). */
+  /** The number of machines below the upper limit at which the freeze ends (`--safety-down`). */
   readonly safetyDown: number;
   /**
-   * A frozen set is checked after this time without an event, in milliseconds (`--machine-safety-overshooting-period`).
+   * The time without an event after which a frozen set is checked, in milliseconds
+   * (`--machine-safety-overshooting-period`).
    */
   readonly periodMs: number;
 }

@@ -102,8 +102,9 @@ export class OvershootReconciler {
   }
 
   /**
-   * If another client writes the set at the same time, the method reads the set from the API server and tries again. A
-   * later reconcile could find that the machines are already deleted, and would not report the overshoot.
+   * If another client writes the set at the same time, the method reads the set from the API server and tries again.
+   * Without the retry, the next reconcile could find that the machines are already deleted, and would not report the
+   * overshoot.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;

@@ -85,8 +85,8 @@ export class RepairGroups {
   }
 
   /**
-   * Failed machines of the current set are kept until this time. The deployment controller uses the same function for
-   * its limits, so both controllers make equal decisions.
+   * The time until which failed machines of the current set are kept. The deployment controller uses the same function
+   * for its limits, so both controllers make equal decisions.
    */
   #keptOf(
     deployment: MachineDeployment,

@@ -6,7 +6,7 @@ import type { LeaseBook } from '../peers/lease-book.ts';
 import type { Claim } from './record.ts';
 
 /**
- * A claim stays for this time after the Lease of its cluster has ended, because the next replica may continue the
+ * The time for which a claim stays after the Lease of its cluster has ended, because the next replica may continue the
  * rollout.
  */
 const LAPSE_MS = 60_000;

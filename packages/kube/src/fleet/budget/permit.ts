@@ -49,7 +49,7 @@ export interface PermitParts {
   readonly because: (hold: Hold | undefined) => string;
 }
 
-/** After this time, all rollouts of a cluster are known to its controllers. */
+/** The time after which the controllers of a cluster know all its rollouts. */
 const KNOWN_AFTER_MS = 60_000;
 
 export class ClusterPermit implements RolloutPermit {

@@ -6,7 +6,10 @@ export interface BudgetPolicy {
   readonly maxClusters: string;
   /** The labels of the namespaces of canary clusters, or an empty list without canary clusters. */
   readonly canaries: readonly (readonly [name: string, value: string])[];
-  /** The soak time of the canary clusters. Other clusters start when no canary cluster has rolled out for this time. */
+  /**
+   * The soak time of the canary clusters. Other clusters start their rollouts when no canary cluster has rolled out
+   * during the soak time.
+   */
   readonly soakMs: number;
 }
 

@@ -4,7 +4,8 @@ export interface Claim {
   /** The identity of the only run of the controllers that may use the claim, with a number. */
   readonly id: string;
   /**
-   * The time at which the claim started, by the clock of the process that wrote the claim. Only users read this time.
+   * The time at which the claim started, by the clock of the process that wrote the claim. Only users read the start
+   * time.
    */
   readonly since: string;
 }

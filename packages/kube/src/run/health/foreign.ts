@@ -33,7 +33,7 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 }
 
 /**
- * Refuses requests of web pages to a loopback address, because loopback needs no credentials. These web pages have
+ * Refuses requests of web pages to a loopback address, because loopback needs no credentials. Such a web page has
  * another origin, or a domain that resolves to this machine (DNS rebinding). Other programs are allowed, because probes
  * and scrapers use addresses and names of Pods.
  */

@@ -33,8 +33,8 @@ const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-gr
 
 /**
  * Disables the background thread of V8's baseline compiler. When the process exits, this thread and the garbage
- * collector of the main thread may wait for each other forever. This occurs in one of several thousand exits (Node.js
- * 24.21).
+ * collector of the main thread may wait for each other forever. The deadlock occurs in one of several thousand exits
+ * (Node.js 24.21).
  */
 const compileInFront = (): void => setFlagsFromString('--no-concurrent-sparkplug');
 

@@ -5,7 +5,7 @@ import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 export interface MemoryUse {
   /** Size of the objects in the old generation. */
   readonly heap: number;
-  /** V8 aborts the process if the heap grows above this size. */
+  /** The size of the heap above which V8 aborts the process. */
   readonly heapLimit: number;
   readonly resident: number;
   /** Memory limit of the container. */

@@ -47,7 +47,7 @@ export interface AttachPlan {
   readonly refuse: readonly Wanted[];
 }
 
-/** An unhealthy node keeps an unused volume for this time. */
+/** The time for which an unhealthy node keeps an unused volume. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**

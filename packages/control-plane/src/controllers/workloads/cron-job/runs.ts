@@ -5,7 +5,7 @@ import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
 import { conditionOf, ownerReference } from '../../objects/fields.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-/** Above this number of missed runs, the controller computes the latest run directly. */
+/** The number of missed runs above which the controller computes the latest run directly. */
 export const MANY_RUNS = 100;
 
 export const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>

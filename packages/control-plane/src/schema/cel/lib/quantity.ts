@@ -3,7 +3,7 @@ import type { Opaque } from '../runtime/values.ts';
 const BINARY: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** Amounts with more than this number of decimal places are rounded up. */
+/** The number of decimal places to which amounts are rounded up. */
 const SCALE = 9;
 const UNIT = 10n ** BigInt(SCALE);
 

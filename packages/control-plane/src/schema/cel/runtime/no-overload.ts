@@ -35,8 +35,8 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * For these operators and functions, the Go type of the value reports its own error. The error of any other operator
- * says that the operator has no overload.
+ * Operators and functions whose error comes from the Go type of the value. The error of any other operator says that
+ * the operator has no overload.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {

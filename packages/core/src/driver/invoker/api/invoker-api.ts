@@ -159,7 +159,10 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly timeouts?: DriverTimeouts | undefined;
   /** Returns the class with its last valid provider spec, or undefined if no valid provider spec is known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
-  /** The leadership check before each call that changes the cloud. Not needed if no other process can be the leader. */
+  /**
+   * The leadership check before each call that changes the cloud. Without other processes that can be the leader, the
+   * fence is absent.
+   */
   readonly fence?: Fence | undefined;
   /**
    * Returns the control cluster of this process, see `OWNER_TAG`. If the control cluster is unknown, new VMs get no

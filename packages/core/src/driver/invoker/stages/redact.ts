@@ -6,7 +6,7 @@ import { scrub } from './scrub.ts';
 
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
-/** These error codes show that the cloud has accepted the class and its credentials. */
+/** Error codes that prove that the cloud has accepted the class and its credentials. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
 /** If the user must change the class or its Secret, the error gets a hint, and the problem is reported on the class. */
