@@ -1,6 +1,7 @@
 import { Annotations, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
-import { events } from '@mcm/kube';
+import { events, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { OfferingBook } from '../machine/calls/offering-book.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
@@ -66,6 +67,16 @@ test('forty machines, the first zone is empty: one refused call, and all run in 
     (await rig.admin.resource(events).list()).items.filter(({ reason }) => reason === 'AlternativeChosen');
   await rig.until(async () => (await chosen()).length > 0, MINUTE);
   expect((await chosen())[0]?.message).toContain('no capacity for the first choice');
+});
+
+test('the machine controller writes an exhausted offering to the book of the fleet, without a secret', async () => {
+  const offerings = new OfferingBook(new VirtualClock());
+  const rig = await started(new Set(['small a']), { controller: { offerings } });
+  await createMany(rig, 1);
+  await running(rig, 1);
+  const keys = [...offerings.entries.keys()];
+  expect([keys.length, keys[0]]).toEqual([1, expect.stringContaining('small')]);
+  expect(keys[0]).not.toContain('hello');
 });
 
 test('the last alternative may change several fields', async () => {

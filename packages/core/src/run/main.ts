@@ -53,6 +53,7 @@ import {
   reachabilityOf,
   timeoutsOf,
 } from './flags.ts';
+import { type FleetState, fleetState } from './fleet-state.ts';
 import { hasReplicas } from './has-replicas.ts';
 
 /**
@@ -112,12 +113,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   const name = `${NAME}-${driver.name}`;
   let configured: ConfiguredDriver<Spec, Credentials> = { driver };
   let webhooks: readonly HookWebhook[] = [];
-  let shared: AccountRates | undefined;
-  /** In fleet mode, clusters with the same credentials share the rate limit of their account, but no credentials. */
-  const ratesOf = ({ cluster, clock }: BinaryContext<MachineFlags>): AccountRates | undefined => {
-    if (cluster !== undefined) shared ??= new AccountRates(clock);
-    return shared;
-  };
+  const stateOf = fleetState();
   /** In fleet mode, each cluster has its own driver, so that no credentials are shared between clusters. */
   const driverOf = async ({ cluster, flags }: BinaryContext<MachineFlags>) =>
     cluster === undefined || !provider ? configured.driver : (await provider.configure(flags as FlagValues<F>)).driver;
@@ -168,7 +164,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
         traces,
         journal,
         webhooks,
-        rates: ratesOf(context),
+        shared: stateOf(context),
       });
       const known = () => knownOf(controller.caches.secrets.store.list());
       context.pages.serve(journalPage({ journal, version, controller: name, clock: context.clock, known }));
@@ -220,7 +216,7 @@ interface UnitParts {
   readonly traces: Traces | undefined;
   readonly journal: Journal;
   readonly webhooks: readonly HookWebhook[];
-  readonly rates: AccountRates | undefined;
+  readonly shared: FleetState;
 }
 
 const tracesOf = ({ clock, log, metrics }: BinaryContext<MachineFlags>) => ({ clock, log, meters: metrics.meters });
@@ -242,7 +238,7 @@ function controlClusterOf(context: BinaryContext<MachineFlags>): ControlCluster 
 function unitOf<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   context: BinaryContext<MachineFlags>,
-  { tracer, traces, journal, webhooks, rates }: UnitParts,
+  { tracer, traces, journal, webhooks, shared }: UnitParts,
 ): { readonly controller: MachineController; readonly unit: Unit } {
   const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags } = context;
   const cluster = controlClusterOf(context);
@@ -289,7 +285,7 @@ function unitOf<Spec, Credentials>(
     owner: cluster.owner,
     fence: cluster.fence,
     region: context.region,
-    rates,
+    ...shared,
     onDemand: context.cluster !== undefined,
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
     journal,

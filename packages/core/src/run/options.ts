@@ -21,6 +21,7 @@ import type { KeptVmOptions } from '../evidence/kept-vms.ts';
 import type { HookWebhooks } from '../hooks/webhooks/controllers.ts';
 import type { ObserveNotice } from '../interruption/watcher.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { OfferingBook } from '../machine/calls/offering-book.ts';
 import type { Probes, ReachabilityTimings } from '../machine/health/reachability.ts';
 import type { OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import type { MachineDefaults } from '../settings/settings.ts';
@@ -86,6 +87,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly region?: (() => RegionReach | undefined) | undefined;
   /** The rate limits that the machine controllers of all clusters in a fleet share. */
   readonly rates?: AccountRates | undefined;
+  /** The exhausted offerings that the machine controllers of all clusters in a fleet share. */
+  readonly offerings?: OfferingBook | undefined;
   /** True if the caches of pods, budgets and volumes are open only while a Node is drained. The default is false. */
   readonly onDemand?: boolean | undefined;
   /**

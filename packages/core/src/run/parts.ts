@@ -81,6 +81,7 @@ export function createParts<Spec, Credentials>(
     firstMs: defaults.resourceExhaustedRetryMs,
     wake: wake.machine,
     choicesOf: (machine) => invoker.choicesOf(machine),
+    offerings: options.offerings,
   });
   const calls = callsOf(options, { driver: options.driver.name, capacity, wake });
   const reachability = new ReachabilityCheck({

@@ -4,6 +4,7 @@ import { MachineError } from '../../driver/contract/errors.ts';
 import type { CallOutcome } from '../model/observation.ts';
 import { machine } from '../testing.ts';
 import { CapacityGate } from './capacity.ts';
+import { OfferingBook } from './offering-book.ts';
 
 const MINUTE = 60_000;
 const refused: CallOutcome = { ok: false, error: new MachineError('ResourceExhausted', 'no more cores') };
@@ -176,4 +177,80 @@ test('a refusal after a success leaves one probe at a time, and the waits start 
   await clock.advance(10 * MINUTE);
   capacity.began(c, 'i');
   expect(capacity.of(d, 'i')?.free).toBe(false);
+});
+
+/** Gates of several clusters with one book, and offerings of the accounts `one` and `two`. */
+function fleet() {
+  const clock = new VirtualClock();
+  const offerings = new OfferingBook(clock);
+  const cluster = (name: string, account: string) => {
+    const woken: string[] = [];
+    const labels = { machine_type: 'm', zone: 'z', subnet: 's', market: 'on-demand' };
+    const choice = { record: '{}', key: `${account}/m`, text: 'm in z', labels };
+    const wake = (key: string) => void woken.push(key);
+    const random = seededRandom(7);
+    const gate = new CapacityGate({ clock, random, firstMs: 10 * MINUTE, wake, choicesOf: () => [choice], offerings });
+    const own = machine({ name: `m-${name}` });
+    const probe = (outcome: CallOutcome): void => {
+      gate.began(own, 'i');
+      gate.ended(own, 'i', outcome);
+    };
+    const seen = () => gate.offeringsOf(own)?.[0]?.shortage;
+    return { gate, own, woken, probe, seen };
+  };
+  return { clock, cluster };
+}
+
+test('the clusters of one account share an exhausted offering, without the text of the cloud', () => {
+  const { cluster } = fleet();
+  const [a, b, other] = [cluster('a', 'one'), cluster('b', 'one'), cluster('c', 'two')];
+  a.probe({ ok: false, error: new MachineError('ResourceExhausted', 'no cores for CANARY-OF-A') });
+  expect(a.seen()?.error.message).toContain('CANARY-OF-A');
+  expect(b.seen()?.retryAt).toEqual(a.seen()?.retryAt);
+  expect(JSON.stringify([b.seen()?.error.message, ...b.gate.shortages()])).not.toContain('CANARY');
+  expect([[...a.gate.shortages()].length, [...b.gate.shortages()].length]).toEqual([1, 0]);
+  expect(other.seen()).toBeUndefined();
+});
+
+test('the probe of one cluster is enough, and its success wakes the machines of the other clusters', async () => {
+  const { clock, cluster } = fleet();
+  const [a, b] = [cluster('a', 'one'), cluster('b', 'one')];
+  a.probe(refused);
+  b.gate.waits(b.own, 'i');
+  await clock.advance(10 * MINUTE);
+  a.gate.began(a.own, 'i');
+  expect(b.seen()?.free).toBe(false);
+  a.gate.ended(a.own, 'i', made);
+  expect([b.woken, a.woken]).toEqual([['test/m-b'], []]);
+  expect(b.seen()?.free).toBe(true);
+});
+
+test('a refusal of another cluster makes the text of a cluster general', async () => {
+  const { clock, cluster } = fleet();
+  const [a, b] = [cluster('a', 'one'), cluster('b', 'one')];
+  a.probe(refused);
+  await clock.advance(10 * MINUTE);
+  b.probe({ ok: false, error: new MachineError('ResourceExhausted', 'CANARY-OF-B') });
+  expect(a.seen()?.error.message).toBe('the cloud has no capacity for a cluster with the same credentials');
+});
+
+test('a call that does not end delays only its own cluster', async () => {
+  const { clock, cluster } = fleet();
+  const [a, b] = [cluster('a', 'one'), cluster('b', 'one')];
+  a.probe(refused);
+  await clock.advance(10 * MINUTE);
+  a.gate.began(a.own, 'i');
+  await clock.advance(15 * MINUTE);
+  const another = machine({ name: 'm-a2' });
+  expect([b.seen()?.free, a.gate.offeringsOf(another)?.[0]?.shortage?.free]).toEqual([true, false]);
+});
+
+test('the first call of one cluster is enough for an offering without a result', () => {
+  const { cluster } = fleet();
+  const [a, b] = [cluster('a', 'one'), cluster('b', 'one')];
+  a.gate.intends(a.own, '{}');
+  expect(b.gate.offeringsOf(b.own)?.[0]?.awaitsFirstCall).toBeDefined();
+  b.gate.waits(b.own, 'i');
+  a.probe(made);
+  expect([b.woken, b.gate.offeringsOf(b.own)?.[0]?.awaitsFirstCall]).toEqual([['test/m-b'], undefined]);
 });

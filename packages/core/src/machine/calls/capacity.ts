@@ -4,7 +4,8 @@ import { MachineError } from '../../driver/contract/errors.ts';
 import type { Choice } from '../../driver/offerings/alternative.ts';
 import type { CallOutcome, ObservedOffering, Shortage } from '../model/observation.ts';
 import { type Backoff, LONG_RETRY_MS, retryAfter } from '../model/retry.ts';
-import { FirstCalls } from './first-calls.ts';
+import type { Waiting } from './first-calls.ts';
+import { type Entry, OfferingBook, type Place } from './offering-book.ts';
 
 export interface CapacityOptions {
   readonly clock: Clock;
@@ -15,6 +16,8 @@ export interface CapacityOptions {
   readonly firstMs: number;
   readonly wake: (key: Key) => void;
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
+  /** The offerings of all clusters in a fleet. By default, the gate has its own book. */
+  readonly offerings?: OfferingBook | undefined;
 }
 
 /**
@@ -38,32 +41,16 @@ const FORGET_AFTER_MS = 86_400_000;
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';
 
+/** The text of the cloud may name objects of the other cluster. */
+const REFUSED_FOR_OTHERS = new MachineError(
+  'ResourceExhausted',
+  'the cloud has no capacity for a cluster with the same credentials',
+);
+
 export interface OfferingShortage {
   readonly labels: Choice['labels'];
   readonly failures: number;
   readonly retryAt: Date;
-}
-
-/** A source of capacity: an offering, or a class in a zone. */
-interface Place {
-  readonly key: string;
-  /**
-   * A shortage of a class applies only to these versions of the class and its Secrets. For an offering, the value is
-   * empty, because a shortage of an offering applies to all classes.
-   */
-  readonly inputs: string;
-  /** The offering. `choice` is undefined for a class in a zone. */
-  readonly choice?: Choice;
-}
-
-interface Entry extends Place {
-  error: MachineError;
-  failures: number;
-  retryAt: number;
-  /** The number of creations that may run at the same time, which starts at 1 and doubles after each success. */
-  allowed: number;
-  readonly probing: Set<string>;
-  readonly waiting: Set<Key>;
 }
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
@@ -79,30 +66,31 @@ const keyFor = (machine: Machine): string =>
  *   a `create` call. The waits between probes grow.
  * - Each success doubles the number of machines that may call `create` at the same time.
  * - A change of the class or its Secret ends the shortage of the class.
+ * - In a fleet, the clusters with the same credentials share the shortages of offerings.
  * - A new process knows no shortages. If the status of a machine contains the error, the first `create` call of the
  *   machine is a probe.
  */
 export class CapacityGate {
   readonly #options: CapacityOptions;
   readonly #backoff: Backoff;
-  readonly #entries = new Map<string, Entry>();
-  readonly #firstCalls: FirstCalls;
-  readonly #intents = new Map<string, { readonly key: string; readonly until: number }>();
+  /** The shortages of classes in zones. */
+  readonly #classes = new Map<string, Entry>();
+  readonly #offerings: OfferingBook;
 
   constructor(options: CapacityOptions) {
     this.#options = options;
     const firstMs = options.firstMs > 0 ? options.firstMs : LONG_RETRY_MS;
     this.#backoff = { firstMs, maxMs: firstMs * LONGEST_IN_FIRSTS };
-    this.#firstCalls = new FirstCalls(options);
+    this.#offerings = options.offerings ?? new OfferingBook(options.clock);
   }
 
   offeringsOf(machine: Machine): readonly ObservedOffering[] | undefined {
     const { uid } = machine.metadata;
     return this.#options.choicesOf?.(machine)?.map((choice) => {
-      const entry = this.#entries.get(choice.key);
+      const entry = this.#offerings.entries.get(choice.key);
       const { record, text } = choice;
       if (entry) return { record, text, shortage: this.#shortage(entry, uid) };
-      const awaitsFirstCall = this.#firstCalls.awaited(choice.key, uid);
+      const awaitsFirstCall = this.#offerings.firstCalls.awaited(choice.key, uid);
       return awaitsFirstCall ? { record, text, awaitsFirstCall } : { record, text };
     });
   }
@@ -111,14 +99,15 @@ export class CapacityGate {
     const { uid } = machine.metadata;
     const choice = this.#options.choicesOf?.(machine)?.find((each) => each.record === record);
     if (!choice) return;
-    if (!this.#entries.has(choice.key)) this.#firstCalls.intends(choice.key, uid);
-    else this.#intents.set(uid, { key: choice.key, until: this.#options.clock.monotonic() + INTENT_MS });
+    const { entries, firstCalls, intents } = this.#offerings;
+    if (!entries.has(choice.key)) firstCalls.intends(choice.key, uid);
+    else intents.set(uid, { key: choice.key, until: this.#options.clock.monotonic() + INTENT_MS });
   }
 
   *shortages(): Generator<OfferingShortage> {
-    for (const entry of this.#entries.values()) {
-      const { choice, failures } = entry;
-      if (choice) yield { labels: choice.labels, failures, retryAt: this.#instant(entry.retryAt) };
+    for (const entry of this.#offerings.entries.values()) {
+      const { choice, failures, reader } = entry;
+      if (choice && reader === this) yield { labels: choice.labels, failures, retryAt: this.#instant(entry.retryAt) };
     }
   }
 
@@ -129,8 +118,9 @@ export class CapacityGate {
   }
 
   #shortage(entry: Entry, uid: string): Shortage {
-    const { error, retryAt, probing, allowed } = entry;
-    const busy = probing.size + this.#intentsOf(entry.key, uid);
+    const { retryAt, allowed } = entry;
+    const busy = this.#offerings.probes(entry, this) + this.#intentsOf(entry.key, uid);
+    const error = entry.reader === this ? entry.error : REFUSED_FOR_OTHERS;
     return { error, retryAt: this.#instant(retryAt), free: busy < allowed };
   }
 
@@ -142,8 +132,9 @@ export class CapacityGate {
   #intentsOf(key: string, uid: string): number {
     const now = this.#options.clock.monotonic();
     let count = 0;
-    for (const [other, intent] of this.#intents) {
-      if (intent.until < now) this.#intents.delete(other);
+    const { intents } = this.#offerings;
+    for (const [other, intent] of intents) {
+      if (intent.until < now) intents.delete(other);
       else if (other !== uid && intent.key === key) count++;
     }
     return count;
@@ -151,10 +142,13 @@ export class CapacityGate {
 
   waits(machine: Machine, inputs: string): void {
     const choices = this.#options.choicesOf?.(machine);
-    if (!choices) this.#find(machine, inputs)?.waiting.add(keyOf(machine));
+    const { uid } = machine.metadata;
+    const wake = (): void => this.#options.wake(keyOf(machine));
+    if (!choices) this.#find(machine, inputs)?.waiting.set(uid, wake);
+    const { entries, firstCalls } = this.#offerings;
     for (const { key } of choices ?? []) {
-      this.#entries.get(key)?.waiting.add(keyOf(machine));
-      this.#firstCalls.waits(key, keyOf(machine));
+      entries.get(key)?.waiting.set(uid, wake);
+      firstCalls.waits(key, uid, wake);
     }
   }
 
@@ -162,16 +156,16 @@ export class CapacityGate {
     const { uid } = machine.metadata;
     const reported = machine.status?.lastOperation;
     const place = this.#placeOf(machine, inputs);
-    this.#intents.delete(uid);
+    this.#offerings.intents.delete(uid);
     // If the machine has alternatives, the error in its status may belong to another offering.
     const entry =
       this.#find(machine, inputs) ??
       (reported?.errorCode === 'ResourceExhausted' && !place.choice
         ? this.#open(place, new MachineError('ResourceExhausted', reported.description ?? ''))
         : undefined);
-    if (place.choice && !entry) this.#firstCalls.began(place.key, uid);
-    entry?.probing.add(uid);
-    entry?.waiting.delete(keyOf(machine));
+    if (place.choice && !entry) this.#offerings.firstCalls.began(place.key, uid);
+    entry?.probing.set(uid, { reader: this, since: this.#options.clock.monotonic() });
+    entry?.waiting.delete(uid);
   }
 
   ended(machine: Machine, inputs: string, outcome: CallOutcome): void {
@@ -183,10 +177,10 @@ export class CapacityGate {
     } else if (entry && outcome.ok && probed) {
       entry.failures = 0;
       entry.allowed *= 2;
-      if (entry.waiting.size === 0 || entry.allowed >= OPEN_FROM) this.#entries.delete(place.key);
+      if (entry.waiting.size === 0 || entry.allowed >= OPEN_FROM) this.#entriesOf(place).delete(place.key);
     }
-    if (entry && probed) this.#wakeAll(entry.waiting);
-    if (place.choice) this.#wakeAll(this.#firstCalls.ended(place.key, machine.metadata.uid, outcome.ok));
+    if (entry && probed) wakeAll(entry.waiting);
+    if (place.choice) wakeAll(this.#offerings.firstCalls.ended(place.key, machine.metadata.uid, outcome.ok));
   }
 
   #placeOf(machine: Machine, inputs: string): Place {
@@ -197,7 +191,7 @@ export class CapacityGate {
 
   #find(machine: Machine, inputs: string): Entry | undefined {
     const place = this.#placeOf(machine, inputs);
-    const entry = this.#entries.get(place.key);
+    const entry = this.#entriesOf(place).get(place.key);
     return entry?.inputs === place.inputs ? entry : undefined;
   }
 
@@ -209,6 +203,7 @@ export class CapacityGate {
     if (known && !probed) return;
     const entry = known ?? this.#open(place, error);
     entry.error = error;
+    entry.reader = this;
     entry.failures++;
     entry.allowed = 1;
     const ms = retryAfter(this.#backoff, error, entry.failures);
@@ -218,27 +213,33 @@ export class CapacityGate {
 
   #open(place: Place, error: MachineError): Entry {
     const now = this.#options.clock.monotonic();
-    for (const [key, { retryAt, probing }] of this.#entries) {
-      if (probing.size === 0 && retryAt + FORGET_AFTER_MS < now) this.#entries.delete(key);
+    const entries = this.#entriesOf(place);
+    for (const [key, entry] of entries) {
+      if (this.#offerings.probes(entry, this) === 0 && entry.retryAt + FORGET_AFTER_MS < now) entries.delete(key);
     }
     const entry: Entry = {
       ...place,
       error,
+      reader: this,
       failures: 0,
       retryAt: now,
       allowed: 1,
-      probing: new Set(),
-      waiting: new Set(),
+      probing: new Map(),
+      waiting: new Map(),
     };
-    const before = this.#entries.get(place.key);
-    this.#entries.set(place.key, entry);
-    if (before) this.#wakeAll(before.waiting);
+    const before = entries.get(place.key);
+    entries.set(place.key, entry);
+    if (before) wakeAll(before.waiting);
     return entry;
   }
 
-  #wakeAll(waiting: Set<Key>): void {
-    const keys = [...waiting];
-    waiting.clear();
-    for (const key of keys) this.#options.wake(key);
+  #entriesOf({ choice }: Place): Map<string, Entry> {
+    return choice ? this.#offerings.entries : this.#classes;
   }
+}
+
+function wakeAll(waiting: Waiting): void {
+  const wakes = [...waiting.values()];
+  waiting.clear();
+  for (const wake of wakes) wake();
 }

@@ -27,9 +27,9 @@ test('one machine asks first, and the others wait for two minutes at most', asyn
 test('the end of the first call returns the waiting machines, and the end of another call does not', () => {
   const { first } = calls();
   first.began('a', 'm-0');
-  first.waits('a', 'default/m-1');
-  expect([...first.ended('a', 'm-9', false)]).toEqual([]);
-  expect([...first.ended('a', 'm-0', false)]).toEqual(['default/m-1']);
+  first.waits('a', 'm-1', () => undefined);
+  expect([...first.ended('a', 'm-9', false).keys()]).toEqual([]);
+  expect([...first.ended('a', 'm-0', false).keys()]).toEqual(['m-1']);
 });
 
 test('after a success no machine waits for ten minutes', async () => {

@@ -1,4 +1,7 @@
-import type { Clock, Key } from '@mcm/kube';
+import type { Clock } from '@mcm/kube';
+
+/** The machines that wait, by their UIDs, each with the function that starts its next reconcile. */
+export type Waiting = Map<string, () => void>;
 
 /** The maximum time for which machines wait for the first call of another machine. */
 const WAIT_MS = 120_000;
@@ -11,10 +14,8 @@ const PROVEN_MS = 600_000;
 interface FirstCall {
   readonly uid: string;
   readonly until: number;
-  readonly waiting: Set<Key>;
+  readonly waiting: Waiting;
 }
-
-const NONE: ReadonlySet<Key> = new Set();
 
 /**
  * The first `create` call for an offering without a recent result comes from one machine, and all other machines wait
@@ -44,23 +45,23 @@ export class FirstCalls {
     this.#claim(key, uid);
   }
 
-  ended(key: string, uid: string, ok: boolean): Set<Key> {
+  ended(key: string, uid: string, ok: boolean): Waiting {
     if (ok) this.#proven.set(key, this.#clock.monotonic() + PROVEN_MS);
     const call = this.#calls.get(key);
-    if (call?.uid !== uid) return new Set(NONE);
+    if (call?.uid !== uid) return new Map();
     this.#calls.delete(key);
     return call.waiting;
   }
 
-  waits(key: string, machine: Key): void {
-    this.#calls.get(key)?.waiting.add(machine);
+  waits(key: string, uid: string, wake: () => void): void {
+    this.#calls.get(key)?.waiting.set(uid, wake);
   }
 
   #claim(key: string, uid: string): void {
     const now = this.#clock.monotonic();
     const call = this.#calls.get(key);
     if (this.#isProven(key) || (call && call.uid !== uid && call.until > now)) return;
-    this.#calls.set(key, { uid, until: now + WAIT_MS, waiting: call?.waiting ?? new Set() });
+    this.#calls.set(key, { uid, until: now + WAIT_MS, waiting: call?.waiting ?? new Map() });
   }
 
   #isProven(key: string): boolean {
